@@ -1,0 +1,148 @@
+# Everything a developer does, from a clean clone with Python >= 3.10, make and g++. Build tools come
+# from PyPI into .venv; a second call of any target only does what has changed.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PARITY := .venv-parity
+PARITY_PY := $(PARITY)/bin/python
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+PIP := -m pip --disable-pip-version-check --no-input -q -q
+CMAKE := $(VENV)/bin/cmake
+NINJA := $(CURDIR)/$(VENV)/bin/ninja
+CONFIGURE := $(CMAKE) -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(NINJA) -DPython_EXECUTABLE=$(CURDIR)/$(PY)
+LOCK := $(if $(shell command -v flock),flock build/.lock)
+PYTHON_FILES := weft tests bench examples
+CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build run test parity bench sanitize lint format wheel clean distclean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+build: build/dev/build.ninja ## build weft/_C into the source tree (again: only what changed)
+	@$(LOCK) $(CMAKE) --build build/dev
+
+run: build ## train a small network on the bundled handwritten digits
+	@$(PY) examples/digits.py
+
+test: build $(VENV)/.test ## run the tests
+	@$(PY) -m pytest tests -q --ignore=tests/parity $(PYTEST_ARGS)
+
+parity: build $(PARITY)/.done ## compare weft with PyTorch, in a venv of its own
+	@$(PARITY_PY) -m pytest tests/parity -q $(PYTEST_ARGS)
+
+bench: build wheel $(PARITY)/.done build/bare/pkg ## measure weft, PyTorch and (if installed there) JAX in one run
+	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg $(PARITY_PY) -m bench $(BENCH_ARGS)
+
+# --- Environments --------------------------------------------------------------------------------
+
+# Prints the requirements that pyproject.toml states: "build-system", "project" or the name of an extra.
+define REQUIREMENTS
+import sys
+try:
+    import tomllib
+except ModuleNotFoundError:
+    from pip._vendor import tomli as tomllib
+with open("pyproject.toml", "rb") as f:
+    table = tomllib.load(f)
+groups = {
+    "build-system": table["build-system"]["requires"],
+    "project": table["project"]["dependencies"],
+    **table["project"]["optional-dependencies"],
+}
+print(*(r for name in sys.argv[1:] for r in groups[name]), sep="\n")
+endef
+export REQUIREMENTS
+
+# $(call install,python,groups): installs those groups, and lets that Python import weft from this tree.
+define install
+	@$(1) -c "$$REQUIREMENTS" $(2) > $(@D)/$(@F).txt
+	@$(1) $(PIP) install -r $(@D)/$(@F).txt
+	@$(1) -c "import sysconfig, pathlib as p; p.Path(sysconfig.get_path('purelib'), 'weft-dev.pth').write_text('$(CURDIR)\n')"
+	@touch $@
+endef
+
+$(PY): # what another Python built is of no use to this one
+	@echo "creating $(VENV)"
+	@rm -rf build
+	@$(PYTHON) -m venv $(VENV)
+
+$(PARITY_PY):
+	@echo "creating $(PARITY)"
+	@$(PYTHON) -m venv $(PARITY)
+
+$(VENV)/.build: pyproject.toml | $(PY)
+	$(call install,$(PY),build-system build project)
+
+$(VENV)/.test: pyproject.toml $(VENV)/.build
+	$(call install,$(PY),test)
+
+$(VENV)/.lint: pyproject.toml $(VENV)/.build
+	$(call install,$(PY),lint)
+
+$(PARITY)/.done: pyproject.toml | $(PARITY_PY)
+	$(call install,$(PARITY_PY),project parity)
+
+# --- Builds --------------------------------------------------------------------------------------
+
+build/dev/build.ninja: $(VENV)/.build
+	@$(CONFIGURE) -B build/dev > /dev/null
+	@touch $@
+
+# Other ways to build the same sources, each in a package directory of its own: the Python files are
+# links into weft/, the native module is that build's.
+FLAGS_sanitize := -DWEFT_SANITIZE=address,undefined
+FLAGS_bare := -DWEFT_NO_PROVENANCE=ON
+
+build/sanitize/build.ninja build/bare/build.ninja: build/%/build.ninja: $(VENV)/.build
+	@$(CONFIGURE) -B build/$* -DWEFT_PACKAGE_DIR=$(CURDIR)/build/$*/pkg/weft $(FLAGS_$*) > /dev/null
+	@touch $@
+
+# `bare` is without provenance and counters: `make bench` measures what they cost.
+.PHONY: build/sanitize/pkg build/bare/pkg
+build/sanitize/pkg build/bare/pkg: build/%/pkg: build/%/build.ninja
+	@$(LOCK) $(CMAKE) --build build/$*
+	@find $@/weft -maxdepth 1 -type l -delete
+	@for f in weft/*; do case $$f in weft/_C.*.so | weft/lib) ;; *) ln -s $(CURDIR)/$$f $@/weft/ ;; esac; done
+
+# Python itself is not instrumented, so the sanitizers' runtimes are loaded before it. Leaks are left to the
+# tests that count live bytes: CPython keeps memory until it exits.
+SANITIZERS = $(shell for l in asan ubsan stdc++; do g++ -print-file-name=lib$$l.so; done)
+sanitize: build/sanitize/pkg $(VENV)/.test ## run the tests under the address and undefined-behaviour sanitizers
+	@export LD_PRELOAD="$(SANITIZERS)" PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/sanitize/pkg \
+	  WEFT_SANITIZE=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1; \
+	cd build/sanitize/pkg && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py && \
+	$(CURDIR)/$(PY) -m pytest $(CURDIR)/tests -q -p no:cacheprovider --ignore=$(CURDIR)/tests/parity $(PYTEST_ARGS)
+
+wheel: $(VENV)/.build ## build a wheel into dist/
+	@mkdir -p build
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(LOCK) $(PY) $(PIP) wheel . --no-deps --no-build-isolation -w dist
+	@ls -l dist
+
+# --- Care ----------------------------------------------------------------------------------------
+
+lint: $(VENV)/.lint ## check style and types: ruff, mypy, clang-format
+	@$(VENV)/bin/ruff check $(wildcard $(PYTHON_FILES))
+	@$(VENV)/bin/ruff format --check $(wildcard $(PYTHON_FILES))
+	@$(VENV)/bin/mypy
+	@$(if $(CXX_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES))
+
+format: $(VENV)/.lint ## bring the sources into that style
+	@$(VENV)/bin/ruff check --fix-only $(wildcard $(PYTHON_FILES))
+	@$(VENV)/bin/ruff format $(wildcard $(PYTHON_FILES))
+	@$(if $(CXX_FILES),$(VENV)/bin/clang-format -i $(CXX_FILES))
+
+clean: ## remove what was built
+	@rm -rf build dist weft/lib weft/_C.*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find weft tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean ## remove the virtual environments too
+	@rm -rf $(VENV) $(PARITY)

@@ -1,0 +1,4 @@
+"""The same work in weft and its peers, measured in turns and printed as ratios.
+
+``python -m bench`` runs everything; ``bench/README.md`` says how to read it and add a row.
+"""

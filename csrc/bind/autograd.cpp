@@ -1,0 +1,494 @@
+// The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
+#include "bind/args.h"
+#include "ops/api.h"
+#include "ops/record.h"
+#include "tape/backward.h"
+
+namespace weft {
+
+PyTypeObject* NodeType = nullptr;
+
+namespace {
+
+// ---- hooks
+
+struct PyHook final : Hook {
+  explicit PyHook(PyObject* f) : callable(f) { Py_INCREF(f); }
+  ~PyHook() override { Py_DECREF(callable); }
+  PyObject* callable;
+};
+
+uint64_t g_hook_ids = 0;
+
+PyObject* call_hook(Hook& hook, PyObject* a, PyObject* b = nullptr) {
+  PyObject* f = static_cast<PyHook&>(hook).callable;
+  PyObject* r = PyObject_CallFunctionObjArgs(f, a, b, nullptr);
+  if (!r) throw PythonError();
+  return r;
+}
+
+void on_tensor(Hook& hook, Tensor& grad) {
+  nb::object g = nb::steal(wrap(grad));
+  nb::object r = nb::steal(call_hook(hook, g.ptr()));
+  if (r.is_none()) return;
+  Tensor t = to_tensor(r, "the gradient that a hook returns");
+  if (grad && !(t.sizes() == grad.sizes()))
+    fail("hook: the gradient it returned has shape ", t.sizes(), ", expected ", grad.sizes());
+  grad = t;
+}
+
+nb::object tuple_of(const Grads& grads) {
+  PyObject* t = PyTuple_New(Py_ssize_t(grads.size()));
+  for (size_t i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(grads[i]));
+  return nb::steal(t);
+}
+
+void replace_grads(Grads& grads, nb::handle r, const char* what) {
+  if (r.is_none()) return;
+  nb::object items = is_tensor(r.ptr()) ? nb::object(nb::make_tuple(r)) : nb::borrow(r);
+  if (!PyTuple_Check(items.ptr()) && !PyList_Check(items.ptr())) fail_type(what, " must return a Tensor, a tuple or None");
+  if (size_t(PySequence_Size(items.ptr())) != grads.size())
+    fail(what, " returned ", PySequence_Size(items.ptr()), " gradients, expected ", grads.size());
+  for (size_t i = 0; i < grads.size(); ++i) {
+    nb::object item = nb::steal(PySequence_GetItem(items.ptr(), Py_ssize_t(i)));
+    grads[i] = item.is_none() ? Tensor() : to_tensor(item, "a gradient");
+  }
+}
+
+// A hook on one output of a node: on the gradient of a tensor that is no leaf.
+struct SlotHook final : Hook {
+  SlotHook(PyObject* f, uint32_t slot) : callable(f), slot(slot) { Py_INCREF(f); }
+  ~SlotHook() override { Py_DECREF(callable); }
+  PyObject* callable;
+  uint32_t slot;
+};
+
+void before_node(Hook& hook, Grads& grads) {
+  if (auto* one = dynamic_cast<SlotHook*>(&hook)) {
+    if (!grads[one->slot]) return;
+    PyHook as_tensor_hook(one->callable);
+    on_tensor(as_tensor_hook, grads[one->slot]);
+    return;
+  }
+  nb::object r = nb::steal(call_hook(hook, tuple_of(grads).ptr()));
+  replace_grads(grads, r, "a node's pre-hook");
+}
+void after_node(Hook& hook, Grads& results, const Grads& grads) {
+  nb::object r = nb::steal(call_hook(hook, tuple_of(results).ptr(), tuple_of(grads).ptr()));
+  replace_grads(results, r, "a node's hook");
+}
+void after_accumulate(Hook& hook, const Tensor& leaf) {
+  nb::object t = nb::steal(wrap(leaf));
+  Py_DECREF(call_hook(hook, t.ptr()));
+}
+
+// Where the hooks of tensors and nodes live; a handle removes its own from there.
+struct HookPlace {
+  Ref<TensorImpl> tensor;
+  Ref<Node> node;
+  enum Kind { gradient, accumulated, before, after } kind;
+  uint64_t id;
+
+  std::vector<Ref<Hook>>* list() {
+    if (tensor) {
+      if (!tensor->extra) return nullptr;
+      return kind == gradient ? &tensor->extra->hooks : &tensor->extra->after_accumulate;
+    }
+    if (!node->hooks) return nullptr;
+    return kind == before ? &node->hooks->before : &node->hooks->after;
+  }
+  void remove() {
+    if (auto* hooks = list())
+      std::erase_if(*hooks, [&](const Ref<Hook>& h) { return h->id == id; });
+  }
+};
+
+HookPlace add_hook(HookPlace place, nb::handle f, const char* what, int slot = -1) {
+  if (!PyCallable_Check(f.ptr())) fail_type(what, ": expected a callable, got ", Py_TYPE(f.ptr())->tp_name);
+  Hook* hook = slot >= 0 ? static_cast<Hook*>(new SlotHook(f.ptr(), uint32_t(slot))) : new PyHook(f.ptr());
+  hook->id = place.id = ++g_hook_ids;
+  place.list()->push_back(Ref<Hook>(hook));
+  return place;
+}
+
+// ---- nodes as Python objects
+
+struct PyNode {
+  PyObject_HEAD
+  Node* node;  // owned
+};
+
+Node& node_in(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
+
+void node_dealloc(PyObject* self) {
+  Node* n = std::exchange(reinterpret_cast<PyNode*>(self)->node, nullptr);
+  if (n) {
+    n->pyobj = nullptr;
+    if (--n->refs == 0) n->destroy();
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+PyObject* node_name(PyObject* o, PyObject*) {
+  return guarded([&] { return PyUnicode_FromString(node_in(o).name().c_str()); });
+}
+PyObject* node_repr(PyObject* o) { return PyUnicode_FromFormat("<%s object at %p>", node_in(o).name().c_str(), &node_in(o)); }
+PyObject* node_next(PyObject* o, void*) {
+  return guarded([&] {
+    Node& n = node_in(o);
+    PyObject* all = PyTuple_New(n.edge_count);
+    for (uint32_t i = 0; i < n.edge_count; ++i)
+      PyTuple_SET_ITEM(all, i, Py_BuildValue("(NI)", wrap_node(n.edges[i].node), n.edges[i].slot));
+    return all;
+  });
+}
+PyObject* node_origin(PyObject* o, void*) {
+  return guarded([&] { return PyUnicode_FromString(node_in(o).origin.describe().c_str()); });
+}
+PyObject* node_sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(node_in(o).sequence); }
+PyObject* node_variable(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    auto* n = dynamic_cast<AccumulateGrad*>(&node_in(o));
+    if (!n) {
+      PyErr_SetString(PyExc_AttributeError, "only AccumulateGrad has a variable");
+      return nullptr;
+    }
+    return wrap(Tensor(n->variable));
+  });
+}
+PyObject* node_saved(PyObject* o, PyObject*) {
+  return guarded([&] {
+    auto found = node_in(o).saved();
+    PyObject* t = PyTuple_New(Py_ssize_t(found.size()));
+    for (size_t i = 0; i < found.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(found[i].second));
+    return t;
+  });
+}
+
+class PyFunctionNode;
+PyObject* context_of(Node& n);
+
+// saved_tensors, _saved_<name>, and for user functions whatever their ctx has.
+PyObject* node_getattr(PyObject* o, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(o, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  return guarded([&]() -> PyObject* {
+    std::string_view text = PyUnicode_AsUTF8(name);
+    if (text.starts_with("_saved_")) {
+      PyErr_Clear();
+      text.remove_prefix(7);
+      for (auto& [field, t] : node_in(o).saved())
+        if (field == text || (text == "self" && field == "input")) return wrap(t);
+      PyErr_Format(PyExc_AttributeError, "%s keeps no %U", node_in(o).name().c_str(), name);
+      return nullptr;
+    }
+    if (PyObject* ctx = context_of(node_in(o))) {
+      PyErr_Clear();
+      return PyObject_GetAttr(ctx, name);
+    }
+    return nullptr;
+  });
+}
+PyObject* node_saved_property(PyObject* o, void*) { return node_saved(o, nullptr); }
+PyObject* node_metadata(PyObject* o, void*) {
+  (void)o;
+  return PyDict_New();
+}
+PyObject* node_hash_eq(PyObject* a, PyObject* b, int how) {
+  if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  bool same = Py_TYPE(b) == NodeType && reinterpret_cast<PyNode*>(a)->node == reinterpret_cast<PyNode*>(b)->node;
+  return PyBool_FromLong(same == (how == Py_EQ));
+}
+Py_hash_t node_hash(PyObject* o) { return Py_hash_t(uintptr_t(&node_in(o)) >> 4); }
+PyObject* hook_handle(HookPlace place) { return nb::cast(new HookPlace(std::move(place)), nb::rv_policy::take_ownership).release().ptr(); }
+PyObject* node_add_hook(PyObject* o, PyObject* f, HookPlace::Kind kind) {
+  return guarded([&] {
+    Node& n = node_in(o);
+    if (!n.hooks) n.hooks = new NodeHooks;
+    return hook_handle(add_hook({nullptr, Ref<Node>(&n), kind, 0}, f, "register_hook"));
+  });
+}
+PyObject* node_register_hook(PyObject* o, PyObject* f) { return node_add_hook(o, f, HookPlace::after); }
+PyObject* node_register_prehook(PyObject* o, PyObject* f) { return node_add_hook(o, f, HookPlace::before); }
+
+PyMethodDef node_methods[] = {
+    {"name", node_name, METH_NOARGS, "The name of the op, as MulBackward0."},
+    {"_saved", node_saved, METH_NOARGS, "The tensors kept for backward."},
+    {"_sequence_nr", node_sequence, METH_NOARGS, "The order of creation."},
+    {"register_hook", node_register_hook, METH_O, "Calls f(grad_inputs, grad_outputs) after this node ran in backward."},
+    {"register_prehook", node_register_prehook, METH_O, "Calls f(grad_outputs) before this node runs in backward."},
+    {}};
+PyGetSetDef node_fields[] = {
+    {"next_functions", node_next, nullptr, "The nodes that made the inputs, with the number of their output.", nullptr},
+    {"origin", node_origin, nullptr, "The user's file and line that made this node, and the module.", nullptr},
+    {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad.", nullptr},
+    {"saved_tensors", node_saved_property, nullptr, "The tensors kept for backward.", nullptr},
+    {"metadata", node_metadata, nullptr, "A dict for the user.", nullptr},
+    {}};
+PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc}, {Py_tp_repr, (void*)node_repr},
+                            {Py_tp_methods, node_methods},        {Py_tp_getset, node_fields},
+                            {Py_tp_getattro, (void*)node_getattr}, {Py_tp_richcompare, (void*)node_hash_eq},
+                            {Py_tp_hash, (void*)node_hash},
+                            {Py_tp_doc, (void*)"A step of the recorded graph."}, {}};
+PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT, node_slots};
+
+// ---- functions written in Python
+
+class PyFunctionNode final : public Node {
+ public:
+  PyFunctionNode(PyObject* ctx, std::string name) : ctx_(ctx), name_(std::move(name)) { Py_INCREF(ctx_); }
+  ~PyFunctionNode() override { Py_XDECREF(ctx_); }
+  std::string name() const override { return name_; }
+  size_t bytes() const override { return sizeof(PyFunctionNode) + sizeof(Edge) * edge_count; }
+  bool released() const override { return freed_; }
+  void release() override {
+    kept.clear();
+    freed_ = true;
+  }
+  std::vector<std::pair<std::string, Tensor>> saved() override {
+    if (freed_) fail_freed(*this);
+    std::vector<std::pair<std::string, Tensor>> found;
+    for (size_t i = 0; i < kept.size(); ++i) found.emplace_back(std::to_string(i), unpack(i));
+    return found;
+  }
+  Grads apply(Grads&& grads, bool) override {
+    nb::object given = tuple_of(grads), self = nb::steal(wrap_node(Ref<Node>(this)));
+    nb::object r = nb::steal(PyObject_CallMethod(ctx_, "_run_backward", "OO", self.ptr(), given.ptr()));
+    if (!r.is_valid()) throw PythonError();
+    Grads results(edge_count);
+    replace_grads(results, r, name_.c_str());
+    return results;
+  }
+  PyObject* context() const { return ctx_; }
+
+  struct Kept { Value value; int slot; };
+  std::vector<Kept> kept;
+
+ private:
+  Tensor unpack(size_t i) {
+    Value& v = kept[i].value;
+    if (v.none()) return Tensor();
+    if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
+    const Tensor& t = v.tensor();
+    if (t->storage->version != v.extra)
+      fail("one of the variables needed for gradient computation has been modified by an inplace operation: saved tensor ", i,
+           " of ", name_, ", of shape ", t.sizes(), ", was saved at version ", v.extra, " by the forward call", origin.at(),
+           ", but is at version ", t->storage->version, ": it was changed in place", t->storage->changed.at());
+    if (kept[i].slot < 0) return t;
+    Tensor out = alias(t);
+    out->grad_fn = Ref<Node>(this);
+    out->slot = uint32_t(kept[i].slot);
+    return out;
+  }
+  PyObject* ctx_;
+  std::string name_;
+  bool freed_ = false;
+};
+
+PyObject* context_of(Node& n) {
+  auto* f = dynamic_cast<PyFunctionNode*>(&n);
+  return f ? f->context() : nullptr;
+}
+
+Value keep_for_function(const Tensor& t) {
+  if (g_interpreter.pack_active)
+    if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
+  Value v(t);
+  v.extra = t->storage->version;
+  return v;
+}
+
+// One node for a user's Function: see weft/autograd/function.py for the contract.
+void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tuple to_save, std::string name) {
+  uint32_t n = uint32_t(nb::len(inputs));
+  char* block = static_cast<char*>(pool_allocate(sizeof(PyFunctionNode) + sizeof(Edge) * n));
+  auto* node = new (block) PyFunctionNode(ctx.ptr(), std::move(name));
+  node->edges = reinterpret_cast<Edge*>(block + sizeof(PyFunctionNode));
+  node->edge_count = n;
+  for (uint32_t i = 0; i < n; ++i) new (node->edges + i) Edge;
+  Ref<Node> owned(node);
+  node->origin = Origin::here();
+  std::vector<Tensor> given;
+  for (uint32_t i = 0; i < n; ++i) {
+    given.push_back(to_tensor(inputs[i], "an input"));
+    node->edges[i] = gradient_edge(*given.back().get());
+  }
+  node->outputs = uint32_t(std::max<size_t>(1, nb::len(outputs)));
+  std::vector<Tensor> made;
+  for (size_t i = 0; i < nb::len(outputs); ++i) {
+    Tensor t = to_tensor(outputs[i], "an output");
+    bool changed = false;
+    for (auto& g : given) changed = changed || g.is(t);
+    if (changed && t->base) {
+      if (node->outputs != 1) fail(node->name(), ": a view that is changed in place must be the only output");
+      rebase_history(t, owned);
+    } else {
+      set_history(*t.get(), owned, uint32_t(i));
+    }
+    made.push_back(t);
+  }
+  for (size_t i = 0; i < nb::len(to_save); ++i) {
+    if (to_save[i].is_none()) {
+      node->kept.push_back({Value(), -1});
+      continue;
+    }
+    Tensor t = to_tensor(to_save[i], "save_for_backward");
+    int slot = -1;
+    for (size_t k = 0; k < made.size(); ++k) if (made[k].is(t)) slot = int(k);
+    node->kept.push_back({keep_for_function(slot >= 0 ? alias(t) : t), slot});
+  }
+}
+
+// ---- saved tensor hooks
+
+struct SavedHooks { nb::object pack, unpack; };
+thread_local std::vector<SavedHooks> t_saved_hooks;
+
+struct Packed final : Opaque {
+  nb::object object, unpack;
+};
+
+Ref<Opaque> pack(const Tensor& t) {
+  if (t_saved_hooks.empty()) return nullptr;
+  SavedHooks hooks = t_saved_hooks.back();
+  auto* packed = new Packed;
+  Ref<Opaque> owned(packed);
+  nb::object o = nb::steal(wrap(t));
+  GradMode off(false);
+  packed->object = nb::steal(PyObject_CallOneArg(hooks.pack.ptr(), o.ptr()));
+  if (!packed->object.is_valid()) throw PythonError();
+  packed->unpack = hooks.unpack;
+  return owned;
+}
+
+Tensor unpack(Opaque* o) {
+  auto* packed = static_cast<Packed*>(o);
+  nb::object r = nb::steal(PyObject_CallOneArg(packed->unpack.ptr(), packed->object.ptr()));
+  if (!r.is_valid()) throw PythonError();
+  return to_tensor(r, "what the unpack hook returns");
+}
+
+// ---- backward
+
+[[noreturn]] void fail_no_history(const Tensor& t, size_t i) {
+  std::ostringstream s;
+  s << "element " << i << " of tensors does not require grad and does not have a grad_fn";
+  if (t->cut) {
+    s << ": the graph was cut by " << t->cut->what << t->cut->origin.at();
+  } else if (!is_inexact(t.dtype())) {
+    s << ": its dtype is " << name_of(t.dtype()) << ", and only floating point and complex tensors have gradients";
+  } else {
+    s << ": no tensor that went into it requires grad (set requires_grad=True on the leaf you want a gradient of)";
+  }
+  throw Error(ErrorKind::Runtime, s.str());
+}
+
+nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph, nb::object inputs,
+                                    bool allow_unused, bool accumulate) {
+  BackwardRequest r;
+  r.retain_graph = retain_graph;
+  r.create_graph = create_graph;
+  r.accumulate = accumulate;
+  for (size_t i = 0; i < nb::len(tensors); ++i) {
+    Tensor t = to_tensor(tensors[i], "backward: a root");
+    if (!wants_grad(*t.get())) fail_no_history(t, i);
+    r.roots.push_back(t);
+    r.grads.push_back(to_tensor(grads[i], "backward: a gradient"));
+  }
+  if (!inputs.is_none()) {
+    for (nb::handle h : inputs) {
+      Tensor t = to_tensor(h, "grad: an input");
+      if (!wants_grad(*t.get())) fail("One of the differentiated Tensors does not require grad: input ", r.inputs.size(), " of shape ", t.sizes());
+      r.inputs.push_back(t);
+    }
+    if (r.inputs.empty()) fail("grad: inputs argument cannot be empty");
+  }
+  std::vector<Tensor> found = run_backward(r);
+  if (accumulate && !r.inputs.empty()) {
+    for (size_t i = 0; i < r.inputs.size(); ++i) {
+      if (r.inputs[i].is_leaf() || !found[i]) continue;
+      Tensor before(r.inputs[i]->grad);
+      r.inputs[i]->grad = before ? (before + found[i]).ref() : found[i].ref();
+    }
+  }
+  if (accumulate) return nb::none();
+  nb::list out;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i] && !allow_unused)
+      fail("One of the differentiated Tensors appears to not have been used in the graph: input ", i, " of shape ", r.inputs[i].sizes(),
+           ". Set allow_unused=True if this is the desired behavior.");
+    out.append(nb::steal(wrap(found[i])));
+  }
+  return nb::tuple(out);
+}
+
+bool interrupted() { return PyErr_CheckSignals() != 0; }
+
+}  // namespace
+
+PyObject* wrap_node(const Ref<Node>& n) {
+  if (!n) Py_RETURN_NONE;
+  if (n->pyobj) {
+    auto* o = static_cast<PyObject*>(n->pyobj);
+    Py_INCREF(o);
+    return o;
+  }
+  auto* o = PyObject_New(PyNode, NodeType);
+  if (!o) throw PythonError();
+  o->node = n.get();
+  ++n->refs;
+  n->pyobj = o;
+  return (PyObject*)o;
+}
+
+void bind_autograd(nb::module_& m) {
+  NodeType = (PyTypeObject*)PyType_FromSpec(&node_spec);
+  m.attr("Node") = nb::handle((PyObject*)NodeType);
+  g_hooks = {on_tensor, after_accumulate, before_node, after_node};
+  g_interpreter.release_lock = [] { return (void*)PyEval_SaveThread(); };
+  g_interpreter.take_lock = [](void* s) { PyEval_RestoreThread((PyThreadState*)s); };
+  g_interpreter.interrupted = interrupted;
+  g_interpreter.pack = pack;
+  g_interpreter.unpack = unpack;
+
+  nb::class_<HookPlace>(m, "RemovableHandle")
+      .def("remove", &HookPlace::remove, "Takes the hook away.")
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__exit__", [](HookPlace& h, nb::args) { h.remove(); });
+  m.def("_register_hook", [](Tensor t, nb::handle f) {
+    if (!wants_grad(*t.get())) fail("register_hook: cannot register a hook on a tensor that doesn't require gradient");
+    if (t.is_leaf()) {
+      t->more();
+      return add_hook({t.ref(), nullptr, HookPlace::gradient, 0}, f, "register_hook");
+    }
+    if (!t->grad_fn->hooks) t->grad_fn->hooks = new NodeHooks;
+    return add_hook({nullptr, t->grad_fn, HookPlace::before, 0}, f, "register_hook", int(t->slot));
+  });
+  m.def("_register_post_accumulate_grad_hook", [](Tensor t, nb::handle f) {
+    if (!wants_grad(*t.get())) fail("register_post_accumulate_grad_hook: the tensor does not require gradient");
+    if (!t.is_leaf()) fail("post accumulate grad hooks cannot be registered on non-leaf tensors");
+    t->more();
+    return add_hook({t.ref(), nullptr, HookPlace::accumulated, 0}, f, "register_post_accumulate_grad_hook");
+  });
+  m.def("_set_retain_grad", [](Tensor t) { t->more().retain_grad = true; });
+  m.def("_function_record", function_record);
+  m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("_grad_enabled", [] { return t_modes.grad; });
+  m.def("_set_grad_enabled", [](bool on) { return std::exchange(t_modes.grad, on); });
+  m.def("_inference_mode", [] { return t_modes.inference; });
+  m.def("_set_inference_mode", [](bool on) { return std::exchange(t_modes.inference, on); });
+  m.def("_set_anomaly", [](bool on, bool check_nan) {
+    bool before_on = std::exchange(t_modes.anomaly, on), before_nan = std::exchange(t_modes.anomaly_nan, check_nan);
+    return nb::make_tuple(before_on, before_nan);
+  });
+  m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
+    t_saved_hooks.push_back({pack, unpack});
+    g_interpreter.pack_active = true;
+  });
+  m.def("_pop_saved_hooks", [] { if (!t_saved_hooks.empty()) t_saved_hooks.pop_back(); });
+  m.def("_increment_version", [](Tensor t) { t->storage->touch(); });
+  m.def("_view_as_one", [](Tensor t) { return alias(t); });
+}
+
+}  // namespace weft

@@ -1,0 +1,261 @@
+// Memory shared with others: the buffer protocol, NumPy and DLPack, without copies.
+#include "bind/args.h"
+#include "ops/api.h"
+#include "ops/record.h"
+
+namespace weft {
+namespace {
+
+// ---- the buffer protocol: memoryview(t), numpy.asarray(t)
+
+const char* format_of(DType t) {
+  static const char* formats[kDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d", "Zf", "Zd"};
+  return formats[int(t)];
+}
+
+struct BufferShape {
+  Py_ssize_t shape[64], strides[64];
+};
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  return guarded_int([&] {
+    TensorImpl& t = *impl_of(self);
+    if (!format_of(t.dtype)) throw nb::builtin_exception(nb::exception_type::buffer_error, "bfloat16 has no buffer format: convert it to float32 first");
+    if (t.sizes.size() > 64) throw nb::builtin_exception(nb::exception_type::buffer_error, "more than 64 dimensions");
+    if ((flags & PyBUF_WRITABLE) && !t.storage->writable) throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
+    if (!(flags & PyBUF_STRIDES) && !t.contiguous) throw nb::builtin_exception(nb::exception_type::buffer_error, "the tensor is not contiguous");
+    auto* dims = new BufferShape;
+    for (int i = 0; i < t.sizes.size(); ++i) {
+      dims->shape[i] = t.sizes[i];
+      dims->strides[i] = t.strides[i] * item_size(t.dtype);
+    }
+    view->buf = t.data();
+    view->obj = self;
+    Py_INCREF(self);
+    view->len = t.numel * item_size(t.dtype);
+    view->itemsize = item_size(t.dtype);
+    view->readonly = !t.storage->writable;
+    view->ndim = t.sizes.size();
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(t.dtype)) : nullptr;
+    view->shape = flags & PyBUF_ND ? dims->shape : nullptr;
+    view->strides = flags & PyBUF_STRIDES ? dims->strides : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = dims;
+  });
+}
+void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferShape*>(view->internal); }
+
+DType dtype_of_format(const char* f, Py_ssize_t size) {
+  if (!f) return DType::UInt8;
+  std::string_view text(f);
+  if (!text.empty() && (text[0] == '@' || text[0] == '=' || text[0] == '<')) text.remove_prefix(1);
+  if (text.size() == 2 && text[0] == 'Z') return text[1] == 'f' ? DType::ComplexFloat : DType::ComplexDouble;
+  if (text.size() == 1) {
+    switch (text[0]) {
+      case '?': return DType::Bool;
+      case 'B': return DType::UInt8;
+      case 'b': case 'c': return DType::Int8;
+      case 'e': return DType::Half;
+      case 'f': return DType::Float;
+      case 'd': return DType::Double;
+      case 'h': case 'i': case 'l': case 'q':
+        return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+      default: break;
+    }
+  }
+  fail_type("from_numpy: can't convert an array of format '", f, "'. The supported types are: float64, float32, float16, complex64, "
+            "complex128, int64, int32, int16, int8, uint8 and bool.");
+}
+
+Tensor from_buffer(nb::handle o) {
+  auto* view = new Py_buffer;
+  if (PyObject_GetBuffer(o.ptr(), view, PyBUF_RECORDS_RO) != 0) {
+    delete view;
+    throw PythonError();
+  }
+  auto let_go = [](void* p) {
+    PyBuffer_Release(static_cast<Py_buffer*>(p));
+    delete static_cast<Py_buffer*>(p);
+  };
+  struct Guard { Py_buffer* v; void (*f)(void*); ~Guard() { if (v) f(v); } } guard{view, let_go};
+  DType dtype = dtype_of_format(view->format, view->itemsize);
+  Dims sizes, strides;
+  int64_t span = view->itemsize;
+  for (int i = 0; i < view->ndim; ++i) {
+    int64_t stride = view->strides ? view->strides[i] : 0;
+    if (stride < 0)
+      fail_value("from_numpy: at least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                 "supported. Copy the array first: array.copy()");
+    if (stride % view->itemsize) fail_value("from_numpy: given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+    sizes.push(view->shape[i]);
+    strides.push(stride / view->itemsize);
+    span += stride * (view->shape[i] > 0 ? view->shape[i] - 1 : 0);
+  }
+  if (!view->strides) strides = contiguous_strides(sizes);
+  if (!view->strides) span = view->len;
+  bool writable = !view->readonly;
+  Tensor t(TensorImpl::make());
+  t->dtype = dtype;
+  t->storage = Storage::foreign(view->buf, numel_of(sizes) ? span : 0, view, let_go, writable);
+  guard.v = nullptr;
+  t->set_geometry(sizes, strides, 0);
+  return t;
+}
+
+// ---- DLPack (the public ABI, version 0.8 layout)
+
+struct DLDevice { int32_t type, id; };
+struct DLDataType { uint8_t code, bits; uint16_t lanes; };
+struct DLTensor { void* data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset; };
+struct DLManaged { DLTensor tensor; void* context; void (*deleter)(DLManaged*); };
+
+DLDataType dl_type(DType t) {
+  uint8_t bits = uint8_t(item_size(t) * 8);
+  if (t == DType::Bool) return {6, 8, 1};
+  if (t == DType::UInt8) return {1, 8, 1};
+  if (is_integral(t)) return {0, bits, 1};
+  if (t == DType::BFloat16) return {4, 16, 1};
+  return {uint8_t(is_complex(t) ? 5 : 2), bits, 1};
+}
+DType from_dl_type(DLDataType t) {
+  for (int i = 0; i < kDTypes; ++i) {
+    DLDataType d = dl_type(DType(i));
+    if (t.lanes == 1 && d.code == t.code && d.bits == t.bits) return DType(i);
+  }
+  fail_type("from_dlpack: unsupported element type (code ", int(t.code), ", ", int(t.bits), " bits)");
+}
+
+struct DLOwner {
+  DLManaged managed;
+  Tensor tensor;
+};
+
+nb::object to_dlpack(Tensor t) {
+  if (wants_grad(*t.get())) throw nb::builtin_exception(nb::exception_type::buffer_error, "Can't export tensors that require gradient, use tensor.detach()");
+  auto* o = new DLOwner{{}, t};
+  o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), t->sizes.data(), t->strides.data(), 0};
+  o->managed.context = o;
+  o->managed.deleter = [](DLManaged* m) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    delete static_cast<DLOwner*>(m->context);
+    PyGILState_Release(state);
+  };
+  PyObject* capsule = PyCapsule_New(&o->managed, "dltensor", [](PyObject* c) {
+    if (!PyCapsule_IsValid(c, "dltensor")) return;
+    auto* m = static_cast<DLManaged*>(PyCapsule_GetPointer(c, "dltensor"));
+    if (m && m->deleter) m->deleter(m);
+  });
+  return nb::steal(capsule);
+}
+
+Tensor from_dlpack(nb::handle capsule) {
+  auto* m = static_cast<DLManaged*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (!m) throw PythonError();
+  const DLTensor& d = m->tensor;
+  if (d.device.type != 1) fail("from_dlpack: the data is on device type ", d.device.type, "; weft has only 'cpu'");
+  DType dtype = from_dl_type(d.dtype);
+  Dims sizes(d.shape, d.ndim), strides = d.strides ? Dims(d.strides, d.ndim) : contiguous_strides(sizes);
+  int64_t last = 0;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (strides[i] < 0) fail_value("from_dlpack: negative strides are not supported");
+    last += strides[i] * (sizes[i] > 0 ? sizes[i] - 1 : 0);
+  }
+  Tensor t(TensorImpl::make());
+  t->dtype = dtype;
+  t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset, numel_of(sizes) ? (last + 1) * item_size(dtype) : 0, m, [](void* p) {
+    auto* owner = static_cast<DLManaged*>(p);
+    if (owner->deleter) owner->deleter(owner);
+  });
+  t->set_geometry(sizes, strides, 0);
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  return t;
+}
+
+// ---- nested Python numbers
+
+// Finds the shape of nested sequences and the widest kind of number in them.
+void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors) {
+  if (depth > 64) fail_value("tensor: too deeply nested (or a list that contains itself)");
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    if (depth == sizes->size()) sizes->push(n);
+    else if ((*sizes)[depth] != n)
+      fail_value("tensor: expected sequence of length ", (*sizes)[depth], " at dim ", depth, " (got ", n, ")");
+    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, tensors);
+    return;
+  }
+  auto widen = [&](Tag t) {
+    auto rank = [](Tag x) { return x == Tag::None ? -1 : x == Tag::Bool ? 0 : x == Tag::Int ? 1 : x == Tag::Float ? 2 : 3; };
+    if (rank(t) > rank(*widest)) *widest = t;
+  };
+  if (depth < sizes->size() && depth > 0) {
+    if (!(is_tensor(o) && impl_of(o)->sizes.empty()) || depth != sizes->size())
+      fail_value("tensor: expected a sequence of length ", (*sizes)[depth], " at dim ", depth, ", got a single value");
+  }
+  Value v;
+  if (is_tensor(o)) {
+    if (impl_of(o)->numel != 1) fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", impl_of(o)->sizes);
+    DType t = impl_of(o)->dtype;
+    *tensors = true;
+    widen(t == DType::Bool ? Tag::Bool : is_integral(t) ? Tag::Int : is_floating(t) ? Tag::Float : Tag::Complex);
+  } else if (read_number(o, &v)) {
+    widen(v.tag());
+  } else {
+    fail_type("tensor: could not turn a value of type '", Py_TYPE(o)->tp_name, "' into a number");
+  }
+}
+
+void store_all(PyObject* o, int depth, const Dims& sizes, DType t, char** at) {
+  if (depth < sizes.size()) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) store_all(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, t, at);
+    return;
+  }
+  Value v;
+  if (is_tensor(o)) {
+    nb::object n = nb::steal(wrap_number(impl_of(o)->dtype, impl_of(o)->data()));
+    read_number(n.ptr(), &v);
+  } else {
+    read_number(o, &v);
+  }
+  if (v.tag() == Tag::Complex && !is_complex(t)) fail_type("tensor: can't convert complex to ", name_of(t));
+  if (is_integral(t) && t != DType::Bool && v.tag() == Tag::Float && !(v.real() > -9.3e18 && v.real() < 9.3e18))
+    fail("tensor: value ", v.real(), " cannot be converted to ", name_of(t), " without overflow");
+  v.store(t, *at);
+  *at += item_size(t);
+}
+
+Tensor from_numbers(nb::handle data, nb::handle dtype) {
+  Dims sizes;
+  Tag widest = Tag::None;
+  bool tensors = false;
+  scan(data.ptr(), 0, &sizes, &widest, &tensors);
+  DType t;
+  if (dtype.is_none()) {
+    t = widest == Tag::Bool ? DType::Bool : widest == Tag::Int ? DType::Int64
+        : widest == Tag::Complex ? complex_of(default_dtype()) : default_dtype();
+  } else if (!read_dtype(dtype.ptr(), &t)) {
+    fail_type("tensor: dtype must be a dtype, not ", Py_TYPE(dtype.ptr())->tp_name);
+  }
+  Tensor out = empty(sizes, t);
+  char* at = out.data();
+  if (out.numel()) store_all(data.ptr(), 0, sizes, t, &at);
+  return out;
+}
+
+}  // namespace
+
+void bind_interop(nb::module_& m) {
+  TensorType->tp_as_buffer->bf_getbuffer = get_buffer;
+  TensorType->tp_as_buffer->bf_releasebuffer = release_buffer;
+  m.def("_from_buffer", [](nb::handle o) { return from_buffer(o); });
+  m.def("_to_dlpack", to_dlpack);
+  m.def("_from_dlpack", [](nb::handle o) { return from_dlpack(o); });
+  m.def("_from_numbers", [](nb::handle o, nb::handle t) { return from_numbers(o, t); }, nb::arg(), nb::arg().none());
+  m.def("_set_cut", [](Tensor t, std::string what) {
+    t->cut = Ref<Cut>(new Cut);
+    t->cut->what = std::move(what);
+    t->cut->origin = Origin::here();
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,507 @@
+// The Tensor type: a thin Python object around a TensorImpl, with operators in its slots.
+#include "bind/args.h"
+
+#include <structmember.h>
+
+#include "loops/parallel.h"
+#include "ops/api.h"
+#include "ops/pointwise.h"
+#include "ops/record.h"
+
+namespace weft {
+
+PyTypeObject* TensorType = nullptr;
+
+namespace {
+
+// ---- life of the object
+
+constexpr int kSpare = 256;
+PyTensor* g_spare[kSpare];  // objects of the exact type, ready for reuse
+int g_spares = 0;
+
+PyTensor* as_tensor(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
+
+PyObject* new_object(TensorImpl* impl) {
+  PyTensor* o;
+  if (g_spares) {
+    o = g_spare[--g_spares];
+    PyObject_Init((PyObject*)o, TensorType);
+  } else {
+    o = PyObject_GC_New(PyTensor, TensorType);
+    if (!o) throw PythonError();
+  }
+  o->impl = impl;
+  o->dict = nullptr;
+  o->weakrefs = nullptr;
+  ++impl->refs;
+  impl->pyobj = o;
+  return (PyObject*)o;
+}
+
+// Python lets go, but the graph still holds the tensor: the object and its attributes stay, owned by the tensor.
+bool stay_for_graph(PyTensor* o) {
+  if (!o->impl || o->impl->refs <= 1 || o->impl->pyobj != o) return false;
+  if (!o->dict && Py_TYPE(o) == TensorType) return false;
+  o->impl->pinned_pyobj = true;
+  --o->impl->refs;
+  return true;
+}
+
+void tensor_finalize(PyObject* self) {  // for subclasses: called by Python's own dealloc
+  if (!stay_for_graph(as_tensor(self))) return;
+  Py_INCREF(self);
+#if PY_VERSION_HEX >= 0x03090000
+  auto* head = reinterpret_cast<uintptr_t*>(self) - 2;  // the collector's header: let the finalizer run again later
+  head[1] &= ~uintptr_t(1);
+#endif
+}
+
+void drop_impl(PyTensor* o) {
+  TensorImpl* impl = std::exchange(o->impl, nullptr);
+  if (!impl) return;
+  impl->pyobj = nullptr;
+  if (--impl->refs == 0) impl->destroy();
+}
+
+void tensor_dealloc(PyObject* self) {
+  PyTensor* o = as_tensor(self);
+  bool exact = Py_TYPE(self) == TensorType;
+  if (exact && o->dict && stay_for_graph(o)) {
+    Py_SET_REFCNT(self, 1);
+    return;
+  }
+  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
+  if (o->weakrefs) PyObject_ClearWeakRefs(self);
+  drop_impl(o);
+  Py_CLEAR(o->dict);
+  PyTypeObject* type = Py_TYPE(self);
+  if (exact) {
+    if (g_spares < kSpare) g_spare[g_spares++] = o;
+    else PyObject_GC_Del(self);
+  } else {
+    type->tp_free(self);
+  }
+  Py_DECREF(type);
+}
+
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_tensor(self)->dict);
+  return 0;
+}
+int tensor_clear(PyObject* self) {
+  Py_CLEAR(as_tensor(self)->dict);
+  return 0;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  // Tensor(…) as the legacy constructor; subclasses give the tensor to look like.
+  return guarded([&]() -> PyObject* {
+    nb::object make = nb::module_::import_("weft.tensor").attr("_legacy_new");
+    nb::object result = nb::steal(PyObject_Call(make.ptr(), args, kwargs));
+    if (!result.is_valid()) throw PythonError();
+    if (type == TensorType) return result.release().ptr();
+    return wrap_as(alias(tensor_of(result.ptr())), type);
+  });
+}
+
+// ---- operators
+
+template <const OpRef& op> PyObject* binary(PyObject* a, PyObject* b) { return call_binary(op.op(), a, b, false); }
+template <const OpRef& op> PyObject* binary_into(PyObject* a, PyObject* b) { return call_binary(op.op(), a, b, true); }
+template <const OpRef& op> PyObject* unary(PyObject* a) {
+  return guarded([&] { return wrap(op(tensor_of(a))); });
+}
+PyObject* power(PyObject* a, PyObject* b, PyObject* mod) {
+  if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return call_binary(pow.op(), a, b, false);
+}
+PyObject* power_into(PyObject* a, PyObject* b, PyObject*) { return call_binary(pow.op(), a, b, true); }
+
+const OpRef floor_divide{"floor_divide"}, remainder{"remainder"}, bitwise_and{"bitwise_and"}, bitwise_or{"bitwise_or"},
+    bitwise_xor{"bitwise_xor"}, bitwise_not{"bitwise_not"}, shift_left{"bitwise_left_shift"}, shift_right{"bitwise_right_shift"};
+
+PyObject* matrix_product(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+  return call_binary(matmul.op(), a, b, false);
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  static const OpRef* const ops[] = {&lt, &le, &eq, &ne, &gt, &ge};
+  return call_binary(ops[how]->op(), a, b, false);
+}
+
+void check_single(TensorImpl& t, const char* what) {
+  if (t.numel != 1)
+    fail(what, ": a Tensor with ", t.numel, " elements (shape ", t.sizes, ") cannot be converted to a single value");
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl& t = *impl_of(self);
+    check_single(t, "item");
+    return wrap_number(t.dtype, t.data());
+  });
+}
+int truth(PyObject* self) {
+  try {
+    TensorImpl& t = *impl_of(self);
+    if (t.numel == 0) return 0;
+    if (t.numel > 1) fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
+    nb::object v = nb::steal(wrap_number(t.dtype, t.data()));
+    return PyObject_IsTrue(v.ptr());
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
+  nb::object v = nb::steal(item(self, nullptr));
+  return v.is_valid() ? convert(v.ptr()) : nullptr;
+}
+PyObject* to_int(PyObject* self) { return as_number(self, PyNumber_Long); }
+PyObject* to_float(PyObject* self) { return as_number(self, PyNumber_Float); }
+PyObject* to_index(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl& t = *impl_of(self);
+    if (!is_integral(t.dtype) || t.numel != 1) fail_type("only integer tensors of a single element can be converted to an index");
+    return as_number(self, PyNumber_Index);
+  });
+}
+Py_ssize_t length(PyObject* self) {
+  TensorImpl& t = *impl_of(self);
+  if (t.sizes.empty()) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return Py_ssize_t(t.sizes[0]);
+}
+int assign(PyObject* self, PyObject* key, PyObject* value) {
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
+    return -1;
+  }
+  return tensor_setitem(self, key, value);
+}
+Py_hash_t hash(PyObject* self) { return Py_hash_t(uintptr_t(self) >> 4); }
+
+// ---- attributes
+
+template <class F> PyObject* field(PyObject* self, F f) {
+  return guarded([&]() -> PyObject* { return f(*impl_of(self)); });
+}
+PyObject* get_shape(PyObject* o, void*) { return field(o, [](TensorImpl& t) { return wrap_size(t.sizes); }); }
+PyObject* get_dtype(PyObject* o, void*) { return field(o, [](TensorImpl& t) { return wrap_dtype(t.dtype); }); }
+PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
+PyObject* get_requires_grad(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { return PyBool_FromLong(wants_grad(t)); });
+}
+int set_requires_grad(PyObject* o, PyObject* v, void*) {
+  return guarded_int([&] {
+    TensorImpl& t = *impl_of(o);
+    int on = v ? PyObject_IsTrue(v) : 0;
+    if (on < 0) throw PythonError();
+    if (t.grad_fn && !on)
+      fail("you can only change requires_grad flags of leaf variables. To use a computed variable in a subgraph that doesn't "
+           "require differentiation use var_no_grad = var.detach().");
+    if (on && !is_inexact(t.dtype)) fail("only Tensors of floating point and complex dtype can require gradients, got ", name_of(t.dtype));
+    if (on && t.inference && !t_modes.inference) fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    if (!t.grad_fn) t.requires_grad = on;
+  });
+}
+PyObject* get_is_leaf(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { wants_grad(t); return PyBool_FromLong(!t.grad_fn); });
+}
+PyObject* get_grad_fn(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { wants_grad(t); return wrap_node(t.grad_fn); });
+}
+PyObject* get_grad(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { return wrap(Tensor(t.grad)); });
+}
+int set_grad(PyObject* o, PyObject* v, void*) {
+  return guarded_int([&] {
+    TensorImpl& t = *impl_of(o);
+    if (!v || v == Py_None) {
+      t.grad = nullptr;
+      return;
+    }
+    if (!is_tensor(v)) fail_type("assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
+    Tensor g = tensor_of(v);
+    if (!(g.sizes() == t.sizes)) fail("assigned grad has data of a different size: ", g.sizes(), " for a tensor of shape ", t.sizes);
+    if (g.dtype() != t.dtype) fail("assigned grad has data of a different type: ", name_of(g.dtype()), " for a ", name_of(t.dtype), " tensor");
+    if (g.get() == &t) fail("can't assign Variable as its own grad");
+    t.grad = g.ref();
+  });
+}
+PyObject* get_data(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) {
+    Tensor d = alias(Tensor(&t));
+    d->untracked = true;
+    return wrap(d);
+  });
+}
+int set_data(PyObject* o, PyObject* v, void*) {
+  return guarded_int([&] {
+    Tensor from = to_tensor(v, "data");
+    TensorImpl& t = *impl_of(o);
+    if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad) fail("data set to a tensor that requires gradients must be floating point or complex dtype");
+    t.storage = from->storage;
+    t.dtype = from.dtype();
+    t.set_geometry(from.sizes(), from.strides(), from->offset);
+  });
+}
+PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(impl_of(o)->storage->version); }
+PyObject* get_base(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { return wrap(Tensor(t.base)); });
+}
+PyObject* get_output_nr(PyObject* o, void*) { return PyLong_FromUnsignedLong(impl_of(o)->slot); }
+PyObject* get_retains_grad(PyObject* o, void*) {
+  TensorImpl& t = *impl_of(o);
+  return PyBool_FromLong(t.extra && t.extra->retain_grad);
+}
+PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(item_size(impl_of(o)->dtype)); }
+PyObject* get_nbytes(PyObject* o, void*) { return PyLong_FromLongLong(impl_of(o)->numel * item_size(impl_of(o)->dtype)); }
+
+PyGetSetDef fields[] = {
+    {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient that backward() added up.", nullptr},
+    {"data", get_data, set_data, "The same elements outside the graph.", nullptr},
+    {"_version", get_version, nullptr, "How often the memory was changed in place.", nullptr},
+    {"_base", get_base, nullptr, "The tensor that this one is a view of.", nullptr},
+    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
+
+// ---- small methods
+
+PyObject* dims_or_one(const Dims& d, PyObject* const* args, Py_ssize_t n, bool size) {
+  return guarded([&]() -> PyObject* {
+    if (n == 0 || args[0] == Py_None) {
+      if (size) return wrap_size(d);
+      PyObject* t = PyTuple_New(d.size());
+      for (int i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(d[i]));
+      return t;
+    }
+    long long i = PyLong_AsLongLong(args[0]);
+    if (i == -1 && PyErr_Occurred()) throw PythonError();
+    return PyLong_FromLongLong(d[wrap_dim(i, d.size(), size ? "size" : "stride")]);
+  });
+}
+PyObject* size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return dims_or_one(impl_of(o)->sizes, args, n + (kw ? PyTuple_GET_SIZE(kw) : 0), true);
+}
+PyObject* stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  return dims_or_one(impl_of(o)->strides, args, n + (kw ? PyTuple_GET_SIZE(kw) : 0), false);
+}
+PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->numel); }
+PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
+PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o)->data()); }
+PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->offset); }
+PyObject* storage_bytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->storage->bytes); }
+PyObject* storage_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o)->storage->data); }
+PyObject* is_contiguous(PyObject* o, PyObject* const*, Py_ssize_t, PyObject*) { return PyBool_FromLong(impl_of(o)->contiguous); }
+PyObject* is_floating_point(PyObject* o, PyObject*) { return PyBool_FromLong(is_floating(impl_of(o)->dtype)); }
+PyObject* is_complex_(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(impl_of(o)->dtype)); }
+PyObject* is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->inference); }
+
+PyObject* list_level(TensorImpl& t, int d, char* at) {
+  if (d == t.sizes.size()) return wrap_number(t.dtype, at);
+  PyObject* list = PyList_New(Py_ssize_t(t.sizes[d]));
+  for (int64_t i = 0; i < t.sizes[d]; ++i)
+    PyList_SET_ITEM(list, Py_ssize_t(i), list_level(t, d + 1, at + i * t.strides[d] * item_size(t.dtype)));
+  return list;
+}
+PyObject* tolist(PyObject* o, PyObject*) {
+  return guarded([&] { return list_level(*impl_of(o), 0, impl_of(o)->data()); });
+}
+PyObject* detach_(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl& t = *impl_of(o);
+    if (t.base) fail("detach_: can't detach views in-place. Use detach() instead.");
+    t.grad_fn = nullptr;
+    t.requires_grad = false;
+    t.slot = 0;
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* requires_grad_(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
+  bool given = n + (kw ? PyTuple_GET_SIZE(kw) : 0) > 0;
+  if (set_requires_grad(o, given ? args[0] : Py_True, nullptr) < 0) return nullptr;
+  Py_INCREF(o);
+  return o;
+}
+PyObject* retain_grad(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl& t = *impl_of(o);
+    if (!wants_grad(t)) fail("can't retain_grad on Tensor that has requires_grad=False");
+    if (t.grad_fn && !(t.extra && t.extra->retain_grad)) {
+      nb::object f = nb::module_::import_("weft.tensor").attr("_retain_grad");
+      nb::object r = nb::steal(PyObject_CallOneArg(f.ptr(), o));
+      if (!r.is_valid()) throw PythonError();
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void))f, METH_FASTCALL | METH_KEYWORDS
+PyMethodDef methods[] = {
+    {"item", item, METH_NOARGS, "The only element as a Python number."},
+    {"tolist", tolist, METH_NOARGS, "The elements as nested lists."},
+    {"size", FAST(size), "The shape, or one of its sizes."},
+    {"stride", FAST(stride), "The steps in memory between elements, per dimension."},
+    {"numel", numel, METH_NOARGS, "The number of elements."},
+    {"nelement", numel, METH_NOARGS, "The number of elements."},
+    {"dim", dim, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", dim, METH_NOARGS, "The number of dimensions."},
+    {"data_ptr", data_ptr, METH_NOARGS, "The address of the first element."},
+    {"storage_offset", storage_offset, METH_NOARGS, "Where in its storage this tensor begins, in elements."},
+    {"_storage_bytes", storage_bytes, METH_NOARGS, "Bytes of the storage."},
+    {"_storage_ptr", storage_ptr, METH_NOARGS, "The address of the storage."},
+    {"is_contiguous", FAST(is_contiguous), "Whether the elements lie in order without gaps."},
+    {"is_floating_point", is_floating_point, METH_NOARGS, "Whether the elements are floating point."},
+    {"is_complex", is_complex_, METH_NOARGS, "Whether the elements are complex."},
+    {"is_inference", is_inference, METH_NOARGS, "Whether it was made in inference mode."},
+    {"detach_", detach_, METH_NOARGS, "Cuts this tensor off from the graph."},
+    {"requires_grad_", FAST(requires_grad_), "Sets requires_grad and returns self."},
+    {"retain_grad", retain_grad, METH_NOARGS, "Keeps the gradient of a non-leaf in .grad."},
+    {}};
+
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
+                         {}};
+
+PyType_Slot slots[] = {
+    {Py_tp_new, (void*)tensor_new}, {Py_tp_dealloc, (void*)tensor_dealloc}, {Py_tp_finalize, (void*)tensor_finalize},
+    {Py_tp_traverse, (void*)tensor_traverse}, {Py_tp_clear, (void*)tensor_clear},
+    {Py_tp_methods, methods}, {Py_tp_getset, fields}, {Py_tp_members, members},
+    {Py_tp_richcompare, (void*)compare}, {Py_tp_hash, (void*)hash},
+    {Py_nb_add, (void*)binary<add>}, {Py_nb_subtract, (void*)binary<sub>}, {Py_nb_multiply, (void*)binary<mul>},
+    {Py_nb_true_divide, (void*)binary<weft::ref::div>}, {Py_nb_floor_divide, (void*)binary<floor_divide>},
+    {Py_nb_remainder, (void*)binary<remainder>}, {Py_nb_power, (void*)power},
+    {Py_nb_and, (void*)binary<bitwise_and>}, {Py_nb_or, (void*)binary<bitwise_or>}, {Py_nb_xor, (void*)binary<bitwise_xor>},
+    {Py_nb_lshift, (void*)binary<shift_left>}, {Py_nb_rshift, (void*)binary<shift_right>},
+    {Py_nb_matrix_multiply, (void*)matrix_product},
+    {Py_nb_inplace_add, (void*)binary_into<add>}, {Py_nb_inplace_subtract, (void*)binary_into<sub>},
+    {Py_nb_inplace_multiply, (void*)binary_into<mul>}, {Py_nb_inplace_true_divide, (void*)binary_into<weft::ref::div>},
+    {Py_nb_inplace_floor_divide, (void*)binary_into<floor_divide>}, {Py_nb_inplace_remainder, (void*)binary_into<remainder>},
+    {Py_nb_inplace_power, (void*)power_into}, {Py_nb_inplace_and, (void*)binary_into<bitwise_and>},
+    {Py_nb_inplace_or, (void*)binary_into<bitwise_or>}, {Py_nb_inplace_xor, (void*)binary_into<bitwise_xor>},
+    {Py_nb_negative, (void*)unary<neg>}, {Py_nb_absolute, (void*)unary<weft::ref::abs>}, {Py_nb_invert, (void*)unary<bitwise_not>},
+    {Py_nb_bool, (void*)truth}, {Py_nb_int, (void*)to_int}, {Py_nb_float, (void*)to_float}, {Py_nb_index, (void*)to_index},
+    {Py_mp_length, (void*)length}, {Py_mp_subscript, (void*)tensor_getitem}, {Py_mp_ass_subscript, (void*)assign},
+    {Py_tp_doc, (void*)"A tensor: numbers of one type in a box of any number of dimensions."}, {}};
+PyType_Spec spec = {"weft.Tensor", sizeof(PyTensor), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+PyObject* wrap(const Tensor& t) {
+  if (!t) Py_RETURN_NONE;
+  TensorImpl* impl = t.get();
+  if (!impl->pyobj) return new_object(impl);
+  auto* o = static_cast<PyObject*>(impl->pyobj);
+  if (impl->pinned_pyobj) {  // Python owns the object again, and the object the tensor
+    impl->pinned_pyobj = false;
+    ++impl->refs;
+    return o;
+  }
+  Py_INCREF(o);
+  return o;
+}
+
+PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
+  if (type == TensorType) return wrap(t);
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) throw PythonError();
+  as_tensor(o)->impl = t.get();
+  ++t->refs;
+  t->pyobj = o;
+  return o;
+}
+
+Tensor to_tensor(nb::handle o, const char* what) {
+  if (!is_tensor(o.ptr())) fail_type(what, " must be a Tensor, not ", Py_TYPE(o.ptr())->tp_name);
+  return tensor_of(o.ptr());
+}
+
+PyObject* wrap_number(DType t, const void* at) {
+  return visit(t, [&](auto zero) -> PyObject* {
+    using T = decltype(zero);
+    const T& v = *static_cast<const T*>(at);
+    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
+    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
+    else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) return PyComplex_FromDoubles(v.real(), v.imag());
+    else return PyFloat_FromDouble(double(v));
+  });
+}
+
+bool read_number(PyObject* o, Value* v) {
+  if (PyFloat_Check(o)) {
+    *v = Value(PyFloat_AS_DOUBLE(o));
+  } else if (PyBool_Check(o)) {
+    *v = Value(o == Py_True);
+  } else if (PyLong_Check(o)) {
+    int overflow = 0;
+    long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) fail(ErrorKind::Runtime, "the number is too large for a 64-bit integer");
+    *v = Value(int64_t(i));
+  } else if (PyComplex_Check(o)) {
+    *v = Value(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+  } else {
+    // NumPy's scalars know their Python number; arrays are not numbers.
+    if (is_tensor(o) || !PyObject_HasAttrString(o, "dtype") || !PyObject_HasAttrString(o, "item") || PyObject_HasAttrString(o, "__len__")) return false;
+    nb::object number = nb::steal(PyObject_CallMethod(o, "item", nullptr));
+    if (!number.is_valid()) { PyErr_Clear(); return false; }
+    if (!PyFloat_Check(number.ptr()) && !PyLong_Check(number.ptr()) && !PyComplex_Check(number.ptr())) return false;
+    return read_number(number.ptr(), v);
+  }
+  return true;
+}
+
+void bind_tensor(nb::module_& m) {
+  TensorType = (PyTypeObject*)PyType_FromSpec(&spec);
+  if (!TensorType) throw nb::python_error();
+  g_release_pyobj = [](void* o) { Py_DECREF((PyObject*)o); };
+  m.attr("Tensor") = nb::handle((PyObject*)TensorType);
+  m.def("_make_subclass", [](nb::handle type, Tensor t, bool requires_grad) {
+    Tensor a = alias(t);
+    a->requires_grad = requires_grad;
+    return nb::steal(wrap_as(a, (PyTypeObject*)type.ptr()));
+  });
+  m.def("_cast", [](Tensor t, nb::handle o) {
+    DType dtype;
+    if (!read_dtype(o.ptr(), &dtype)) fail_type("to: expected a dtype");
+    return to_dtype(t, dtype);
+  });
+  m.def("_result_type", [](Tensor a, Tensor b) {
+    Value x(a), y(b);
+    return nb::steal(wrap_dtype(common_dtype(Operands{2, {&x, &y}})));
+  });
+  m.def("_memory_stats", [] {
+    MemoryStats& s = memory_stats();
+    nb::dict d;
+    d["live"] = s.live; d["peak"] = s.peak; d["cached"] = s.cached; d["blocks"] = s.blocks; d["allocations"] = s.allocations;
+    d["nodes"] = live_nodes(); d["tensors"] = live_tensors();
+    return d;
+  });
+  m.def("_reset_peak", [] { memory_stats().peak = memory_stats().live; });
+  m.def("_empty_cache", [] { empty_cache(); });
+  m.def("_fail_allocation_after", [](int64_t n) { fail_allocation_after(n); });
+  m.def("get_num_threads", [] { return num_threads(); });
+  m.def("set_num_threads", [](int n) {
+    if (n < 1) fail("set_num_threads: expected a positive number of threads, got ", n);
+    set_num_threads(n);
+  });
+}
+
+}  // namespace weft

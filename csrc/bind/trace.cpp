@@ -1,0 +1,188 @@
+// Calls from the outside: watched for a trace, made by name for a graph, and ops declared in Python.
+#include "bind/args.h"
+#include "ops/api.h"
+#include "ops/record.h"
+
+namespace weft {
+
+PyObject* value_to_python(const Value& v) {
+  switch (v.tag()) {
+    case Tag::None: Py_RETURN_NONE;
+    case Tag::Tensor: return wrap(v.tensor());
+    case Tag::Int: return PyLong_FromLongLong(v.integer());
+    case Tag::Float: return PyFloat_FromDouble(v.real());
+    case Tag::Bool: return PyBool_FromLong(v.flag());
+    case Tag::Complex: return PyComplex_FromDoubles(v.complex().real(), v.complex().imag());
+    case Tag::DType: return wrap_dtype(v.dtype());
+    case Tag::Ints: {
+      PyObject* t = PyTuple_New(v.ints().size());
+      for (int i = 0; i < v.ints().size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(v.ints()[i]));
+      return t;
+    }
+    case Tag::Tensors: {
+      PyObject* t = PyList_New(Py_ssize_t(v.tensors().size()));
+      for (size_t i = 0; i < v.tensors().size(); ++i) PyList_SET_ITEM(t, Py_ssize_t(i), wrap(v.tensors()[i]));
+      return t;
+    }
+    case Tag::Text: return PyUnicode_FromString(v.text().c_str());
+    case Tag::Object: {
+      auto* o = dynamic_cast<PyOpaque*>(v.object());
+      PyObject* object = o ? o->object : Py_None;
+      Py_INCREF(object);
+      return object;
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+namespace {
+
+nb::tuple arguments_of(Call& c) {
+  PyObject* t = PyTuple_New(c.count);
+  for (int i = 0; i < c.count; ++i) PyTuple_SET_ITEM(t, i, value_to_python(c.arg(i)));
+  return nb::steal<nb::tuple>(t);
+}
+nb::tuple outputs_of(Call& c) {
+  PyObject* t = PyTuple_New(c.out_count);
+  for (int i = 0; i < c.out_count; ++i) PyTuple_SET_ITEM(t, i, wrap(c.out[i]));
+  return nb::steal<nb::tuple>(t);
+}
+
+// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin).
+struct PyRecorder final : Recorder {
+  nb::object callable;
+  void record(Call& c) override {
+    Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
+    nb::object r = nb::steal(PyObject_CallFunction(
+        callable.ptr(), "sOOOs", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(), c.inplace ? Py_True : Py_False, user_line().c_str()));
+    t_recorder = self;
+    if (!r.is_valid()) throw PythonError();
+  }
+};
+
+const Op& op_named(const std::string& name) {
+  Op* op = Registry::get().find(name);
+  if (!op) fail("there is no op named '", name, "'");
+  return *op;
+}
+
+void push_arguments(Call& c, nb::handle args) {
+  size_t n = nb::len(args);
+  if (n > c.op.params.size()) fail_type(c.op.name, ": takes ", c.op.params.size(), " arguments, got ", n);
+  for (size_t i = 0; i < n; ++i) c.push(value_from(c.op.params[i], nb::object(args[i]).ptr()));
+  c.fill_defaults();
+}
+
+nb::object call_op(const std::string& name, nb::tuple args, bool inplace) {
+  Call c(op_named(name));
+  push_arguments(c, args);
+  c.inplace = inplace || c.op.is(kInplaceOnly);
+  run_call(c);
+  return outputs_of(c);
+}
+
+// Runs an op into memory that is there already: shapes and dtypes must be what its shape rule says.
+void run_op_into(const std::string& name, nb::tuple args, nb::tuple outs) {
+  Call c(op_named(name));
+  push_arguments(c, args);
+  if (c.op.form.compose || c.op.is(kView)) fail(name, ": a view or a composition writes no memory of its own");
+  if (c.op.form.infer) c.op.form.infer(c);
+  else c.op.py_infer(c);
+  if (int(nb::len(outs)) != c.out_count) fail(name, ": ", c.out_count, " outputs, got ", nb::len(outs));
+  for (int i = 0; i < c.out_count; ++i) {
+    Tensor t = to_tensor(outs[size_t(i)], "an output");
+    if (!(t.sizes() == c.out[i].sizes()) || t.dtype() != c.out[i].dtype())
+      fail(name, ": output ", i, " must be ", name_of(c.out[i].dtype()), c.out[i].sizes(), ", got ", name_of(t.dtype()), t.sizes());
+    c.out[i] = t;
+  }
+  if (c.op.form.run) c.op.form.run(c);
+  else if (c.op.py_run) c.op.py_run(c);
+}
+
+// ---- ops declared in Python
+
+void infer_in_python(nb::object f, Call& c) {
+  nb::object metas = nb::steal(PyObject_CallObject(f.ptr(), arguments_of(c).ptr()));
+  if (!metas.is_valid()) throw PythonError();
+  int i = 0;
+  for (nb::handle m : metas) {
+    Dims sizes;
+    for (nb::handle s : nb::object(m[0])) sizes.push(nb::cast<int64_t>(s));
+    DType t;
+    if (!read_dtype(nb::object(m[1]).ptr(), &t)) fail_type(c.op.base, ": its shape rule must give (shape, dtype) pairs");
+    c.give(i++, meta(t, sizes));
+  }
+}
+
+void run_in_python(nb::object f, Call& c) {
+  GradMode off(false);
+  Recorder* tracing = std::exchange(t_recorder, nullptr);
+  nb::object r = nb::steal(PyObject_CallFunctionObjArgs(f.ptr(), outputs_of(c).ptr(), arguments_of(c).ptr(), nullptr));
+  t_recorder = tracing;
+  if (!r.is_valid()) throw PythonError();
+}
+
+void back_in_python(nb::object f, Grad& d) {
+  nb::object view = nb::cast(&d, nb::rv_policy::reference);
+  nb::object r = nb::steal(PyObject_CallOneArg(f.ptr(), view.ptr()));
+  if (!r.is_valid()) throw PythonError();
+  int i = 0;
+  for (nb::handle g : r) {
+    if (!g.is_none()) d.give(i, to_tensor(g, "a gradient"));
+    ++i;
+  }
+}
+
+void declare_op(std::string signature, std::string doc, nb::object infer, nb::object run, nb::object back, uint32_t keeps,
+                std::string no_derivative) {
+  auto* texts = new std::string[3]{std::move(signature), std::move(doc), std::move(no_derivative)};  // live as long as the op
+  Form form;
+  form.signature = texts[0];
+  form.doc = texts[1];
+  form.no_derivative = texts[2];
+  form.traits = kKeepsLock | kNoMethod;
+  form.keeps = keeps;
+  Op& op = Registry::get().add(form);
+  op.python = true;
+  op.py_infer = [infer](Call& c) { infer_in_python(infer, c); };
+  op.py_run = [run](Call& c) { run_in_python(run, c); };
+  if (!back.is_none()) op.py_back = [back](Grad& d) { back_in_python(back, d); };
+  intern_params(op);
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+  m.def("_start_recording", [](nb::object f) {
+    if (t_recorder) fail("a trace is already being taken on this thread");
+    auto* r = new PyRecorder;
+    r->callable = f;
+    t_recorder = r;
+  });
+  m.def("_stop_recording", [] { delete std::exchange(t_recorder, nullptr); });
+  m.def("_call_op", call_op);
+  m.def("_run_op_into", run_op_into);
+  m.def("_declare_op", declare_op, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("_op_function", [](const std::string& base) {
+    auto* set = new OpSet{base, "", {}, false};
+    for (Op* op : Registry::get().all()) {
+      if (op->base != base) continue;
+      set->ops.push_back(op);
+      if (set->doc.empty()) set->doc = op->form.doc;
+    }
+    if (set->ops.empty()) fail("there is no op named '", base, "'");
+    return nb::steal(make_op_function(set));
+  });
+  nb::class_<Grad>(m, "Grad", "What a derivative is given.")
+      .def("g", [](Grad& d, int i) { return d.g(i); }, nb::arg("i") = 0, "The gradient of output i.")
+      .def("has_g", &Grad::has_g, "Whether a gradient of output i arrived.")
+      .def("x", &Grad::x, "A kept input.")
+      .def("y", &Grad::y, nb::arg("i") = 0, "A kept output.")
+      .def("arg", [](Grad& d, int i) { return nb::steal(value_to_python(d.arg(i))); }, "An argument by its place.")
+      .def("shape", [](Grad& d, int i) { return nb::steal(wrap_size(d.shape(i))); }, "The shape of input i.")
+      .def("needs", &Grad::needs, "Whether input i wants a gradient.")
+      .def("inputs", &Grad::inputs, "The number of tensor inputs.")
+      .def_ro("create_graph", &Grad::create_graph);
+}
+
+}  // namespace weft

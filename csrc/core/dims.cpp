@@ -1,0 +1,122 @@
+#include "core/dims.h"
+
+#include <algorithm>
+
+namespace weft {
+
+std::ostream& operator<<(std::ostream& s, const Dims& d) {
+  s << '[';
+  for (int i = 0; i < d.size(); ++i) s << (i ? ", " : "") << d[i];
+  return s << ']';
+}
+
+std::string to_string(const Dims& d) {
+  std::ostringstream s;
+  s << d;
+  return s.str();
+}
+
+int64_t numel_of(const Dims& sizes) {
+  int64_t n = 1;
+  bool zero = false;
+  for (int64_t s : sizes) {
+    if (s == 0) zero = true;
+    else n = checked_mul(n, s);
+  }
+  return zero ? 0 : n;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (int i = sizes.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step = checked_mul(step, std::max<int64_t>(sizes[i], 1));
+  }
+  return strides;
+}
+
+bool is_contiguous(const Dims& sizes, const Dims& strides) {
+  int64_t step = 1;
+  for (int i = sizes.size() - 1; i >= 0; --i) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] == 1) continue;
+    if (strides[i] != step) return false;
+    step *= sizes[i];
+  }
+  return true;
+}
+
+namespace {
+// The dimensions from the innermost (smallest stride) outwards; size-one dimensions keep their place.
+Dims inner_to_outer(const Dims& sizes, const Dims& strides) {
+  Dims order(sizes.size());
+  for (int i = 0; i < sizes.size(); ++i) order[i] = sizes.size() - 1 - i;
+  // An insertion sort that never moves a broadcast (stride 0) dimension past another: their order is not defined.
+  for (int i = 1; i < order.size(); ++i) {
+    for (int j = i; j > 0; --j) {
+      int64_t a = order[j - 1], b = order[j];
+      bool comparable = strides[int(a)] != 0 && strides[int(b)] != 0 && sizes[int(a)] != 1 && sizes[int(b)] != 1;
+      if (comparable && strides[int(a)] > strides[int(b)]) std::swap(order[j - 1], order[j]);
+      else if (comparable) break;
+    }
+  }
+  return order;
+}
+}  // namespace
+
+bool is_dense(const Dims& sizes, const Dims& strides) {
+  if (is_contiguous(sizes, strides)) return true;
+  int64_t step = 1;
+  for (int64_t d : inner_to_outer(sizes, strides)) {
+    if (sizes[int(d)] == 1) continue;
+    if (strides[int(d)] != step) return false;
+    step *= sizes[int(d)];
+  }
+  return true;
+}
+
+Dims strides_like(const Dims& sizes, const Dims& strides) {
+  Dims out(sizes.size());
+  int64_t step = 1;
+  for (int64_t d : inner_to_outer(sizes, strides)) {
+    out[int(d)] = step;
+    step = checked_mul(step, std::max<int64_t>(sizes[int(d)], 1));
+  }
+  return out;
+}
+
+bool may_overlap(const Dims& sizes, const Dims& strides) {
+  int64_t reach = 0;  // the furthest element of the dimensions seen so far
+  Dims order = inner_to_outer(sizes, strides);
+  for (int64_t d : order) {
+    if (sizes[int(d)] == 0) return false;
+    if (sizes[int(d)] == 1) continue;
+    if (strides[int(d)] <= reach) return true;
+    reach += strides[int(d)] * (sizes[int(d)] - 1);
+  }
+  return false;
+}
+
+Dims broadcast(const Dims& a, const Dims& b, const char* op) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  Dims out(longer);
+  int shift_a = out.size() - a.size(), shift_b = out.size() - b.size();
+  for (int i = 0; i < out.size(); ++i) {
+    int64_t x = i < shift_a ? 1 : a[i - shift_a], y = i < shift_b ? 1 : b[i - shift_b];
+    if (x != y && x != 1 && y != 1)
+      fail(op, ": the size of tensor a (", x, ") must match the size of tensor b (", y,
+           ") at dimension ", i, "; got shapes ", a, " and ", b);
+    out[i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+int wrap_dim(int64_t dim, int n, const char* op) {
+  int64_t lo = n == 0 ? -1 : -n, hi = n == 0 ? 0 : n - 1;
+  if (dim < lo || dim > hi)
+    fail_index(op, ": Dimension out of range (expected to be in range of [", lo, ", ", hi, "], but got ", dim, ")");
+  return int(dim < 0 ? dim + (n == 0 ? 1 : n) : dim);
+}
+
+}  // namespace weft

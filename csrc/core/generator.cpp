@@ -1,0 +1,19 @@
+#include "core/generator.h"
+
+#include <random>
+
+namespace weft {
+
+Generator& (*g_generator_of)(Opaque*) = nullptr;
+
+Generator& default_generator() {
+  static Generator generator;
+  return generator;
+}
+
+uint64_t random_seed() {
+  std::random_device device;
+  return uint64_t(device()) << 32 | device();
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// The caching allocator: 64-byte aligned blocks kept by size class, live and peak bytes always counted.
+// Called with the interpreter lock held; kernels that run without it use Scratch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+struct MemoryStats {
+  int64_t live = 0;    // bytes of blocks in use
+  int64_t peak = 0;    // the most that `live` has been since reset_peak
+  int64_t cached = 0;  // bytes of free blocks kept for reuse
+  int64_t blocks = 0;  // blocks in use
+  int64_t allocations = 0;  // all there ever were
+};
+
+MemoryStats& memory_stats();
+int64_t block_bytes(int64_t bytes);     // the size of the block that serves a request
+void* allocate_block(int64_t bytes);    // bytes as block_bytes gave them; throws Error(Memory)
+void free_block(void* p, int64_t bytes);
+void empty_cache();
+void fail_allocation_after(int64_t n);  // for tests: the n-th allocation from now on fails; negative: none
+
+// Small fixed-size objects (tensors, nodes, storages): free lists by size, never given back.
+void* pool_allocate(size_t bytes);
+void pool_free(void* p, size_t bytes);
+
+// Plain memory for the time of a kernel, usable without the interpreter lock.
+class Scratch {
+ public:
+  explicit Scratch(int64_t bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  template <class T> T* as() const { return static_cast<T*>(p_); }
+
+ private:
+  void* p_;
+};
+
+}  // namespace weft

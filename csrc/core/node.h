@@ -1,0 +1,65 @@
+// A step of the recorded graph: what made a tensor, and the edges to what made its inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/origin.h"
+#include "core/refs.h"
+
+namespace weft {
+
+class Tensor;
+struct Node;
+struct TensorImpl;
+
+struct Edge {
+  Ref<Node> node;      // empty: no gradient wanted
+  uint32_t slot = 0;   // which output of that node
+};
+
+using Grads = std::vector<Tensor>;
+
+// Callables from Python or C++ that watch a node or a tensor; kept out of line since few have any.
+struct Hook : Counted {
+  uint64_t id = 0;
+  virtual ~Hook() = default;
+  void destroy() { delete this; }
+};
+
+struct NodeHooks {
+  // before(grads): may replace the gradients that arrive; after(result, grads): may replace those that leave.
+  std::vector<Ref<Hook>> before, after;
+};
+
+struct Node : Counted {
+  uint32_t outputs = 1;        // how many tensors it made
+  uint32_t edge_count = 0;
+  uint64_t sequence = 0;       // order of creation in this process: backward walks from the largest down
+  Edge* edges = nullptr;
+  NodeHooks* hooks = nullptr;
+  void* pyobj = nullptr;       // the Python object that stands for this node while one does (borrowed)
+  Origin origin;
+  uint64_t mark = 0;           // scratch of the walk
+  uint32_t pending = 0;
+  uint32_t place = 0;
+
+  virtual ~Node();
+  virtual std::string name() const = 0;                 // "MulBackward0"
+  virtual Grads apply(Grads&& grads, bool create_graph) = 0;  // gradients of the outputs -> of the edges
+  virtual void release() {}                             // lets go of what it keeps for backward
+  virtual bool released() const { return false; }
+  virtual TensorImpl* leaf() { return nullptr; }        // of the node that adds to a leaf's grad
+  virtual size_t bytes() const = 0;                     // of this object with its trailing arrays
+  // Tensors whose memory this node keeps alive, for looking into the graph.
+  virtual std::vector<std::pair<std::string, Tensor>> saved() = 0;
+
+  void destroy();  // without recursion, however long the chain behind it
+
+ protected:
+  Node();
+};
+
+int64_t live_nodes();
+
+}  // namespace weft

@@ -1,0 +1,198 @@
+#include "core/tensor.h"
+
+#include <algorithm>
+#include <new>
+
+namespace weft {
+
+OriginHooks g_origin_hooks;
+void (*g_release_pyobj)(void*) = nullptr;
+
+namespace {
+int64_t g_tensors = 0, g_nodes = 0;
+uint64_t g_sequence = 0;
+}  // namespace
+
+int64_t live_tensors() { return g_tensors; }
+int64_t live_nodes() { return g_nodes; }
+
+// ---- storage
+
+Ref<Storage> Storage::make(int64_t bytes) {
+  auto* s = new (pool_allocate(sizeof(Storage))) Storage;
+  Ref<Storage> owned(s);
+  int64_t block = block_bytes(bytes);
+  s->data = static_cast<char*>(allocate_block(block));
+  s->bytes = bytes;
+  s->block = block;
+  return owned;
+}
+
+Ref<Storage> Storage::foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable) {
+  auto* s = new (pool_allocate(sizeof(Storage))) Storage;
+  s->data = static_cast<char*>(data);
+  s->bytes = bytes;
+  s->owner = owner;
+  s->let_go = let_go;
+  s->writable = writable;
+  return Ref<Storage>(s);
+}
+
+void Storage::resize(int64_t wanted) {
+  if (wanted <= bytes) return;
+  if (!block && data) fail("resize: this tensor's memory belongs to someone else and cannot grow to ", wanted, " bytes");
+  int64_t new_block = block_bytes(wanted);
+  if (new_block != block) {
+    char* p = static_cast<char*>(allocate_block(new_block));
+    if (bytes) std::memcpy(p, data, size_t(bytes));
+    if (block) free_block(data, block);
+    data = p;
+    block = new_block;
+  }
+  bytes = wanted;
+}
+
+void Storage::destroy() {
+  if (block) free_block(data, block);
+  if (let_go) let_go(owner);
+  this->~Storage();
+  pool_free(this, sizeof(Storage));
+}
+
+// ---- tensors
+
+TensorImpl* TensorImpl::make() {
+  ++g_tensors;
+  return new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
+}
+
+void TensorImpl::destroy() {
+  if (pinned_pyobj) {  // letting go of the object ends in letting go of us
+    pinned_pyobj = false;
+    refs = 1;
+    g_release_pyobj(pyobj);
+    return;
+  }
+  --g_tensors;
+  delete extra;
+  this->~TensorImpl();
+  pool_free(this, sizeof(TensorImpl));
+}
+
+void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) {
+  sizes = new_sizes;
+  strides = new_strides;
+  offset = new_offset;
+  numel = numel_of(sizes);
+  contiguous = is_contiguous(sizes, strides);
+}
+
+Tensor meta(DType dtype, const Dims& sizes) {
+  Tensor t(TensorImpl::make());
+  t->dtype = dtype;
+  t->sizes = sizes;
+  int n = sizes.size();
+  t->strides.resize(n);
+  int64_t step = 1;
+  bool zero = false;
+  for (int i = n - 1; i >= 0; --i) {
+    t->strides[i] = step;
+    if (sizes[i] > 1) step = checked_mul(step, sizes[i]);
+    else if (sizes[i] == 0) zero = true;
+  }
+  t->numel = zero ? 0 : step;
+  return t;
+}
+
+Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides) {
+  Tensor t(TensorImpl::make());
+  t->dtype = dtype;
+  t->set_geometry(sizes, strides, 0);
+  return t;
+}
+
+void give_memory(TensorImpl& t) {
+  int64_t last = t.numel;
+  if (!t.contiguous && t.numel) {
+    last = 1;
+    for (int i = 0; i < t.sizes.size(); ++i)
+      last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
+  }
+  t.storage = Storage::make(checked_mul(last, item_size(t.dtype)));
+}
+
+Tensor empty(const Dims& sizes, DType dtype) {
+  Tensor t = meta(dtype, sizes);
+  give_memory(*t.get());
+  return t;
+}
+
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype) {
+  Tensor t = meta_strided(dtype, sizes, strides);
+  give_memory(*t.get());
+  return t;
+}
+
+Tensor alias(const Tensor& t) {
+  Tensor out(TensorImpl::make());
+  out->dtype = t->dtype;
+  out->contiguous = t->contiguous;
+  out->untracked = t->untracked;
+  out->numel = t->numel;
+  out->offset = t->offset;
+  out->storage = t->storage;
+  out->sizes = t->sizes;
+  out->strides = t->strides;
+  return out;
+}
+
+Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset) {
+  Tensor out(TensorImpl::make());
+  out->dtype = t->dtype;
+  out->untracked = t->untracked;
+  out->storage = t->storage;
+  out->set_geometry(sizes, strides, offset);
+  return out;
+}
+
+void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, const char* op) {
+  if (offset < 0) fail(op, ": the storage offset must not be negative, got ", offset);
+  if (numel_of(sizes) == 0) return;
+  int64_t last = offset;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (strides[i] < 0) fail(op, ": negative strides are not supported, got strides ", strides);
+    last = checked_add(last, checked_mul(strides[i], sizes[i] - 1));
+  }
+  int64_t needed = checked_mul(checked_add(last, 1), item_size(dtype));
+  if (needed > s.bytes)
+    fail(op, ": size ", sizes, ", strides ", strides, " and offset ", offset, " need ", needed,
+         " bytes, out of bounds for storage of size ", s.bytes);
+}
+
+// ---- nodes
+
+Node::Node() : sequence(++g_sequence) { ++g_nodes; }
+Node::~Node() {
+  --g_nodes;
+  delete hooks;
+}
+
+// Freeing a node frees its edges and saved tensors, which may free further nodes: they queue up instead of nesting.
+void Node::destroy() {
+  static std::vector<Node*> waiting;
+  static bool draining = false;
+  waiting.push_back(this);
+  if (draining) return;
+  draining = true;
+  while (!waiting.empty()) {
+    Node* n = waiting.back();
+    waiting.pop_back();
+    for (uint32_t i = 0; i < n->edge_count; ++i) n->edges[i].~Edge();
+    size_t bytes = n->bytes();
+    n->~Node();
+    pool_free(n, bytes);
+  }
+  draining = false;
+}
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+// Picks the kernels for the machine.
+#include <cstdlib>
+#include <cstring>
+
+#include "loops/copy.h"
+#include "loops/gemm_kernels.h"
+#include "loops/index.h"
+#include "loops/isa.h"
+#include "loops/random.h"
+#include "loops/reduce.h"
+
+namespace weft {
+
+Isa machine_isa() {
+  static const Isa best = [] {
+    Isa isa = Isa::base;
+#if defined(WEFT_HAVE_AVX512)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) isa = Isa::avx2;
+    if (isa == Isa::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+      isa = Isa::avx512;
+#endif
+    if (const char* wish = std::getenv("WEFT_ISA")) {
+      if (!std::strcmp(wish, "base")) isa = Isa::base;
+      if (!std::strcmp(wish, "avx2") && isa == Isa::avx512) isa = Isa::avx2;
+    }
+    return isa;
+  }();
+  return best;
+}
+
+WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
+WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
+WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
+WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
+WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+// Conversion of contiguous elements, for inclusion in *.isa.cpp files.
+//
+// Out of the range of its target, a float turns into what the x86 instruction gives, on every machine: the
+// smallest int32 or int64; the narrower integers are the low bits of that int32.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "loops/isa.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace weft::WEFT_ISA {
+
+template <class R>
+struct Complex {
+  R re, im;
+};
+template <class T> constexpr bool is_complex_type = false;
+template <class R> constexpr bool is_complex_type<Complex<R>> = true;
+
+// How a type lies in memory; bool is read as a byte, since foreign memory may hold more than 0 and 1.
+template <class T> struct Stored { using type = T; };
+template <> struct Stored<bool> { using type = uint8_t; };
+template <> struct Stored<c64> { using type = Complex<float>; };
+template <> struct Stored<c128> { using type = Complex<double>; };
+
+template <class Int, class Float>
+inline Int truncate(Float x) {
+  if constexpr (sizeof(Int) < 4) {
+    return Int(truncate<int32_t>(x));
+  } else {
+    constexpr Float low = Float(std::numeric_limits<Int>::min());
+    return x >= low && x < -low ? Int(x) : std::numeric_limits<Int>::min();
+  }
+}
+
+template <class To, class From>
+inline To cast(From x) {
+  if constexpr (is_complex_type<From> && is_complex_type<To>) {
+    return To{decltype(To::re)(x.re), decltype(To::re)(x.im)};
+  } else if constexpr (is_complex_type<From>) {
+    return cast<To>(x.re);
+  } else if constexpr (is_complex_type<To>) {
+    return To{cast<decltype(To::re)>(x), 0};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return truncate<To>(x);
+  } else {
+    return To(x);
+  }
+}
+
+template <class From>
+inline uint8_t is_nonzero(From x) {
+  if constexpr (is_complex_type<From>) return uint8_t((x.re != 0) | (x.im != 0));
+  else return x != From(0);
+}
+
+template <class To, class From>
+inline void convert_loop(const void* src, void* dst, int64_t n) {
+  auto* __restrict in = static_cast<const typename Stored<From>::type*>(src);
+  auto* __restrict out = static_cast<typename Stored<To>::type*>(dst);
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_same_v<To, bool>) out[i] = is_nonzero(in[i]);
+    else if constexpr (std::is_same_v<From, bool>) out[i] = cast<typename Stored<To>::type>(uint8_t(in[i] != 0));
+    else out[i] = cast<typename Stored<To>::type>(in[i]);
+  }
+}
+
+inline void widen(const Half* src, float* dst, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(src + i))));
+#endif
+  for (; i < n; ++i) dst[i] = float(src[i]);
+}
+
+inline void narrow(const float* src, Half* dst, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128((__m128i*)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
+#endif
+  for (; i < n; ++i) dst[i] = Half(src[i]);
+}
+
+inline void widen(const BFloat16* __restrict src, float* __restrict dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = float(src[i]);
+}
+
+inline void narrow(const float* __restrict src, BFloat16* __restrict dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = BFloat16(src[i]);
+}
+
+}  // namespace weft::WEFT_ISA

@@ -1,0 +1,364 @@
+#include "loops/gemm.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "loops/copy.h"
+#include "loops/parallel.h"
+
+namespace weft {
+namespace {
+
+// A panel of b, packed, stays in the L2 cache while all rows of a pass by, eight at a time in the L1 cache.
+constexpr int64_t kDepth = 512;            // its rows
+constexpr int64_t kPanelBytes = 1152;      // of each of its rows: six tiles wide
+constexpr int64_t kPlainDepth = 64;        // rows of b that are read in place: as many pages as the TLB holds
+constexpr int64_t kFewRows = 24;           // of a: packing b would cost more than it brings
+constexpr int64_t kNearBytes = 32 * 1024;  // of b: read in place, however deep, since it stays in the L1 cache
+constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cache
+constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
+constexpr double kThreadedWork = 1 << 20;  // multiplications below which threads cost more than they bring
+constexpr int64_t kDotChunk = 16384;
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+int64_t round_up_div(int64_t n, int64_t parts, int64_t unit) { return round_up((n + parts - 1) / parts, unit); }
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<char, Free>;
+
+Buffer allocate(int64_t bytes) {
+  void* p = std::aligned_alloc(64, size_t(round_up(std::max<int64_t>(bytes, 64), 64)));
+  if (!p) throw std::bad_alloc();
+  return Buffer(static_cast<char*>(p));
+}
+
+// Memory of this thread that one call may use until it returns. Slots 0 and 1 hold panels of a and b.
+char* scratch(int slot, int64_t bytes) {
+  thread_local Buffer kept[2];
+  thread_local int64_t sizes[2] = {0, 0};
+  if (sizes[slot] < bytes) {
+    sizes[slot] = 0;
+    kept[slot] = allocate(bytes);
+    sizes[slot] = bytes;
+  }
+  return kept[slot].get();
+}
+
+const char* at(const void* base, DType type, int64_t offset) {
+  return static_cast<const char*>(base) + offset * item_size(type);
+}
+char* at(void* base, DType type, int64_t offset) { return static_cast<char*>(base) + offset * item_size(type); }
+
+// The part of a product that makes rows [i, i + m) and columns [j, j + n) of c from [q, q + k) of the inner
+// dimension. All but the first part along k add to c.
+Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int64_t n, int64_t q, int64_t k) {
+  Product r = p;
+  r.m = m, r.n = n, r.k = k;
+  r.a = at(p.a, type, p.trans_a ? q * p.lda + i : i * p.lda + q);
+  r.b = at(p.b, type, p.trans_b ? j * p.ldb + q : q * p.ldb + j);
+  r.c = at(p.c, type, i * p.ldc + j);
+  if (q) r.beta = 1;
+  return r;
+}
+
+int threads_for(double work) { return work < kThreadedWork || in_parallel() ? 1 : num_threads(); }
+
+double work_of(const Product& p) { return double(p.m) * double(p.n) * double(p.k); }
+
+// ---- matrices, in panels ----
+
+struct Plan {
+  bool pack_a, pack_b;
+  int64_t depth, width;
+};
+
+// What to copy into slivers first. The order of additions follows from the shape of the whole product only.
+Plan plan(DType type, const Product& p) {
+  int64_t size = item_size(type);
+  bool near = p.k * p.n * size <= kNearBytes;
+  Plan r;
+  r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;  // the pieces of a column are short and far apart
+  r.pack_b = p.trans_b || !(near || p.m <= kFewRows || p.k <= kPlainDepth);
+  r.depth = near ? p.k : r.pack_b ? kDepth : kPlainDepth;
+  r.width = r.pack_b ? kPanelBytes / size : p.n;
+  return r;
+}
+
+// One thread's part.
+void multiply_in_panels(DType type, const Product& p, const Plan& how) {
+  const GemmKernels& kernels = gemm_kernels();
+  int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = how.pack_a ? kBlockRows : p.m;
+  char *packed_a = nullptr, *packed_b = nullptr;
+  if (how.pack_a) packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
+  if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
+  for (int64_t i = 0; i < p.m; i += rows) {
+    for (int64_t q = 0; q < p.k; q += how.depth) {
+      int64_t m = std::min(rows, p.m - i), k = std::min(how.depth, p.k - q);
+      if (packed_a) kernels.pack_a(type, part(type, p, i, m, 0, p.n, q, k), packed_a);
+      for (int64_t j = 0; j < p.n; j += how.width) {
+        Product piece = part(type, p, i, m, j, std::min(how.width, p.n - j), q, k);
+        if (packed_b) kernels.pack_b(type, piece, packed_b);
+        kernels.multiply(type, piece, packed_a, packed_b);
+      }
+    }
+  }
+}
+
+// Threads share out the columns, which costs nothing twice, or the rows where columns are few.
+void multiply_matrices(DType type, const Product& p) {
+  Plan how = plan(type, p);
+  int threads = threads_for(work_of(p));
+  if (threads == 1) return multiply_in_panels(type, p, how);
+  int64_t line = 64 / item_size(type);
+  bool by_columns = p.n >= 4 * line * threads || p.n > 2 * p.m;
+  int64_t strip = by_columns ? round_up_div(p.n, threads, line) : round_up_div(p.m, threads, gemm_kernels().tile_rows);
+  parallel_chunks(by_columns ? p.n : p.m, strip, [&](int64_t begin, int64_t end) {
+    Product piece = by_columns ? part(type, p, 0, p.m, begin, end - begin, 0, p.k)
+                               : part(type, p, begin, end - begin, 0, p.n, 0, p.k);
+    multiply_in_panels(type, piece, how);
+  });
+}
+
+// ---- vectors ----
+
+// x as a contiguous vector; copied into slot 0 if it is not one.
+const void* contiguous(DType type, const void* x, int64_t stride, int64_t n) {
+  if (stride == 1 || n <= 1) return x;
+  char* copy = scratch(0, n * item_size(type));
+  int64_t one = 1;
+  copy_kernels().copy(type, copy, &one, type, static_cast<const char*>(x), &stride, &n, 1);
+  return copy;
+}
+
+// c (1 x n, contiguous) = alpha x op(b) + beta c for a vector x of length k.
+void vector_matrix(DType type, const Product& p) {
+  const GemmKernels& kernels = gemm_kernels();
+  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(round_up(kGrain / p.k, 64), 64) : p.n;
+  // Far from the cache, b is read a few whole rows at a time, as memory likes it.
+  int64_t depth = p.trans_b || p.k * p.n * item_size(type) < kFarBytes ? p.k : 8;
+  parallel_chunks(p.n, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t q = 0; q < p.k; q += depth) {
+      Product piece = part(type, p, 0, 1, begin, end - begin, q, std::min(depth, p.k - q));
+      (p.trans_b ? kernels.inner : kernels.row)(type, piece);
+    }
+  });
+}
+
+void multiply_vectors(DType type, const Product& p) {
+  Product r = p;
+  if (p.m == 1) {
+    r.a = contiguous(type, p.a, p.trans_a ? p.lda : 1, p.k);
+    r.trans_a = false;
+    return vector_matrix(type, r);
+  }
+  // A column is the transposed product: c^T = op(b)^T op(a)^T.
+  r.m = 1, r.n = p.m;
+  r.a = contiguous(type, p.b, p.trans_b ? 1 : p.ldb, p.k), r.trans_a = false;
+  r.b = p.a, r.ldb = p.lda, r.trans_b = !p.trans_a;
+  if (p.ldc == 1) return vector_matrix(type, r);
+  Buffer column = allocate(p.m * item_size(type));
+  int64_t one = 1;
+  r.c = column.get();
+  const auto& copy = copy_kernels().copy;
+  if (p.beta != 0) copy(type, column.get(), &one, type, static_cast<const char*>(p.c), &p.ldc, &p.m, 1);
+  vector_matrix(type, r);
+  copy(type, static_cast<char*>(p.c), &p.ldc, type, column.get(), &one, &p.m, 1);
+}
+
+// ---- float, double, int32, int64 ----
+
+constexpr int64_t kTinyBytes = 4096;
+
+void multiply(DType type, const Product& p) {
+  const GemmKernels& kernels = gemm_kernels();
+  int64_t size = item_size(type);
+  if (p.k * round_up(p.n, kernels.tile_bytes / size) * size <= kTinyBytes && p.m <= 64) {
+    if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
+    alignas(64) char packed[kTinyBytes];
+    kernels.pack_b(type, p, packed);
+    return kernels.multiply(type, p, nullptr, packed);
+  }
+  if (p.m == 1 || p.n == 1) return multiply_vectors(type, p);
+  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 128 && work_of(p) < kThreadedWork) return kernels.inner(type, p);
+  multiply_matrices(type, p);
+}
+
+// ---- the other types, through those ----
+
+// A contiguous copy of a rows x cols matrix in another type.
+Buffer converted(DType from, DType to, const void* x, int64_t ld, int64_t rows, int64_t cols) {
+  Buffer out = allocate(rows * cols * item_size(to));
+  int64_t to_strides[2] = {cols, 1}, from_strides[2] = {ld, 1}, sizes[2] = {rows, cols};
+  copy_kernels().copy(to, out.get(), to_strides, from, static_cast<const char*>(x), from_strides, sizes, 2);
+  return out;
+}
+
+void multiply_through(DType type, DType wide, const Product& p) {
+  Product r = p;
+  r.lda = p.trans_a ? p.m : p.k, r.ldb = p.trans_b ? p.k : p.n, r.ldc = p.n;
+  Buffer a = converted(type, wide, p.a, p.lda, p.trans_a ? p.k : p.m, r.lda);
+  Buffer b = converted(type, wide, p.b, p.ldb, p.trans_b ? p.n : p.k, r.ldb);
+  Buffer c = p.beta == 0 ? allocate(p.m * p.n * item_size(wide)) : converted(type, wide, p.c, p.ldc, p.m, p.n);
+  r.a = a.get(), r.b = b.get(), r.c = c.get();
+  multiply(wide, r);
+  int64_t to_strides[2] = {p.ldc, 1}, from_strides[2] = {p.n, 1}, sizes[2] = {p.m, p.n};
+  copy_kernels().copy(type, static_cast<char*>(p.c), to_strides, wide, c.get(), from_strides, sizes, 2);
+}
+
+// The real and imaginary parts of a complex matrix, each contiguous.
+struct Planes {
+  Buffer re, im;
+  Planes(DType real, const void* x, int64_t ld, int64_t rows, int64_t cols)
+      : re(allocate(rows * cols * item_size(real))), im(allocate(rows * cols * item_size(real))) {
+    int64_t to[2] = {cols, 1}, from[2] = {2 * ld, 2}, sizes[2] = {rows, cols};
+    const auto& copy = copy_kernels().copy;
+    copy(real, re.get(), to, real, static_cast<const char*>(x), from, sizes, 2);
+    copy(real, im.get(), to, real, static_cast<const char*>(x) + item_size(real), from, sizes, 2);
+  }
+  void write(DType real, void* x, int64_t ld, int64_t rows, int64_t cols) const {
+    int64_t to[2] = {2 * ld, 2}, from[2] = {cols, 1}, sizes[2] = {rows, cols};
+    const auto& copy = copy_kernels().copy;
+    copy(real, static_cast<char*>(x), to, real, re.get(), from, sizes, 2);
+    copy(real, static_cast<char*>(x) + item_size(real), to, real, im.get(), from, sizes, 2);
+  }
+};
+
+void multiply_complex(DType type, const Product& p) {
+  DType real = real_of(type);
+  Product r = p;
+  r.lda = p.trans_a ? p.m : p.k, r.ldb = p.trans_b ? p.k : p.n, r.ldc = p.n;
+  Planes a(real, p.a, p.lda, p.trans_a ? p.k : p.m, r.lda), b(real, p.b, p.ldb, p.trans_b ? p.n : p.k, r.ldb);
+  Planes c(real, p.c, p.ldc, p.m, p.n);
+  auto add = [&](const Buffer& x, const Buffer& y, const Buffer& sum, double alpha, double beta) {
+    r.a = x.get(), r.b = y.get(), r.c = sum.get(), r.alpha = alpha, r.beta = beta;
+    multiply(real, r);
+  };
+  add(a.re, b.re, c.re, p.alpha, p.beta), add(a.im, b.im, c.re, -p.alpha, 1);
+  add(a.re, b.im, c.im, p.alpha, p.beta), add(a.im, b.re, c.im, p.alpha, 1);
+  c.write(real, p.c, p.ldc, p.m, p.n);
+}
+
+template <class T>
+T scaled(T x, double beta) {
+  if constexpr (is_complex(dtype_of<T>)) return x * typename T::value_type(beta);
+  else if constexpr (is_half(dtype_of<T>)) return T(float(x) * float(beta));
+  else return T(x * T(beta));
+}
+
+// c = beta c, for products without an inner dimension.
+void scale(DType type, const Product& p) {
+  visit(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < p.m; ++i) {
+      T* c = static_cast<T*>(p.c) + i * p.ldc;
+      for (int64_t j = 0; j < p.n; ++j) c[j] = p.beta == 0 ? T(0) : scaled(c[j], p.beta);
+    }
+  });
+}
+
+}  // namespace
+
+void gemm(DType type, const Product& p) {
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0 || p.alpha == 0) return scale(type, p);
+  switch (type) {
+    case DType::Float: case DType::Double: case DType::Int32: case DType::Int64: return multiply(type, p);
+    case DType::Half: case DType::BFloat16: return multiply_through(type, DType::Float, p);
+    case DType::ComplexFloat: case DType::ComplexDouble: return multiply_complex(type, p);
+    default: return multiply_through(type, DType::Int32, p);
+  }
+}
+
+void gemm_batched(DType type, const Product& first, int64_t batch, int64_t stride_a, int64_t stride_b,
+                  int64_t stride_c) {
+  const Product& p = first;
+  if (stride_b == 0 && !p.trans_a && stride_a == p.m * p.lda && stride_c == p.m * p.ldc) {
+    Product tall = p;  // one b for all: the batch is only more rows
+    tall.m = p.m * batch;
+    return gemm(type, tall);
+  }
+  auto one = [&](int64_t i) {
+    Product r = p;
+    r.a = at(p.a, type, i * stride_a), r.b = at(p.b, type, i * stride_b), r.c = at(p.c, type, i * stride_c);
+    gemm(type, r);
+  };
+  double work = std::max(1.0, work_of(p));
+  if (batch < num_threads() || work * double(batch) < kThreadedWork) {
+    for (int64_t i = 0; i < batch; ++i) one(i);
+    return;
+  }
+  int64_t grain = std::max<int64_t>(1, std::min<int64_t>(int64_t(kThreadedWork / 2 / work), batch / num_threads()));
+  parallel_chunks(batch, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) one(i);
+  });
+}
+
+namespace {
+
+// Partial sums over fixed chunks, added in order.
+template <class T>
+T dot_in_chunks(DType type, int64_t n, const void* a, const void* b) {
+  const GemmKernels& kernels = gemm_kernels();
+  int64_t chunks = std::max<int64_t>(1, (n + kDotChunk - 1) / kDotChunk);
+  if (chunks == 1) {
+    T result;
+    kernels.dot(type, a, b, n, &result);
+    return result;
+  }
+  Buffer partial = allocate(chunks * item_size(type));
+  parallel_chunks(n, kDotChunk, [&](int64_t begin, int64_t end) {
+    kernels.dot(type, at(a, type, begin), at(b, type, begin), end - begin,
+                at(partial.get(), type, begin / kDotChunk));
+  });
+  T sum = 0;
+  for (int64_t c = 0; c < chunks; ++c) sum += reinterpret_cast<const T*>(partial.get())[c];
+  return sum;
+}
+
+template <class T>
+T dot_strided(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride) {
+  Buffer copies[2];
+  const void* x[2] = {a, b};
+  int64_t strides[2] = {a_stride, b_stride}, one = 1;
+  for (int i = 0; i < 2; ++i) {
+    if ((strides[i] == 1 || n <= 1) && dtype_of<T> == type) continue;
+    copies[i] = allocate(n * int64_t(sizeof(T)));
+    copy_kernels().copy(dtype_of<T>, copies[i].get(), &one, type, static_cast<const char*>(x[i]), &strides[i], &n, 1);
+    x[i] = copies[i].get();
+  }
+  return dot_in_chunks<T>(dtype_of<T>, n, x[0], x[1]);
+}
+
+// The four real products of the parts of two complex vectors.
+template <class R>
+std::complex<R> dot_complex(int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride) {
+  auto dot = [&](int i, int j) {
+    return dot_strided<R>(dtype_of<R>, n, static_cast<const R*>(a) + i, 2 * a_stride, static_cast<const R*>(b) + j,
+                          2 * b_stride);
+  };
+  return {dot(0, 0) - dot(1, 1), dot(0, 1) + dot(1, 0)};
+}
+
+}  // namespace
+
+void dot(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* result) {
+  auto through = [&](auto wide) {
+    using T = decltype(wide);
+    T sum = dot_strided<T>(type, n, a, a_stride, b, b_stride);
+    copy_kernels().convert(dtype_of<T>, type, &sum, result, 1);
+  };
+  switch (type) {
+    case DType::Float: case DType::Half: case DType::BFloat16: return through(float{});
+    case DType::Double: return through(double{});
+    case DType::Int64: return through(int64_t{});
+    case DType::ComplexFloat: *static_cast<c64*>(result) = dot_complex<float>(n, a, a_stride, b, b_stride); return;
+    case DType::ComplexDouble: *static_cast<c128*>(result) = dot_complex<double>(n, a, a_stride, b, b_stride); return;
+    default: return through(int32_t{});
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// Matrix products of any element type. Results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "loops/gemm_kernels.h"
+
+namespace weft {
+
+// c = alpha op(a) op(b) + beta c, row-major; op(a) is m x k and op(b) is k x n, transposed where asked.
+// Integers wrap; the half types are summed in float and rounded once. With beta = 0, c is not read.
+void gemm(DType type, const Product& product);
+
+// The same for `batch` products, whose matrices are stride_a, stride_b and stride_c elements apart.
+void gemm_batched(DType type, const Product& first, int64_t batch, int64_t stride_a, int64_t stride_b,
+                  int64_t stride_c);
+
+inline void gemm(DType type, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* a, int64_t lda,
+                 const void* b, int64_t ldb, void* c, int64_t ldc, double alpha, double beta) {
+  gemm(type, Product{trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, alpha, beta});
+}
+
+// sum of a[i * a_stride] * b[i * b_stride], without conjugation, written as one element of the type.
+void dot(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* result);
+
+}  // namespace weft

@@ -1,0 +1,317 @@
+#include "loops/gemm_kernels.h"
+#include "loops/gemm_simd.h"
+#include "loops/transpose.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+// A tile of c is kRows x kVectors vectors, held in registers while k runs: 24 of 32, 12 of 16 or 8 of 16.
+#if defined(__AVX512F__)
+constexpr int kRows = 8, kVectors = 3;
+#elif defined(__AVX2__)
+constexpr int kRows = 4, kVectors = 3;
+#else
+constexpr int kRows = 4, kVectors = 2;
+#endif
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// ---- one tile ----
+
+template <class T>
+struct Job {
+  int64_t k, a_stride, b_stride, ldc;
+  T alpha, beta;
+};
+
+template <class T>
+inline void write(const Job<T>& job, T* c, typename Simd<T>::Vec sum, int64_t count) {
+  using S = Simd<T>;
+  typename S::Vec v = job.alpha == T(1) ? sum : sum * job.alpha;
+  bool whole = count == S::W;
+  if (job.beta != T(0)) {
+    typename S::Vec old = whole ? S::load(c) : S::load(c, count);
+    v = job.beta == T(1) ? old + v : S::fma(old, S::splat(job.beta), v);
+  }
+  whole ? S::store(c, v) : S::store(c, v, count);
+}
+
+// R rows and V vectors of c. ByRows: the rows of a are a_stride apart and k runs along them; else its columns
+// are a_stride apart and the R elements of one lie side by side. The last vector has `last` lanes.
+template <class T, int R, int V, bool ByRows, bool Whole>
+void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
+  using S = Simd<T>;
+  using Vec = typename S::Vec;
+  Vec sum[R][V] = {};
+  const int64_t as = job.a_stride, bs = job.b_stride;
+  const T* third[(R + 2) / 3];  // row 3q + r is at third[q] + r * as: few enough pointers for the registers
+  for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
+  if (job.k >= 64)  // long enough for c to arrive meanwhile
+    for (int i = 0; i < R; ++i) __builtin_prefetch(c + i * job.ldc, 1), __builtin_prefetch(c + i * job.ldc + V * S::W - 1, 1);
+#pragma GCC unroll 2
+  for (int64_t p = 0; p < job.k; ++p) {
+    Vec bv[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
+#pragma GCC unroll 12
+    for (int i = 0; i < R; ++i) {
+      Vec ai = S::splat(ByRows ? third[i / 3][i % 3 * as + p] : a[i]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = S::fma(ai, bv[v], sum[i][v]);
+    }
+    if (!ByRows) a += as;
+    b += bs;
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+      write<T>(job, c + i * job.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+}
+
+template <class T>
+using TileFn = void (*)(const Job<T>&, const T*, const T*, T*, int64_t);
+
+// Entry 0 is the tile of full width, entry v the one of v vectors, of which the last may be short.
+template <class T, int R, bool ByRows>
+inline TileFn<T> tile_of(int vectors) {
+  switch (vectors) {
+    case 1: return tile<T, R, 1, ByRows, false>;
+    case 2: return tile<T, R, 2, ByRows, false>;
+    case 3: return tile<T, R, kVectors == 3 ? 3 : 1, ByRows, false>;
+    default: return tile<T, R, kVectors, ByRows, true>;
+  }
+}
+
+template <class T, bool ByRows>
+inline TileFn<T> tile_of(int rows, int vectors) {
+  switch (rows) {
+    case 1: return tile_of<T, 1, ByRows>(vectors);
+    case 2: return tile_of<T, 2, ByRows>(vectors);
+    case 4: return tile_of<T, 4, ByRows>(vectors);
+    case 8: return tile_of<T, kRows >= 8 ? 8 : 4, ByRows>(vectors);
+    default: return tile_of<T, kRows, ByRows>(vectors);
+  }
+}
+
+inline int rows_at_once(int64_t left) {
+  if (left >= kRows) return kRows;
+  return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+template <class T, bool ByRows>
+void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
+  constexpr int W = Simd<T>::W, kCols = kVectors * W;
+  const T* a = packed_a ? packed_a : static_cast<const T*>(p.a);
+  const T* b = packed_b ? packed_b : static_cast<const T*>(p.b);
+  T* c = static_cast<T*>(p.c);
+  Job<T> job{p.k, packed_a ? kRows : p.lda, packed_b ? kCols : p.ldb, p.ldc, T(p.alpha), T(p.beta)};
+  // How far apart two slivers of a (per row) and of b (per column) begin.
+  int64_t a_step = packed_a ? p.k : ByRows ? p.lda : 1, b_step = packed_b ? p.k : 1;
+  int64_t a_inner = ByRows ? p.lda : 1;
+  auto band = [&](int64_t sliver, int64_t j) {
+    int64_t width = least(kCols, p.n - j), last = (width - 1) % W + 1;
+    int vectors = width == kCols ? 0 : int((width + W - 1) / W);
+    int64_t height = least(kRows, p.m - sliver);
+    for (int64_t i = 0; i < height;) {
+      int rows = rows_at_once(height - i);
+      tile_of<T, ByRows>(rows, vectors)(job, a + sliver * a_step + i * a_inner, b + j * b_step,
+                                        c + (sliver + i) * p.ldc + j, last);
+      i += rows;
+    }
+  };
+  for (int64_t i = 0; i < p.m; i += kRows)
+    for (int64_t j = 0; j < p.n; j += kCols) band(i, j);
+}
+
+// ---- packing ----
+
+// packed[p * Full + i] = x[i * ld + p], or x[p * ld + i] if k runs down, for i < width <= Full.
+template <class T, int Full>
+void pack_sliver(const T* x, int64_t ld, bool down, int64_t k, int64_t width, T* packed) {
+  if (down && width == Full) {
+    for (int64_t p = 0; p < k; ++p) std::memcpy(packed + p * Full, x + p * ld, Full * sizeof(T));
+    return;
+  }
+  if (down) {
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t i = 0; i < width; ++i) packed[p * Full + i] = x[p * ld + i];
+    return;
+  }
+  constexpr int side = Full % tile_side(sizeof(T)) == 0 ? tile_side(sizeof(T)) : 4;
+  int64_t i = 0;
+  for (; i + side <= width; i += side) {
+    int64_t p = 0;
+    for (; p + side <= k; p += side) Tile<T, side>::transpose(x + i * ld + p, ld, packed + p * Full + i, Full);
+    for (; p < k; ++p)
+      for (int s = 0; s < side; ++s) packed[p * Full + i + s] = x[(i + s) * ld + p];
+  }
+  for (; i < width; ++i)
+    for (int64_t p = 0; p < k; ++p) packed[p * Full + i] = x[i * ld + p];
+}
+
+template <class T>
+void pack_b(const Product& p, T* packed) {
+  constexpr int kCols = kVectors * Simd<T>::W;
+  const T* b = static_cast<const T*>(p.b);
+  for (int64_t j = 0; j < p.n; j += kCols)
+    pack_sliver<T, kCols>(b + j * (p.trans_b ? p.ldb : 1), p.ldb, !p.trans_b, p.k, least(kCols, p.n - j),
+                          packed + j * p.k);
+}
+
+template <class T>
+void pack_a(const Product& p, T* packed) {
+  const T* a = static_cast<const T*>(p.a);
+  for (int64_t i = 0; i < p.m; i += kRows)
+    pack_sliver<T, kRows>(a + i * (p.trans_a ? 1 : p.lda), p.lda, p.trans_a, p.k, least(kRows, p.m - i),
+                          packed + i * p.k);
+}
+
+// ---- inner products and rows ----
+
+template <class T>
+inline void add_inner(const Product& p, T* c, T sum) {
+  T v = T(p.alpha) * sum;
+  *c = p.beta == 0 ? v : v + T(p.beta) * *c;
+}
+
+template <class T, int R, int C>
+void inner_tile(const Product& p, const T* a, const T* b, T* c) {
+  using S = Simd<T>;
+  constexpr int64_t kAhead = 1024 / sizeof(T);
+  typename S::Vec sum[R][C] = {};
+  int64_t q = 0;
+  auto step = [&](auto load) {
+    typename S::Vec bv[C];
+#pragma GCC unroll 8
+    for (int j = 0; j < C; ++j) bv[j] = load(b + j * p.ldb + q);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      typename S::Vec av = load(a + i * p.lda + q);
+#pragma GCC unroll 8
+      for (int j = 0; j < C; ++j) sum[i][j] = S::fma(av, bv[j], sum[i][j]);
+    }
+  };
+  for (; q + S::W <= p.k; q += S::W) {
+    if (R == 1)  // b passes by once, from memory
+      for (int j = 0; j < C; ++j) __builtin_prefetch(b + j * p.ldb + q + kAhead);
+    step([](const T* x) { return S::load(x); });
+  }
+  if (q < p.k) step([left = p.k - q](const T* x) { return S::load(x, left); });
+  for (int i = 0; i < R; ++i)
+    for (int j = 0; j < C; j += 4) {
+      T sums[4];
+      if constexpr (C % 4 == 0) S::sum4(&sum[i][j], sums);
+      else sums[0] = S::sum(sum[i][j]);
+      for (int s = 0; s < (C % 4 == 0 ? 4 : 1); ++s) add_inner(p, c + i * p.ldc + j + s, sums[s]);
+    }
+}
+
+template <class T, int R, int C>
+void inner_rows(const Product& p, const T* a, T* c) {
+  const T* b = static_cast<const T*>(p.b);
+  int64_t j = 0;
+  for (; j + C <= p.n; j += C) inner_tile<T, R, C>(p, a, b + j * p.ldb, c + j);
+  for (; j < p.n; ++j) inner_tile<T, R, 1>(p, a, b + j * p.ldb, c + j);
+}
+
+template <class T>
+void inner(const Product& p) {
+  const T* a = static_cast<const T*>(p.a);
+  T* c = static_cast<T*>(p.c);
+  int64_t i = 0;
+  for (; i + 4 <= p.m; i += 4) inner_rows<T, 4, 4>(p, a + i * p.lda, c + i * p.ldc);
+  for (; i < p.m; ++i) inner_rows<T, 1, 8>(p, a + i * p.lda, c + i * p.ldc);
+}
+
+// The inner product of two vectors, in eight interleaved sums.
+template <class T>
+T dot(const T* a, const T* b, int64_t n) {
+  using S = Simd<T>;
+  constexpr int V = 8;
+  typename S::Vec sum[V] = {};
+  int64_t i = 0;
+  for (; i + V * S::W <= n; i += V * S::W)
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[v] = S::fma(S::load(a + i + v * S::W), S::load(b + i + v * S::W), sum[v]);
+  for (int v = 0; i < n; i += S::W, ++v) {
+    int64_t count = least(S::W, n - i);
+    sum[v] = S::fma(S::load(a + i, count), S::load(b + i, count), sum[v]);
+  }
+  for (int half = V / 2; half; half /= 2)
+    for (int v = 0; v < half; ++v) sum[v] += sum[v + half];
+  return S::sum(sum[0]);
+}
+
+// The columns [j, j + (V - 1) W + last) of c = x b, summed in registers over all rows of b.
+template <class T, int V>
+inline void row_strip(const Product& p, int64_t j, int64_t last) {
+  using S = Simd<T>;
+  const T *x = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j;
+  T* c = static_cast<T*>(p.c) + j;
+  typename S::Vec sum[V] = {};
+  for (int64_t q = 0; q < p.k; ++q, b += p.ldb) {
+    typename S::Vec xq = S::splat(x[q]);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v)
+      sum[v] = S::fma(xq, v == V - 1 && last < S::W ? S::load(b + v * S::W, last) : S::load(b + v * S::W), sum[v]);
+  }
+  Job<T> job{p.k, 0, 0, 0, T(p.alpha), T(p.beta)};
+  for (int v = 0; v < V; ++v) write<T>(job, c + v * S::W, sum[v], v == V - 1 ? last : S::W);
+}
+
+template <class T>
+void row(const Product& p) {
+  constexpr int W = Simd<T>::W;
+  int64_t j = 0;
+  for (; p.n - j >= 8 * W; j += 8 * W) row_strip<T, 8>(p, j, W);
+  for (; p.n - j >= 2 * W; j += 2 * W) row_strip<T, 2>(p, j, W);
+  for (; p.n - j > 0; j += W) row_strip<T, 1>(p, j, least(W, p.n - j));
+}
+
+// ---- the table ----
+
+template <class F>
+inline void visit_number(DType type, const F& f) {
+  switch (type) {
+    case DType::Float: return f(float{});
+    case DType::Double: return f(double{});
+    case DType::Int32: return f(uint32_t{});  // unsigned: integers wrap
+    default: return f(uint64_t{});
+  }
+}
+
+void any_pack_a(DType type, const Product& p, void* packed) {
+  visit_number(type, [&](auto t) { pack_a(p, static_cast<decltype(t)*>(packed)); });
+}
+void any_pack_b(DType type, const Product& p, void* packed) {
+  visit_number(type, [&](auto t) { pack_b(p, static_cast<decltype(t)*>(packed)); });
+}
+void any_multiply(DType type, const Product& p, const void* packed_a, const void* packed_b) {
+  visit_number(type, [&](auto t) {
+    using T = decltype(t);
+    auto *a = static_cast<const T*>(packed_a), *b = static_cast<const T*>(packed_b);
+    if (a || p.trans_a) all_tiles<T, false>(p, a, b);
+    else all_tiles<T, true>(p, a, b);
+  });
+}
+void any_inner(DType type, const Product& p) {
+  visit_number(type, [&](auto t) { inner<decltype(t)>(p); });
+}
+void any_dot(DType type, const void* a, const void* b, int64_t n, void* result) {
+  visit_number(type, [&](auto t) {
+    using T = decltype(t);
+    *static_cast<T*>(result) = dot(static_cast<const T*>(a), static_cast<const T*>(b), n);
+  });
+}
+void any_row(DType type, const Product& p) {
+  visit_number(type, [&](auto t) { row<decltype(t)>(p); });
+}
+
+}  // namespace
+
+extern const GemmKernels gemm_kernels_table;
+const GemmKernels gemm_kernels_table = {kRows,     kVectors * kVectorBytes, any_pack_b, any_pack_a,
+                                        any_multiply, any_inner,            any_row,    any_dot};
+
+}  // namespace weft::WEFT_ISA

@@ -1,0 +1,44 @@
+// What gemm.cpp builds matrix products from: kernels for one thread, for float, double, int32 and int64.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "loops/isa.h"
+
+namespace weft {
+
+// c = alpha op(a) op(b) + beta c, all row-major: op(a) is m x k, op(b) is k x n. With beta = 0, c is not read.
+struct Product {
+  bool trans_a, trans_b;
+  int64_t m, n, k;
+  const void* a;
+  int64_t lda;
+  const void* b;
+  int64_t ldb;
+  void* c;
+  int64_t ldc;
+  double alpha, beta;
+};
+
+struct GemmKernels {
+  int tile_rows, tile_bytes;  // what one tile of c covers: rows, and bytes of a row
+
+  // op(b) into slivers as wide as a tile, which lie one after the other, each k rows high.
+  void (*pack_b)(DType type, const Product& p, void* packed);
+  // The same for op(a), in slivers as high as a tile.
+  void (*pack_a)(DType type, const Product& p, void* packed);
+  // The product, tile by tile. Where packed_a or packed_b is given it is read instead of a or b; without
+  // packed_b, trans_b must be false.
+  void (*multiply)(DType type, const Product& p, const void* packed_a, const void* packed_b);
+  // The same with trans_b and without trans_a, as inner products of rows.
+  void (*inner)(DType type, const Product& p);
+  // The same for m = 1 with a contiguous, without trans_b: one pass over the rows of b.
+  void (*row)(DType type, const Product& p);
+  // The inner product of two contiguous vectors.
+  void (*dot)(DType type, const void* a, const void* b, int64_t n, void* result);
+};
+
+WEFT_DECLARE_KERNELS(GemmKernels, gemm_kernels)
+
+}  // namespace weft

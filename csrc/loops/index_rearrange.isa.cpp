@@ -1,0 +1,102 @@
+#include <cstring>
+
+#include "loops/index_parts.h"
+#include "loops/index_walk.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+constexpr int64_t kTaskBytes = 1 << 17;  // bytes moved that make a task
+
+inline int64_t between(int64_t low, int64_t x, int64_t high) { return x < low ? low : x > high ? high : x; }
+
+inline int64_t rows_per_task(int64_t bytes) { return bytes >= kTaskBytes ? 1 : kTaskBytes / (bytes > 0 ? bytes : 1); }
+
+inline void copy_bytes(char* out, const char* x, int64_t n) {
+  if (n > 0 && out != x) std::memcpy(out, x, size_t(n));
+}
+
+inline void clear_bytes(char* out, int64_t n) {
+  if (n > 0) std::memset(out, 0, size_t(n));
+}
+
+template <class T>
+inline void reverse(char* out, const char* x, int64_t n) {
+  T* __restrict to = reinterpret_cast<T*>(out);
+  const T* __restrict from = reinterpret_cast<const T*>(x) + n - 1;
+  for (int64_t i = 0; i < n; ++i) to[i] = from[-i];
+}
+
+}  // namespace
+
+void triangle(int64_t item, char* out, const char* x, int64_t batch, int64_t rows, int64_t cols, int64_t diagonal,
+              bool upper) {
+  int64_t bytes = cols * item;
+  parallel_chunks(batch * rows, rows_per_task(bytes), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      // The first column right of the diagonal (tril keeps what is before it), or on it (triu keeps it and after).
+      int64_t row = r % rows, border = between(0, row + between(-rows, diagonal, cols) + !upper, cols) * item;
+      char* to = out + r * bytes;
+      const char* from = x + r * bytes;
+      if (upper) clear_bytes(to, border), copy_bytes(to + border, from + border, bytes - border);
+      else copy_bytes(to, from, border), clear_bytes(to + border, bytes - border);
+    }
+  });
+}
+
+// Every task writes a range of bytes of out, in runs as long as the parts allow: memcpy knows best, given long ones.
+void join(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
+  int64_t width = 0;
+  for (int64_t p = 0; p < count; ++p) width += parts[p].bytes;
+  int64_t total = width * rows, threads = in_parallel() || total < 2 * kTaskBytes ? 1 : num_threads();
+  int64_t share = (total + threads - 1) / threads;
+  share += -share & 63;
+  parallel_chunks(total, share, [&](int64_t begin, int64_t end) {
+    int64_t row = begin / width, skip = begin % width, p = 0;
+    while (skip >= parts[p].bytes) skip -= parts[p++].bytes;
+    while (begin < end) {
+      int64_t n = parts[p].bytes - skip < end - begin ? parts[p].bytes - skip : end - begin;
+      copy_bytes(out + begin, parts[p].data + row * parts[p].stride + skip, n);
+      begin += n, skip = 0;
+      if (++p == count) p = 0, ++row;
+    }
+  });
+}
+
+void flip(int64_t item, char* out, const char* x, int ndim, const int64_t* sizes, uint64_t flipped) {
+  // Neighbours that go the same way are one dimension, walked from either end.
+  Walk<2> w;
+  w.start(2);
+  int64_t step = item, steps[kIndexDims];
+  for (int d = ndim - 1; d >= 0; step *= sizes[d--]) steps[d] = step;
+  for (int d = 0; d < ndim; ++d) {
+    bool back = flipped >> d & 1;
+    int64_t strides[2] = {steps[d], back ? -steps[d] : steps[d]};
+    w.push(sizes[d], strides);
+    if (back) x += (sizes[d] - 1) * steps[d];
+  }
+  w.finish();
+  if (w.count() == 0) return;
+  // Long rows are cut, so that all threads have work.
+  int64_t part = kTaskBytes / item, parts = (w.row() + part - 1) / part;
+  bool back = w.row_stride(1) < 0;
+  parallel_chunks(w.count() / w.row() * parts, rows_per_task(w.row() * item), [&](int64_t begin, int64_t end) {
+    Rows<2> at(w, begin / parts);
+    int64_t p = begin % parts;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t column = p * part, n = w.row() - column < part ? w.row() - column : part;
+      char* to = out + at.offset[0] + column * item;
+      const char* from = x + at.offset[1] + column * w.row_stride(1);
+      if (back) visit_item(item, [&](auto zero) { reverse<decltype(zero)>(to, from - (n - 1) * item, n); });
+      else copy_bytes(to, from, n * item);
+      if (++p == parts) p = 0, at.next();
+    }
+  });
+}
+
+void repeat_index(int64_t* out, const int64_t* repeats, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < repeats[i]; ++k) *out++ = i;
+}
+
+}  // namespace weft::WEFT_ISA

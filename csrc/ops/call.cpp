@@ -1,0 +1,253 @@
+// The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a trace.
+#include <algorithm>
+
+#include "ops/api.h"
+#include "ops/record.h"
+
+namespace weft {
+
+thread_local Modes t_modes;
+thread_local Recorder* t_recorder = nullptr;
+InterpreterHooks g_interpreter;
+
+namespace {
+
+constexpr int64_t kLongRun = 1 << 16;  // elements: beyond this other Python threads may run meanwhile
+
+// Calls f(position, tensor or null) for every tensor position of the call.
+template <class F>
+inline int each_input(Call& c, F&& f) {
+  int position = 0;
+  for (int i = 0; i < c.count; ++i) {
+    Value& v = c.arg(i);
+    if (v.tag() == Tag::Tensor) {
+      f(position++, v.tensor().get());
+    } else if (v.tag() == Tag::Tensors) {
+      for (const Tensor& t : v.tensors()) f(position++, t.get());
+    } else {
+      Type type = c.op.params[size_t(i)].type;
+      if (type == Type::Tensor || type == Type::Operand) f(position++, static_cast<TensorImpl*>(nullptr));
+    }
+  }
+  return position;
+}
+
+uint32_t inputs_wanting_grad(Call& c, int* inputs) {
+  uint32_t mask = 0;
+  *inputs = each_input(c, [&](int p, TensorImpl* t) {
+    if (t && wants_grad(*t)) mask |= 1u << std::min(p, 31);
+  });
+  return mask;
+}
+
+void infer(Call& c) {
+  if (c.op.form.infer) c.op.form.infer(c);
+  else c.op.py_infer(c);
+}
+
+void run(Call& c) {
+  if (!c.op.form.run) {
+    if (c.op.py_run) c.op.py_run(c);
+    return;
+  }
+  int64_t work = c.out_count ? c.out[0].numel() : 0;
+  if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
+  if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock)) {
+    struct Unlocked {
+      void* state = g_interpreter.release_lock();
+      ~Unlocked() { g_interpreter.take_lock(state); }
+    } unlocked;
+    c.op.form.run(c);
+  } else {
+    c.op.form.run(c);
+  }
+}
+
+// The kept tensor: itself with its version, or what the user's pack hook made of it.
+Value keep_tensor(const Tensor& t) {
+  if (t->inference)
+    fail("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
+         "and use it in autograd: x = x.clone()");
+  if (g_interpreter.pack_active)
+    if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
+  Value v(t);
+  v.extra = t->storage->version;
+  return v;
+}
+
+Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_self) {
+  const Form& form = c.op.form;
+  uint32_t keeps = form.keeps_when ? form.keeps_when(c.op, wanting) : form.keeps;
+  int kept = __builtin_popcount(keeps >> 16);
+  OpNode* n = OpNode::make(c.op, inputs, c.count, kept);
+  Ref<Node> node(n);
+  n->origin = Origin::here();
+  each_input(c, [&](int p, TensorImpl* t) {
+    if (!t || !wants_grad(*t)) return;
+    n->edges[p] = gradient_edge(*t);
+    n->metas[p].sizes = t->sizes;
+    n->metas[p].dtype = t->dtype;
+  });
+  int position = 0;
+  for (int i = 0; i < c.count; ++i) {
+    Value& v = c.arg(i);
+    Type type = c.op.params[size_t(i)].type;
+    if (v.tag() == Tag::Tensors) {
+      if (keeps & keep::inputs & (1u << std::min(position, 15))) n->args[i] = v;
+      position += int(v.tensors().size());
+    } else if (type == Type::Tensor || type == Type::Operand) {
+      bool wanted = keeps & (1u << std::min(position, 15));
+      if (v.is_tensor() && wanted) n->args[i] = keep_tensor(position == 0 && original_self ? original_self : v.tensor());
+      else if (!v.is_tensor()) n->args[i] = v;
+      ++position;
+    } else {
+      n->args[i] = v;
+    }
+  }
+  int k = 0;
+  for (int i = 0; i < c.out_count; ++i) {
+    if (!(keeps & (keep::y0 << i))) continue;
+    n->kept_slot[k] = uint8_t(i);
+    n->kept[k++] = keep_tensor(alias(c.out[i]));
+  }
+  n->outputs = uint32_t(std::max(c.out_count, 1));
+  if (c.out_count > 1)
+    for (int i = 0; i < c.out_count; ++i) n->output_metas.push_back({c.out[i].sizes(), c.out[i].dtype()});
+  return node;
+}
+
+// Remembers why the results have no history although an input had one.
+void note_cut(Call& c, uint32_t wanting) {
+  Ref<Cut> cut;
+  if (wanting) {
+    cut = Ref<Cut>(new Cut);
+    cut->what = !t_modes.grad ? c.op.base + " ran under no_grad"
+                : c.op.base == "detach" ? "detach()"
+                                        : c.op.base + " has no derivative";
+    cut->origin = Origin::here();
+  } else {
+    each_input(c, [&](int, TensorImpl* t) { if (t && t->cut && !cut) cut = t->cut; });
+    if (!cut) return;
+  }
+  for (int i = 0; i < c.out_count; ++i) c.out[i]->cut = cut;
+}
+
+void mark_views(Call& c) {
+  const Tensor& source = c.tensor(0);
+  Tensor& out = c.out[0];
+  if (c.op.base == "detach" || out->storage.get() != source->storage.get()) return;
+  out->base = source->base ? source->base : source.ref();
+  out->view_version = out->storage->version;
+}
+
+// In place: the result of the shape rule must fit into self, which then takes its place.
+void run_inplace(Call& c, bool recording, Tensor& original_self) {
+  Tensor self = c.tensor(0);
+  Tensor& result = c.out[0];
+  if (!(result.sizes() == self.sizes()))
+    fail(c.op.base, "_: output with shape ", self.sizes(), " doesn't match the broadcast shape ", result.sizes());
+  if (!can_cast(result.dtype(), self.dtype()))
+    fail(c.op.base, "_: result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
+         name_of(self.dtype()));
+  uint32_t keeps = c.op.form.keeps_when ? c.op.form.keeps_when(c.op, ~0u) : c.op.form.keeps;
+  if (recording && (keeps & keep::x0)) original_self = clone_data(self);
+  bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
+  if (direct) {
+    result = self;
+    run(c);
+  } else {
+    give_memory(*result.get());
+    run(c);
+    copy_data(self, result);
+    result = self;
+  }
+}
+
+void run_into_given(Call& c) {
+  for (int i = 0; i < c.out_count; ++i) {
+    Tensor& result = c.out[i];
+    Tensor target = c.given_out[i];
+    if (!can_cast(result.dtype(), target.dtype()))
+      fail(c.op.base, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
+           name_of(target.dtype()));
+    if (!target->storage->writable) fail(c.op.base, ": out= is read-only");
+    if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
+    if (!result->storage) give_memory(*result.get());
+  }
+  if (!c.op.is(kView)) run(c);
+  for (int i = 0; i < c.out_count; ++i) {
+    Tensor target = c.given_out[i];
+    copy_data(target, c.out[i]);
+    if (!target->untracked) target->storage->touch();
+    c.out[i] = target;
+  }
+}
+
+void run_composed(Call& c) {
+  // The parts are recorded and traced by themselves.
+  c.op.form.compose(c);
+  if (c.op.returns_list) return;
+  if (c.inplace) {
+    Tensor self = c.tensor(0);
+    if (!c.out[0].is(self)) copy_.into(self, c.out[0]);
+    c.out[0] = self;
+  } else if (c.given_out) {
+    for (int i = 0; i < c.out_count; ++i) write_out(c.given_out[i], c.out[i], c.name());
+  }
+}
+
+}  // namespace
+
+void write_out(Tensor& target, const Tensor& result, const char* op) {
+  if (!can_cast(result.dtype(), target.dtype()))
+    fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
+         name_of(target.dtype()));
+  if (result.is(target)) return;
+  if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
+  copy_data(target, result);
+  if (!target->untracked) target->storage->touch();
+}
+
+void run_call(Call& c) {
+  const Op& op = c.op;
+  if (op.form.compose) {
+    if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
+    return run_composed(c);
+  }
+  int inputs = 0;
+  uint32_t wanting = inputs_wanting_grad(c, &inputs);
+  bool recording = wanting && t_modes.grad && op.differentiable();
+  if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
+  if (c.given_out && recording)
+    fail(op.base, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+         "arguments requires grad.");
+  infer(c);
+  Tensor original_self;
+  if (c.inplace) {
+    run_inplace(c, recording, original_self);
+    if (!c.out[0]->untracked) c.out[0]->storage->touch();
+  } else if (c.given_out) {
+    run_into_given(c);
+  } else if (!op.is(kView)) {
+    for (int i = 0; i < c.out_count; ++i)
+      if (!c.out[i]->storage) give_memory(*c.out[i].get());
+    run(c);
+  } else {
+    mark_views(c);
+  }
+  if (t_modes.inference) for (int i = 0; i < c.out_count; ++i) if (!c.inplace) c.out[i]->inference = true;
+  if (recording) {
+    Ref<Node> node = record(c, wanting, inputs, original_self);
+    if (c.inplace) {
+      rebase_history(c.out[0], std::move(node));
+    } else {
+      for (int i = 0; i < c.out_count; ++i)
+        if (is_inexact(c.out[i].dtype())) set_history(*c.out[i].get(), node, uint32_t(i));
+    }
+  } else if (!c.inplace) {
+    note_cut(c, wanting);
+  }
+  if (t_recorder) t_recorder->record(c);
+}
+
+}  // namespace weft

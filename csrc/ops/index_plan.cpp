@@ -1,0 +1,116 @@
+#include "ops/index_plan.h"
+
+#include "loops/copy.h"
+
+namespace weft {
+namespace {
+
+// A 0-d tensor is walked as one of a single element.
+struct Geometry {
+  Dims sizes, strides;
+  explicit Geometry(const Tensor& t) : sizes(t.sizes()), strides(t.strides()) {
+    if (sizes.empty()) sizes.push(1), strides.push(1);
+  }
+};
+
+Planner elements(const Dims& dense, const Tensor& table, int dim, const Tensor& index) {
+  Geometry t(table), i(index);
+  Planner p;
+  for (int d = 0; d < i.sizes.size(); ++d) p.dimension(i.sizes[d], dense[d], d == dim ? 0 : t.strides[d]);
+  p.input(index, i.strides, table, dim);
+  return p;
+}
+
+Planner slices(const Dims& dense, const Tensor& table, int dim, const Tensor& index, bool negatives) {
+  Geometry t(table), i(index);
+  Planner p(negatives);
+  Dims strides(t.sizes.size());
+  strides[dim] = i.strides[0];
+  for (int d = 0; d < t.sizes.size(); ++d)
+    p.dimension(d == dim ? index.numel() : t.sizes[d], dense[d], d == dim ? 0 : t.strides[d]);
+  p.input(index, strides, table, dim);
+  return p;
+}
+
+}  // namespace
+
+void Planner::input(const Tensor& index, const Dims& strides, const Tensor& table, int dim) {
+  int64_t size = table.dim() ? table.size(dim) : 1, step = table.dim() ? table.stride(dim) : 1;
+  strides_.push_back(strides);
+  dims_.push(dim);
+  const int64_t* values = nullptr;
+  if (index.dtype() == DType::Int64) {
+    values = index.data<int64_t>();
+  } else {
+    // Converted where it lies: the copy has the strides of the original.
+    int64_t span = 1;
+    for (int d = 0; d < index.dim(); ++d) span += (index.size(d) - 1) * index.stride(d);
+    if (index.numel() == 0) span = 0;
+    converted_.push_back(std::make_unique<Scratch>(span * item_size(DType::Int64)));
+    copy_kernels().convert(index.dtype(), DType::Int64, index.data(), converted_.back()->as<char>(), span);
+    values = converted_.back()->as<int64_t>();
+  }
+  inputs_.push_back({values, nullptr, size, step});
+}
+
+IndexPlan Planner::plan() {
+  for (size_t k = 0; k < inputs_.size(); ++k) inputs_[k].strides = strides_[k].data();
+  return {sizes_.size(), sizes_.data(), dense_.data(), table_.data(), int(inputs_.size()), inputs_.data(), negatives_};
+}
+
+void Planner::fail_range(ErrorKind kind, const char* op) {
+  IndexFault fault{0, 0};
+  index_kernels().check(plan(), &fault);
+  fail(kind, op, ": index ", fault.value, " is out of bounds for dimension ", dims_[fault.input], " with size ",
+       inputs_[size_t(fault.input)].size);
+}
+
+Planner plan_elements(const Tensor& dense, const Tensor& table, int dim, const Tensor& index) {
+  return elements(Geometry(dense).strides, table, dim, index);
+}
+
+Planner plan_slices(const Tensor& dense, const Tensor& table, int dim, const Tensor& index, bool negatives) {
+  return slices(Geometry(dense).strides, table, dim, index, negatives);
+}
+
+Planner plan_elements_of_one(const Tensor& table, int dim, const Tensor& index) {
+  return elements(Dims(Geometry(index).sizes.size()), table, dim, index);
+}
+
+Planner plan_slices_of_one(const Tensor& table, int dim, const Tensor& index, bool negatives) {
+  return slices(Dims(Geometry(table).sizes.size()), table, dim, index, negatives);
+}
+
+void check_index_dtype(const Tensor& index, const char* op) {
+  if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+    fail(op, ": Expected dtype int32 or int64 for index, got ", name_of(index.dtype()));
+}
+
+bool shares_memory(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
+
+InOrder::InOrder(const Tensor& t, const Dims& sizes) : data_(t.data()) {
+  if (t.contiguous() && t.sizes() == sizes) return;
+  Dims flat = contiguous_strides(sizes), strides(sizes.size());
+  int shift = sizes.size() - t.dim();
+  for (int d = 0; d < t.dim(); ++d) strides[d + shift] = t.size(d) == 1 ? 0 : t.stride(d);
+  copy_ = std::make_unique<Scratch>(numel_of(sizes) * item_size(t.dtype()));
+  copy_kernels().copy(t.dtype(), copy_->as<char>(), flat.data(), t.dtype(), t.data(), strides.data(), sizes.data(),
+                      sizes.size());
+  data_ = copy_->as<char>();
+}
+
+void scatter_planned(Scatter op, const Tensor& table, const Tensor& dense, Planner& planner, ErrorKind kind,
+                     const char* name) {
+  const char* from = dense.data();
+  std::unique_ptr<Scratch> aside;
+  if (shares_memory(table, dense) && dense.numel()) {  // the copy has the strides of the original
+    int64_t span = 1;
+    for (int d = 0; d < dense.dim(); ++d) span += (dense.size(d) - 1) * dense.stride(d);
+    aside = std::make_unique<Scratch>(span * item_size(dense.dtype()));
+    std::memcpy(aside->as<char>(), from, size_t(span * item_size(dense.dtype())));
+    from = aside->as<char>();
+  }
+  if (!index_kernels().scatter(op, table.dtype(), table.data(), from, planner.plan())) planner.fail_range(kind, name);
+}
+
+}  // namespace weft

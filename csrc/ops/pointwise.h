@@ -1,0 +1,35 @@
+// How pointwise rows run: one shape rule, one driver, one way back for all of them.
+#pragma once
+
+#include "ops/op.h"
+#include "ops/pointwise_kernels.h"
+
+namespace weft {
+
+struct Row {
+  const PointwiseKernels* base;        // kernels of the base instruction set; replaced by the machine's best
+  int operands;
+  Rule rule;
+  uint32_t keeps[3] = {};              // what the derivative of each operand reads
+  Tensor (*derivative[3])(const Tensor* g_inputs_result) = {};
+  const PointwiseKernels* best = nullptr;
+
+  PointwiseKernel forward(DType t) const { auto k = best ? best->forward[int(t)] : nullptr; return k ? k : base->forward[int(t)]; }
+  PointwiseKernel back(int i, DType t) const { auto k = best ? best->back[i][int(t)] : nullptr; return k ? k : base->back[i][int(t)]; }
+};
+
+void register_pointwise(const RowSpec& spec, Row* row);
+
+// The operands of a pointwise computation: tensors or numbers.
+struct Operands {
+  int count = 0;
+  const Value* v[5];
+};
+// out = kernel(operands) with broadcasting, casts and any layout; the kernel computes in `type` and gives `result`.
+void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, PointwiseKernel kernel);
+// The common dtype of operands by PyTorch's rules (0-d tensors and numbers are weak).
+DType common_dtype(const Operands& in);
+// The broadcast shape, with strides that follow the operands when they agree: a meta tensor.
+Tensor pointwise_meta(const Operands& in, DType dtype, const char* op);
+
+}  // namespace weft

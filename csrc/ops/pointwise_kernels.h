@@ -1,0 +1,39 @@
+// What a pointwise row is made of, for files compiled per instruction set.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/dtype.h"
+
+namespace weft {
+
+// p[0] is the output, p[1…] the inputs: n contiguous elements each, of the row's compute type.
+using PointwiseKernel = void (*)(char* const* p, int64_t n);
+
+struct PointwiseKernels {
+  PointwiseKernel forward[kDTypes] = {};
+  PointwiseKernel back[3][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
+  bool real_result = false;               // of complex operands
+};
+
+constexpr int kMaxRows = 80;  // of one file
+
+// How the dtypes of the operands decide those of the computation and of the result.
+enum class Rule : uint8_t {
+  promote,   // the common type of the operands
+  floating,  // the same, integers become the default float
+  compare,   // computed in the common type, gives bool
+  truth,     // each operand as a truth value, gives bool
+  choose,    // the common type of all but the first, which is a condition
+};
+
+struct RowSpec {
+  std::string_view signature, doc;
+  Rule rule = Rule::promote;
+  uint32_t traits = 0;
+  std::string_view no_derivative = {};
+  std::string_view aliases = {};
+};
+
+}  // namespace weft

@@ -1,0 +1,292 @@
+#include "ops/record.h"
+
+#include <new>
+
+#include "ops/api.h"
+
+namespace weft {
+
+// ---- nodes of ops
+
+OpNode::OpNode(const Op& op, int inputs, int args, int kept)
+    : op(op), inputs(inputs), arg_count(args), kept_count(kept) {}
+
+OpNode* OpNode::make(const Op& op, int inputs, int args, int kept) {
+  size_t at = sizeof(OpNode);
+  size_t edges = at, metas = edges + sizeof(Edge) * size_t(inputs), values = metas + sizeof(InputMeta) * size_t(inputs);
+  size_t outs = values + sizeof(Value) * size_t(args), slots = outs + sizeof(Value) * size_t(kept);
+  size_t total = slots + size_t(kept);
+  char* block = static_cast<char*>(pool_allocate(total));
+  auto* n = new (block) OpNode(op, inputs, args, kept);
+  n->bytes_ = total;
+  n->edges = reinterpret_cast<Edge*>(block + edges);
+  n->edge_count = uint32_t(inputs);
+  n->metas = reinterpret_cast<InputMeta*>(block + metas);
+  n->args = reinterpret_cast<Value*>(block + values);
+  n->kept = reinterpret_cast<Value*>(block + outs);
+  n->kept_slot = reinterpret_cast<uint8_t*>(block + slots);
+  for (int i = 0; i < inputs; ++i) {
+    new (n->edges + i) Edge;
+    new (n->metas + i) InputMeta;
+  }
+  for (int i = 0; i < args; ++i) new (n->args + i) Value;
+  for (int i = 0; i < kept; ++i) new (n->kept + i) Value;
+  return n;
+}
+
+OpNode::~OpNode() {
+  for (int i = 0; i < inputs; ++i) metas[i].~InputMeta();
+  for (int i = 0; i < arg_count; ++i) args[i].~Value();
+  for (int i = 0; i < kept_count; ++i) kept[i].~Value();
+}
+
+void OpNode::release() {
+  for (int i = 0; i < arg_count; ++i) {
+    Tag tag = args[i].tag();
+    if (tag == Tag::Tensor || tag == Tag::Tensors || tag == Tag::Object) {
+      args[i] = Value();
+      freed = true;
+    }
+  }
+  for (int i = 0; i < kept_count; ++i) {
+    kept[i] = Value();
+    freed = true;
+  }
+}
+
+Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
+  if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
+  if (!v.is_tensor()) {
+    if (v.is_number()) return scalar_tensor(v, v.number_dtype(), true);
+    if (freed) fail_freed(*this);
+    fail(op.base, ": its derivative asks for ", what, " ", index, ", which was not kept");
+  }
+  const Tensor& t = v.tensor();
+  if (t->storage->version != v.extra)
+    fail("one of the variables needed for gradient computation has been modified by an inplace operation: ",
+         what, " ", index, " of ", op.base, ", a ", name_of(t.dtype()), " tensor of shape ", t.sizes(),
+         ", was kept at version ", v.extra, " by the forward call", origin.at(), ", but is at version ",
+         t->storage->version, ": it was changed in place", t->storage->changed.at());
+  if (slot >= 0) {  // an output: give it back its place in the graph
+    Tensor out = alias(t);
+    out->grad_fn = Ref<Node>(this);
+    out->slot = uint32_t(slot);
+    return out;
+  }
+  return t;
+}
+
+int OpNode::arg_of_input(int position) const {
+  int p = 0;
+  for (int i = 0; i < arg_count; ++i) {
+    Type type = op.params[size_t(i)].type;
+    if (type != Type::Tensor && type != Type::Operand) continue;
+    if (p++ == position) return i;
+  }
+  return -1;
+}
+
+Grads OpNode::apply(Grads&& grads, bool create_graph) {
+  if (freed) fail_freed(*this);
+  Grad d(*this, grads, create_graph);
+  d.results.resize(size_t(inputs));
+  if (op.form.back) op.form.back(d);
+  else op.py_back(d);
+  return std::move(d.results);
+}
+
+std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
+  if (freed) fail_freed(*this);
+  std::vector<std::pair<std::string, Tensor>> found;
+  for (int i = 0; i < arg_count; ++i)
+    if (args[i].is_tensor() || args[i].tag() == Tag::Object)
+      if (op.params[size_t(i)].type != Type::Object) found.emplace_back(op.params[size_t(i)].name, unpack(args[i], "input", i));
+  for (int i = 0; i < kept_count; ++i)
+    if (!kept[i].none()) found.emplace_back(i ? "result" + std::to_string(i) : "result", unpack(kept[i], "output", i, kept_slot[i]));
+  return found;
+}
+
+void fail_freed(const Node& node) {
+  fail("Trying to backward through the graph a second time: the tensors that ", node.name(), " kept, made", node.origin.at(),
+       ", were freed by an earlier backward. Either this part of the graph was carried over from an earlier "
+       "step (detach() it there), or call backward(retain_graph=True) the first time.");
+}
+
+// ---- what a derivative sees
+
+const Tensor& Grad::g(int i) {
+  Tensor& t = incoming_[size_t(i)];
+  if (!t) {
+    const InputMeta& m = node_.output_metas.at(size_t(i));
+    t = zeros(m.sizes, m.dtype);
+  }
+  return t;
+}
+
+Tensor Grad::x(int i) {
+  int at = node_.arg_of_input(i);
+  return node_.unpack(node_.args[at], "input", i);
+}
+
+Tensor Grad::y(int i) {
+  for (int k = 0; k < node_.kept_count; ++k)
+    if (node_.kept_slot[k] == i) return node_.unpack(node_.kept[k], "output", i, create_graph ? i : -1);
+  fail(node_.op.base, ": its derivative asks for output ", i, ", which was not kept");
+}
+
+const Value& Grad::arg(int i) const { return node_.args[i]; }
+const Dims& Grad::shape(int i) const { return node_.metas[i].sizes; }
+DType Grad::dtype(int i) const { return node_.metas[i].dtype; }
+bool Grad::needs(int i) const { return i < node_.inputs && bool(node_.edges[i].node); }
+int Grad::inputs() const { return node_.inputs; }
+const Op& Grad::op() const { return node_.op; }
+
+void Grad::give(int i, Tensor t) {
+  if (!needs(i) || !t) return;
+  const InputMeta& m = node_.metas[i];
+  if (!(t.sizes() == m.sizes)) t = sum_to(t, m.sizes);
+  if (t.dtype() != m.dtype) {
+    if (is_complex(t.dtype()) && !is_complex(m.dtype)) t = real_part(t);
+    if (t.dtype() != m.dtype) t = to_dtype(t, m.dtype);
+  }
+  results[size_t(i)] = std::move(t);
+}
+
+// ---- leaves
+
+Ref<Node> AccumulateGrad::of(TensorImpl& leaf) {
+  TensorExtra& more = leaf.more();
+  if (!more.accumulate) more.accumulate = new (pool_allocate(sizeof(AccumulateGrad))) AccumulateGrad(leaf);
+  return Ref<Node>(more.accumulate);
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  if (variable->extra) variable->extra->accumulate = nullptr;
+}
+
+Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
+  Tensor g = std::move(grads[0]);
+  if (!g) return {};
+  TensorImpl& v = *variable;
+  if (!(g.sizes() == v.sizes))
+    fail("AccumulateGrad: a gradient of shape ", g.sizes(), " arrived at a leaf of shape ", v.sizes);
+  Tensor before(v.grad);
+  if (!before) {
+    // Steal the gradient if nobody else can see its memory, else copy it.
+    bool ours = g->refs == 1 && g->storage->refs == 1 && g->contiguous && g->numel == g->storage->bytes / item_size(g.dtype());
+    if (!create_graph && !ours) g = clone_of(g);
+    if (!create_graph && g.wants_grad()) g = alias(g);
+    v.grad = g.ref();
+  } else if (create_graph) {
+    v.grad = (before + g).ref();
+  } else {
+    GradMode off(false);
+    add.into(before, g);
+  }
+  return {};
+}
+
+// ---- history
+
+bool view_is_stale(const TensorImpl& t) { return t.base && t.view_version != t.storage->version; }
+
+// A view whose base was changed through another view gets its history from the base again.
+static void refresh_view(TensorImpl& t) {
+  t.view_version = t.storage->version;
+  if (!wants_grad(*t.base)) return;
+  GradMode on(true);
+  Tensor base(t.base.get());
+  if (base.is_leaf()) return;
+  Tensor again = as_strided(base, t.sizes, t.strides, t.offset);
+  t.grad_fn = again->grad_fn;
+  t.slot = again->slot;
+}
+
+bool wants_grad(TensorImpl& t) {
+  if (view_is_stale(t)) refresh_view(t);
+  return t.wants_grad();
+}
+
+Edge gradient_edge(TensorImpl& t) {
+  if (view_is_stale(t)) refresh_view(t);
+  if (t.grad_fn) return {t.grad_fn, t.slot};
+  if (t.requires_grad) return {AccumulateGrad::of(t), 0};
+  return {};
+}
+
+void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot) {
+  t.grad_fn = std::move(node);
+  t.slot = slot;
+}
+
+void check_inplace(const Tensor& self, const char* op) {
+  if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
+  if (self->inference && !t_modes.inference)
+    fail(op, ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
+  if (!self->contiguous && may_overlap(self.sizes(), self.strides()) && self.numel() > 1)
+    for (int i = 0; i < self.dim(); ++i)
+      if (self.stride(i) == 0 && self.size(i) > 1)
+        fail(op, ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
+             "location (it was expanded along dimension ", i, "). Please clone() the tensor before performing the operation.");
+  if (!t_modes.grad) return;
+  if (self->requires_grad && self.is_leaf())
+    fail(op, ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+         "`with no_grad():`, or work on a copy (x = x.clone()).");
+  if (self->base && self->base->requires_grad && !self->base->grad_fn)
+    fail(op, ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+         "`with no_grad():`, or make a copy of the leaf first.");
+}
+
+void rebase_history(Tensor& self, Ref<Node> node) {
+  if (!self->base) return set_history(*self.get(), std::move(node), 0);
+  if (self->extra && self->extra->view_fixed)
+    fail("this view is one of several made by a function that returns multiple views (such as unbind or split): "
+         "it must not be changed in place; use its out-of-place twin or clone() it");
+  Tensor base(self->base.get());
+  Ref<Node> copy = CopySlices::make(base, self, std::move(node));
+  set_history(*base.get(), copy, 0);
+  refresh_view(*self.get());
+}
+
+Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> change) {
+  if (!is_dense(base.sizes(), base.strides()))
+    fail("in-place change of a view whose base has gaps in memory (shape ", base.sizes(), ", strides ", base.strides(),
+         "): clone() the base first");
+  uint32_t edges = change->edge_count;
+  Edge first = gradient_edge(*base.get());
+  size_t bytes = sizeof(CopySlices) + sizeof(Edge) * edges;
+  char* block = static_cast<char*>(pool_allocate(bytes));
+  auto* n = new (block) CopySlices;
+  n->edges = reinterpret_cast<Edge*>(block + sizeof(CopySlices));
+  n->edge_count = edges;
+  new (n->edges) Edge(std::move(first));
+  for (uint32_t i = 1; i < edges; ++i) new (n->edges + i) Edge(change->edges[i]);
+  n->change = std::move(change);
+  n->base_sizes = base.sizes();
+  n->base_strides = base.strides();
+  n->view_sizes = view.sizes();
+  n->view_strides = view.strides();
+  n->view_offset = view->offset - base->offset;
+  n->origin = Origin::here();
+  return Ref<Node>(n);
+}
+
+size_t CopySlices::bytes() const { return sizeof(CopySlices) + sizeof(Edge) * edge_count; }
+
+Grads CopySlices::apply(Grads&& grads, bool create_graph) {
+  Tensor g = grads[0];
+  if (!g) return Grads(edge_count);
+  // In the base's own order of dimensions the gradient is laid out as the base is.
+  Tensor laid_out = layout_as(g, base_strides);
+  Tensor part = as_strided(laid_out, view_sizes, view_strides, view_offset);
+  Grads inner(1);
+  inner[0] = part;
+  Grads results = change->apply(std::move(inner), create_graph);
+  if (edges[0].node) {
+    Tensor slice = results[0] ? results[0] : zeros(view_sizes, g.dtype());
+    results[0] = as_strided_scatter(laid_out, slice, view_sizes, view_strides, view_offset);
+  }
+  return results;
+}
+
+}  // namespace weft

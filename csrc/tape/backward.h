@@ -1,0 +1,30 @@
+// The walk back through the graph.
+#pragma once
+
+#include "ops/op.h"
+#include "ops/record.h"
+
+namespace weft {
+
+struct BackwardRequest {
+  std::vector<Tensor> roots;
+  std::vector<Tensor> grads;       // one per root
+  bool retain_graph = false;
+  bool create_graph = false;
+  bool accumulate = true;          // into .grad of the leaves; else the gradients of `inputs` are returned
+  std::vector<Tensor> inputs;      // empty: all leaves
+};
+
+// Gradients of the inputs (empty where none flowed) when not accumulating.
+std::vector<Tensor> run_backward(const BackwardRequest& request);
+
+// What the walk asks of the interpreter's hooks (set by bind/). Each may replace the gradient it is given.
+struct HookRunner {
+  void (*on_tensor)(Hook& hook, Tensor& grad) = nullptr;
+  void (*after_accumulate)(Hook& hook, const Tensor& leaf) = nullptr;
+  void (*before_node)(Hook& hook, Grads& grads) = nullptr;
+  void (*after_node)(Hook& hook, Grads& results, const Grads& grads) = nullptr;
+};
+extern HookRunner g_hooks;
+
+}  // namespace weft

@@ -1,0 +1,242 @@
+"""Rows of linear algebra on matrices: norms, decompositions, solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from samples import E, K, S, alias, nz, perm, row, spd, t, well
+
+
+def _vector_norm(
+    x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    a = abs(x)
+    dim = tuple(dim) if isinstance(dim, list) else dim
+    if x.ndim == 0:
+        return a
+    if abs(ord) == np.inf:
+        return (np.max if ord > 0 else np.min)(a, axis=dim, keepdims=keepdim)
+    if ord == 0:
+        return np.sum(a != 0, axis=dim, keepdims=keepdim) * 1.0
+    return np.sum(a**ord, axis=dim, keepdims=keepdim) ** (1 / ord)
+
+
+def _norm(
+    x: np.ndarray, ord: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    if ord is None:
+        return _vector_norm(x, 2, dim, keepdim)
+    if isinstance(dim, int) or (dim is None and x.ndim == 1):
+        return _vector_norm(x, ord, dim, keepdim)
+    return _matrix_norm(x, ord, dim or (-2, -1), keepdim)
+
+
+def _matrix_norm(
+    x: np.ndarray, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, dtype: Any = None
+) -> Any:
+    return np.linalg.norm(x, ord, tuple(dim), keepdim)
+
+
+def _vnorm_samples() -> list[S]:
+    return [
+        S(nz(2, 3)),
+        S(nz(5), 3),
+        S(nz(2, 3), 2, 0),
+        S(nz(2, 3), 1, -1, True),
+        S(perm(2, 3), np.inf, 1),
+        S(perm(2, 3), -np.inf, 0),
+        S(nz(4), 0.5),
+        S(nz(2, 3, 2), 2, (0, 2)),
+        S(nz()),
+        S(t(0)),
+        S(nz(4), 0),
+    ]
+
+
+def _norm_samples() -> list[S]:
+    return [
+        S(nz(2, 3)),
+        S(nz(5), 3),
+        S(nz(2, 3), "fro"),
+        S(nz(2, 3), "nuc"),
+        S(nz(3, 2), 1),
+        S(nz(3, 2), np.inf),
+        S(well(), 2),
+        S(well(), -2),
+        S(nz(2, 3), dim=1),
+        S(nz(2, 3), 1, 0, True),
+        S(nz(2, 2, 3), "fro", (1, 2)),
+        S(nz(2, 2, 3), -1, (0, 2), True),
+    ]
+
+
+def matrix(name: str, make: Any, twin: Any, bad: Any = None, **more: Any) -> None:
+    """An op on square matrices, batched."""
+    row(
+        "linalg." + name,
+        make,
+        twin,
+        "f",
+        **{
+            "errors": bad or _not_square,
+            "half": None,
+            "atol": 5e-6,
+            "ulp": 64,
+            "matrix": True,
+            **more,
+        },
+    )
+
+
+def _not_square() -> list[E]:
+    return [E(RuntimeError, t(2, 3)), E(RuntimeError, t(3))]
+
+
+def _squares() -> list[S]:
+    return [
+        S(well()),
+        S(well(2)),
+        S(well(n=1)),
+        S(well(2, 1, n=2)),
+        S(np.zeros((0, 3, 3))),
+        S(np.zeros((0, 0))),
+    ]
+
+
+def _solve(a: np.ndarray, b: np.ndarray, *, left: bool = True) -> np.ndarray:
+    if not left:
+        return np.swapaxes(_solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)), -1, -2)
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    return np.linalg.solve(a, b[..., None])[..., 0] if vector else np.linalg.solve(a, b)
+
+
+def _solve_triangular(
+    a: np.ndarray, b: np.ndarray, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> np.ndarray:
+    a = np.triu(a) if upper else np.tril(a)
+    if unitriangular:
+        a = a - a * np.eye(a.shape[-1]) + np.eye(a.shape[-1])
+    return _solve(a, b, left=left)
+
+
+def _singular() -> Any:
+    return RuntimeError, np.zeros((2, 2))
+
+
+def _spds() -> list[S]:
+    return [S(spd()), S(spd(2)), S(spd(n=1)), S(spd(n=2)), S(np.zeros((0, 3, 3)))]
+
+
+def _svd_samples() -> list[S]:
+    return [
+        S(np.diag([3.0, 2.0, 1.0]) + 0.1 * t(3, 3), full_matrices=False),
+        S((well() + 0.5 * t(3, 3))[:, :2], full_matrices=False),
+        S((well() + 0.5 * t(3, 3))[:2], full_matrices=False),
+        S(well(2) + 0.5 * t(3, 3), full_matrices=False),
+    ]
+
+
+def _qr(a: np.ndarray, mode: str = "reduced") -> Any:
+    return (np.zeros(0), np.linalg.qr(a, "r")) if mode == "r" else tuple(np.linalg.qr(a, mode))
+
+
+def _sym(x: Any) -> Any:
+    return (x + x.transpose(-1, -2)) / 2
+
+
+def _cholesky_solve(b: np.ndarray, c: np.ndarray, upper: bool = False) -> np.ndarray:
+    half = np.triu(c).T if upper else np.tril(c)
+    return np.linalg.solve(half @ half.T, b)
+
+
+def _lower(x: Any) -> Any:
+    return x.tril()
+
+
+# fmt: off
+row("linalg.vector_norm", _vnorm_samples, _vector_norm, "f", atol=2e-6, half=2,
+    errors=lambda: [E(IndexError, t(2, 3), 2, 2, match="norm|[Dd]im")])
+row("linalg.norm", _norm_samples, _norm, "f", atol=5e-6, half=None, ulp=64,
+    errors=lambda: [E((RuntimeError, IndexError), t(2, 3), 2, (0, 1, 2)),
+        E(RuntimeError, t(3), "fro")])
+row("linalg.matrix_norm",
+    lambda: [S(nz(2, 3)), S(nz(2, 2, 3), 1), S(nz(3, 2), np.inf), S(well(), "nuc"), S(well(), 2)],
+    _matrix_norm, "f", atol=5e-6, half=None, ulp=64)
+matrix("inv", _squares, np.linalg.inv,
+    lambda: [*_not_square(), E(*_singular(), match="singular|inv")])
+matrix("det", _squares, np.linalg.det)
+matrix("slogdet", lambda: [S(well()), S(well(2)), S(-well(n=1))],
+    lambda a: tuple(np.linalg.slogdet(a)))
+matrix("solve",
+    lambda: [S(well(), t(3)), S(well(), t(3, 2)), S(well(2), t(2, 3, 2)),
+        S(well(), t(2, 3), left=False), S(well(2), t(3, 1)), S(well(2), t(2, 3)),
+        S(np.zeros((0, 0)), np.zeros((0, 2)))], _solve,
+    lambda: [E(RuntimeError, well(), t(2)),
+        E(RuntimeError, np.zeros((2, 2)), t(2), match="singular|solve"),
+        E(RuntimeError, t(2, 3), t(2))])
+matrix("cholesky", lambda: [*_spds(), S(spd(), upper=True)],
+    lambda a, upper=False: np.linalg.cholesky(a, upper=upper),
+    lambda: [*_not_square(), E(RuntimeError, -np.eye(2), match="positive")], prep=_sym)
+matrix("qr",
+    lambda: [S(well()), S(well()[:, :2]), S(well(2)), S(well()[:, :2], mode="reduced"),
+        K(well(), mode="r")],
+    _qr,
+    lambda: [E(RuntimeError, t(3)), E(RuntimeError, t(3, 3), "other")],
+    canon=abs)
+matrix("svd", _svd_samples, lambda a, full_matrices=True: tuple(np.linalg.svd(a, full_matrices)),
+    lambda: [E(RuntimeError, t(3))], canon=abs)
+matrix("svdvals", lambda: [S(s.args[0]) for s in _svd_samples()],
+    lambda a: np.linalg.svd(a, compute_uv=False), lambda: [E(RuntimeError, t(3))])
+matrix("eigh", lambda: [*_spds()[:4], S(spd(), "U")], lambda a, u="L": tuple(np.linalg.eigh(a, u)),
+    canon=abs, prep=_sym)
+matrix("eigvalsh", lambda: [*_spds()[:4], S(spd(), UPLO="U")],
+    lambda a, UPLO="L": np.linalg.eigvalsh(a, UPLO), prep=_sym)
+matrix("solve_triangular",
+    lambda: [S(well(), t(3, 2), upper=True), S(well(), t(3, 2), upper=False),
+        S(well(2), t(2, 3, 1), upper=True), S(well(), t(2, 3), upper=True, left=False),
+        S(well(), t(3, 2), upper=False, unitriangular=True)], _solve_triangular,
+    lambda: [E(RuntimeError, well(), t(2, 2), upper=True),
+        E(RuntimeError, t(2, 3), t(2, 2), upper=True)])
+matrix("pinv", lambda: [S(well()), S(well()[:, :2]), S(well(2))], np.linalg.pinv,
+    lambda: [E(RuntimeError, t(3))])
+matrix("matrix_power", lambda: [S(well(), 3), S(well(), 0), S(well(2), 2), S(well(), -1)],
+    np.linalg.matrix_power,
+    lambda: [E(RuntimeError, t(2, 3), 2), E(RuntimeError, t(3), 2)], ulp=256,
+    atol=1e-4)
+matrix("matrix_rank", lambda: [S(well()), S(np.ones((3, 3)))], np.linalg.matrix_rank,
+    lambda: [E(RuntimeError, t(3))], grad=False)
+matrix("multi_dot", lambda: [S([t(2, 3), t(3, 4), t(4, 2)]), S([t(3), t(3, 2), t(2)])],
+    np.linalg.multi_dot, lambda: [E(RuntimeError, [t(2, 3)])], atol=5e-5)
+matrix("vecdot", lambda: [S(t(2, 3), t(2, 3)), S(t(3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0)],
+    lambda a, b, dim=-1: np.sum(a * b, dim), lambda: [E(RuntimeError, t(2), t(3))])
+matrix("cross", lambda: [S(t(2, 3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0)],
+    lambda a, b, dim=-1: np.cross(a, b, axis=dim), lambda: [E(RuntimeError, t(2), t(2))])
+matrix("diagonal", lambda: [S(t(3, 3)), S(t(2, 3, 3), offset=1)],
+    lambda a, offset=0: np.diagonal(a, offset, -2, -1), lambda: [E(IndexError, t(3))])
+matrix("matrix_exp", lambda: [S(0.3 * well()), S(np.zeros((2, 2)))], lambda a: _expm(a), atol=2e-5)
+row("logdet", lambda: [S(spd()), S(spd(2))], lambda a: np.linalg.slogdet(a)[1], "f", matrix=True,
+    atol=5e-6, half=None, ulp=64)
+row("cholesky_solve",
+    lambda: [S(t(3, 2), np.linalg.cholesky(spd())),
+        K(t(3, 1), np.linalg.cholesky(spd()).T.copy(), upper=True)],
+    _cholesky_solve, "f", matrix=True, atol=2e-5, half=None, prep=_lower)
+row("cholesky_inverse", lambda: [S(np.linalg.cholesky(spd()))],
+    lambda c, upper=False: np.linalg.inv(np.tril(c) @ np.tril(c).T), "f", matrix=True, atol=2e-5,
+    half=None, prep=_lower)
+# fmt: on
+
+
+def _expm(a: np.ndarray) -> np.ndarray:
+    b, term = np.eye(a.shape[-1]), np.eye(a.shape[-1])
+    for k in range(1, 40):
+        term = term @ a / k
+        b = b + term
+    return b
+
+
+# fmt: off
+alias(det="linalg.det", slogdet="linalg.slogdet", inverse="linalg.inv", pinverse="linalg.pinv",
+    matrix_power="linalg.matrix_power", cholesky="linalg.cholesky", matrix_exp="linalg.matrix_exp")
+# fmt: on

@@ -1,0 +1,98 @@
+"""weft: a dynamic computation graph without its costs, with PyTorch's API.
+
+>>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+import os as _os
+
+from . import _C
+from ._C import (
+    Size,
+    Tensor,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_num_threads,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_num_threads,
+    uint8,
+)
+
+__version__ = "0.1.0"
+
+_C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+
+# Native ops, then the rest of the body, which builds on them.
+_methods: dict = {}
+_C._collect_ops(globals(), _methods)
+for _name, _method in _methods.items():
+    setattr(Tensor, _name, _method)
+del _name, _method, _methods
+
+from . import _setting, autograd, ops, printing  # noqa: E402
+from ._setting import (  # noqa: E402
+    Generator,
+    can_cast,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    default_generator,
+    device,
+    empty_cache,
+    finfo,
+    get_default_device,
+    get_default_dtype,
+    iinfo,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    is_tensor,
+    layout,
+    max_memory_allocated,
+    memory_allocated,
+    memory_format,
+    preserve_format,
+    promote_types,
+    reset_peak_memory_stats,
+    set_default_dtype,
+    strided,
+)
+from .autograd import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
+from .ops import *  # noqa: E402, F403
+from .printing import get_printoptions, set_printoptions  # noqa: E402
+from .tensor import install as _install  # noqa: E402
+
+_install(Tensor)
+from .ops.create import tensor  # noqa: E402
+
+_LAZY = ("compat", "data", "fft", "jit", "linalg", "special", "testing")
+
+
+def __getattr__(name: str):  # noqa: ANN202
+    """Load the larger parts of weft on first use."""
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f"weft.{name}")
+    raise AttributeError(f"module 'weft' has no attribute '{name}'")

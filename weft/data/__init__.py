@@ -1,0 +1,1 @@
+"""Data: the sets that come with weft."""

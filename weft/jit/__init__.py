@@ -1,0 +1,8 @@
+"""Static graphs, taken at the gate while the program runs."""
+
+from __future__ import annotations
+
+from .graph import Graph, Node, Value
+from .trace import TracedFunction, trace
+
+__all__ = ["Graph", "Node", "TracedFunction", "Value", "trace"]

@@ -1,0 +1,219 @@
+"""A recorded program: values, and the ops that make them from each other."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from weft import Tensor, dtype
+
+
+class Value:
+    """Something an op made or a call was given: a name, a shape and a dtype."""
+
+    __slots__ = ("constant", "dtype", "name", "producer", "shape")
+
+    def __init__(self, name: str, t: Tensor) -> None:
+        """Describe the tensor ``t``."""
+        self.name = name
+        self.shape = tuple(t.shape)
+        self.dtype: dtype = t.dtype
+        self.producer: Node | None = None
+        self.constant: Tensor | None = None  # a tensor from outside the traced call
+
+    @property
+    def kind(self) -> str:
+        """Dtype and shape as text.
+
+        >>> weft.jit.graph.Value("x", weft.ones(2, 3)).kind
+        'float32[2, 3]'
+        """
+        return f"{str(self.dtype).rpartition('.')[2]}{list(self.shape)}"
+
+    def __repr__(self) -> str:
+        """Return name and kind."""
+        return f"%{self.name}: {self.kind}"
+
+
+class Node:
+    """One op of a graph: its arguments (values or plain data), its outputs, and the line that called it."""
+
+    __slots__ = ("args", "inplace", "line", "op", "outputs")
+
+    def __init__(self, op: str, args: tuple[Any, ...], inplace: bool, line: str) -> None:
+        """Start a node without outputs."""
+        self.op, self.args, self.inplace, self.line = op, args, inplace, line
+        self.outputs: list[Value] = []
+
+    def inputs(self) -> Iterator[Value]:
+        """Iterate over the values it reads.
+
+        >>> g = weft.jit.trace(lambda x: x * x, (weft.ones(1),)).graph
+        >>> [v.name for v in g.nodes[0].inputs()]
+        ['x0', 'x0']
+        """
+        for a in self.args:
+            if isinstance(a, Value):
+                yield a
+            elif isinstance(a, list):
+                yield from (v for v in a if isinstance(v, Value))
+
+    def __repr__(self) -> str:
+        """Return the node as a line of text."""
+        outs = ", ".join(map(repr, self.outputs))
+        name = self.op + ("_" if self.inplace and not self.op.endswith("_") else "")
+        where = f"  # {self.line}" if self.line else ""
+        return f"{outs} = {name}({', '.join(map(_text, self.args))}){where}"
+
+
+def _text(a: Any) -> str:
+    if isinstance(a, Value):
+        return f"%{a.name}"
+    if isinstance(a, list):
+        return f"[{', '.join(map(_text, a))}]"
+    return repr(a)
+
+
+class Graph:
+    """The ops of one call, in order."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.inputs: list[Value] = []
+        self.nodes: list[Node] = []
+        self.outputs: Any = None  # values in the structure that the function returned
+        self.constants: list[Value] = []
+
+    def __iter__(self) -> Iterator[Node]:
+        """Iterate over the nodes in the order of the program."""
+        return iter(self.nodes)
+
+    def __repr__(self) -> str:
+        """Return the program as text."""
+        head = ", ".join(map(repr, self.inputs))
+        lines = [f"graph({head}):"]
+        lines += [f"  %{v.name}: {v.kind} = constant" for v in self.constants]
+        lines += [f"  {n!r}" for n in self.nodes]
+        return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
+
+    def verify(self) -> None:
+        """Raise if a value is read before it is made, or an op is unknown.
+
+        >>> weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph.verify()
+        """
+        known = {row["name"] for row in _C._ops()}
+        made = {id(v) for v in [*self.inputs, *self.constants]}
+        for n in self.nodes:
+            if n.op not in known:
+                raise ValueError(f"graph: there is no op named '{n.op}' ({n!r})")
+            for v in n.inputs():
+                if id(v) not in made:
+                    raise ValueError(f"graph: %{v.name} is read before it is made ({n!r})")
+            made.update(id(v) for v in n.outputs)
+        for v in _leaves(self.outputs):
+            if id(v) not in made:
+                raise ValueError(f"graph: the result %{v.name} is never made")
+
+    def run(self, *args: Tensor) -> Any:
+        """Run the program on tensors of the shapes and dtypes it was taken with."""
+        if len(args) != len(self.inputs):
+            raise TypeError(f"graph: takes {len(self.inputs)} tensors, got {len(args)}")
+        env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}  # type: ignore[misc]
+        for v, t in zip(self.inputs, args):
+            if tuple(t.shape) != v.shape or t.dtype != v.dtype:
+                kind = Value("", t).kind
+                raise RuntimeError(f"graph: input %{v.name} was traced as {v.kind}, got {kind}")
+            env[id(v)] = t
+        for n in self.nodes:
+            given = tuple(_substitute(a, env) for a in n.args)
+            for v, t in zip(n.outputs, _C._call_op(n.op, given, n.inplace)):
+                env[id(v)] = t
+        return _rebuild(self.outputs, env)
+
+
+def _substitute(a: Any, env: dict[int, Tensor]) -> Any:
+    if isinstance(a, Value):
+        return env[id(a)]
+    return [_substitute(x, env) for x in a] if isinstance(a, list) else a
+
+
+def _listed(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return [_listed(v) for v in x]
+    return [_listed(v) for v in x.values()] if isinstance(x, dict) else x
+
+
+def _leaves(x: Any) -> Iterator[Value]:
+    if isinstance(x, Value):
+        yield x
+    elif isinstance(x, (tuple, list)):
+        for v in x:
+            yield from _leaves(v)
+    elif isinstance(x, dict):
+        for v in x.values():
+            yield from _leaves(v)
+
+
+def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
+    if isinstance(x, Value):
+        return env[id(x)]
+    if isinstance(x, dict):
+        return {k: _rebuild(v, env) for k, v in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*(_rebuild(v, env) for v in x))
+    return type(x)(_rebuild(v, env) for v in x) if isinstance(x, (tuple, list)) else x
+
+
+class Recorder:
+    """Builds a graph from the calls that pass the gate."""
+
+    def __init__(self) -> None:
+        """Start with an empty graph."""
+        self.graph = Graph()
+        self.values: dict[int, Value] = {}
+        self.alive: list[Tensor] = []  # an address must not be reused while it stands for a value
+
+    def name(self, t: Tensor, prefix: str) -> Value:
+        """Give ``t`` a fresh name."""
+        count = len(self.graph.inputs) if prefix == "x" else len(self.values)
+        v = Value(f"{prefix}{count}", t)
+        self.values[id(t)] = v
+        self.alive.append(t)
+        return v
+
+    def value(self, a: Any) -> Any:
+        """Return what stands for an argument: a value for a tensor, lists of them, or itself."""
+        if isinstance(a, list):
+            return [self.value(x) for x in a]
+        if not isinstance(a, weft.Tensor):
+            return a
+        if id(a) not in self.values:
+            v = self.name(a, "c")
+            v.constant = a
+            self.graph.constants.append(v)
+        return self.values[id(a)]
+
+    def record(self, op: str, args: Any, outs: Any, inplace: bool, line: str) -> None:
+        """Take one call of the gate."""
+        node = Node(op, tuple(self.value(a) for a in args), inplace, line)
+        for t in outs:
+            v = self.name(t, "v")
+            v.producer = node
+            node.outputs.append(v)
+        self.graph.nodes.append(node)
+
+    def structure(self, x: Any) -> Any:
+        """Replace the tensors in a result by their values."""
+        if isinstance(x, weft.Tensor):
+            return self.value(x)
+        if isinstance(x, dict):
+            return {k: self.structure(v) for k, v in x.items()}
+        if isinstance(x, (tuple, list)):
+            parts = [self.structure(v) for v in x]
+            return tuple(parts) if isinstance(x, tuple) else parts
+        return x

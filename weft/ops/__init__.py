@@ -1,0 +1,256 @@
+"""Ops written in Python: compositions of native ops, and primitives around libraries.
+
+``@op`` makes a plain function of tensors an op: a function of weft, a method of Tensor if asked, its
+in-place twin and ``out=`` derived. ``@primitive`` declares an op with a shape rule, a NumPy body and a derivative.
+``registry()`` lists every op, native or not.
+"""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_composed: dict[str, OpInfo] = {}
+__all__: list[str] = []
+
+
+class OpInfo:
+    """What weft knows of an op, for tests, docs and tools."""
+
+    __slots__ = ("derivative", "doc", "inplace", "kind", "method", "name", "out", "signatures", "view")
+
+    def __init__(self, **fields: Any) -> None:
+        """Take the fields as they are."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        """Return the name and the signatures."""
+        return f"OpInfo({self.name}: {'; '.join(self.signatures)})"
+
+
+def op(
+    *,
+    name: str | None = None,
+    method: bool = True,
+    function: bool = True,
+    inplace: bool = False,
+    out: bool = False,
+    aliases: tuple[str, ...] = (),
+    derivative: bool | str = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function of tensors an op made of other ops.
+
+    ``derivative`` is True (it comes from the parts) or the reason why there is none. With ``out=True`` the op
+    takes ``out=`` and copies its result there; with ``inplace=True`` ``name_`` is derived.
+    """
+
+    def declare(f: Callable[..., Any]) -> Callable[..., Any]:
+        base = name or f.__name__.rstrip("_")
+        g = _with_out(f, base) if out else f
+        for n in (base, *aliases):
+            if function:
+                setattr(weft, n, g)
+                globals()[n] = g
+                __all__.append(n)
+            if method:
+                setattr(Tensor, n, g)
+            if inplace:
+                twin = _inplace_twin(f, n)
+                setattr(Tensor, n + "_", twin)
+                if function:
+                    setattr(weft, n + "_", twin)
+                    globals()[n + "_"] = twin
+                    __all__.append(n + "_")
+        _composed[base] = OpInfo(
+            name=base, signatures=[_signature(g, base)], doc=f.__doc__ or "", derivative=derivative,
+            inplace=inplace, out=out, method=method, view=False, kind="composed",
+        )  # fmt: skip
+        return g
+
+    return declare
+
+
+def _signature(f: Callable[..., Any], name: str) -> str:
+    code = f.__code__ if hasattr(f, "__code__") else f.__wrapped__.__code__  # type: ignore[attr-defined]
+    count = code.co_argcount + code.co_kwonlyargcount
+    return f"{name}({', '.join(code.co_varnames[:count])})"
+
+
+def _write(out: Any, result: Any, name: str) -> Any:
+    if isinstance(result, tuple):
+        if len(out) != len(result):
+            raise RuntimeError(f"{name}: out= needs {len(result)} tensors, got {len(out)}")
+        for o, r in zip(out, result):
+            _write(o, r, name)
+        return type(result)(out) if type(result) is not tuple else tuple(out)
+    if _C._grad_enabled() and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if not weft.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.dtype} can't be cast to the desired output type {out.dtype}"
+        )
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def g(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        return result if out is None else _write(out, result, name)
+
+    g.__name__, g.__qualname__, g.__doc__ = f.__name__, f.__qualname__, f.__doc__
+    g.__module__, g.__wrapped__ = f.__module__, f  # type: ignore[attr-defined]
+    g.__annotations__ = f.__annotations__
+    return g
+
+
+def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def twin(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = f(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"{name}_: output with shape {list(self.shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}"
+            )
+        if not weft.can_cast(result.dtype, self.dtype):
+            raise RuntimeError(
+                f"{name}_: result type {result.dtype} can't be cast to the desired output type {self.dtype}"
+            )
+        return self.copy_(result)
+
+    twin.__name__ = twin.__qualname__ = name + "_"
+    twin.__doc__ = f"In-place twin of ``{name}``."
+    return twin
+
+
+class Ctx:
+    """What the backward of a primitive reads: its arguments, kept inputs and results by name."""
+
+    def __init__(self, grad: Any, names: list[str], keeps: dict[str, Any], tensors: dict[str, int]) -> None:
+        """Remember where each name is to be found."""
+        self._grad, self._names, self._keeps, self._tensors = grad, names, keeps, tensors
+        self.create_graph = grad.create_graph
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a kept tensor or an argument."""
+        if name in self._keeps:
+            kind, i = self._keeps[name]
+            value = self._grad.x(i) if kind == "x" else self._grad.y(i)
+        elif name in self._tensors:
+            raise AttributeError(f"{name} was not kept: name it in keeps")
+        elif name in self._names:
+            value = self._grad.arg(self._names.index(name))
+        else:
+            raise AttributeError(name)
+        self.__dict__[name] = value
+        return value
+
+    def needs(self, name: str) -> bool:
+        """Say whether a tensor argument wants a gradient."""
+        return self._grad.needs(self._tensors[name])
+
+    def shape(self, name: str) -> Any:
+        """Return the shape of a tensor argument that wants a gradient."""
+        return self._grad.shape(self._tensors[name])
+
+
+def primitive(signature: str) -> Callable[[type], Any]:
+    """Declare an op around a library: see docs/one_op.md for the form."""
+    base = signature[: signature.index("(")]
+    inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
+    parts = [p.strip() for p in inside.split(", ") if p.strip() != "*"]
+    names = [p.split(" ")[1].partition("=")[0] for p in parts]
+    tensors = {n: i for i, n in enumerate(n for n, p in zip(names, parts) if p.startswith("Tensor"))}
+    returns = signature[signature.rindex("->") + 2 :].strip()
+    results = (
+        ["result"] if returns == "Tensor" else [p.strip().split(" ")[1] for p in returns[1:-1].split(",")]
+    )
+
+    def declare(form: type) -> Any:
+        keeps, mask = {}, 0
+        for n in getattr(form, "keeps", ()):
+            if n in tensors:
+                keeps[n], mask = ("x", tensors[n]), mask | 1 << tensors[n]
+            else:
+                keeps[n], mask = ("y", results.index(n)), mask | 1 << (16 + results.index(n))
+
+        def run(outs: tuple[Tensor, ...], args: tuple[Any, ...]) -> None:
+            import numpy
+
+            arrays = [numpy.asarray(a.detach()) if isinstance(a, Tensor) else a for a in args]
+            for target, value in zip(outs, form.run(*arrays)):
+                target.copy_(_C._from_buffer(numpy.array(value, order="C")))
+
+        backward = None
+        if hasattr(form, "backward"):
+
+            def backward(grad: Any) -> tuple[Any, ...]:
+                ctx = Ctx(grad, names, keeps, tensors)
+                gs = [grad.g(i) if len(results) == 1 or grad.has_g(i) else None for i in range(len(results))]
+                got = form.backward(ctx, *gs)
+                return got if isinstance(got, (tuple, list)) else (got,)
+
+        _C._declare_op(
+            signature, form.__doc__ or "", form.infer, run, backward, mask,
+            getattr(form, "no_derivative", ""),
+        )  # fmt: skip
+        return _C._op_function(base.partition(".")[0])
+
+    return declare
+
+
+def registry() -> dict[str, OpInfo]:
+    """Return every public op by name.
+
+    >>> weft.ops.registry()["tanh"].derivative
+    True
+    """
+    for part in ("linalg", "fft"):
+        getattr(weft, part, None)
+    infos: dict[str, OpInfo] = {}
+    for row in _C._ops():
+        if row["hidden"]:
+            continue
+        info = infos.get(row["base"])
+        if info is None:
+            doc = row["doc"]
+            if row["pointwise"] and ">>>" not in doc:
+                doc += "\n\n" + _example(row)
+            infos[row["base"]] = OpInfo(
+                name=row["base"], signatures=[row["signature"]], doc=doc,
+                derivative=True if row["derivative"] or row["composed"] else row["no_derivative"],
+                inplace=row["inplace"], out=row["out"], method=row["method"], view=row["view"],
+                kind="composed" if row["composed"] else "primitive",
+            )  # fmt: skip
+        else:
+            info.signatures.append(row["signature"])
+            info.inplace = info.inplace or row["inplace"]
+    return {**infos, **_composed}
+
+
+def _example(row: dict[str, Any]) -> str:
+    count = row["signature"].split(") ->")[0].count("Tensor")
+    number = "[1, 2]" if "bit" in row["base"] or "shift" in row["base"] else "[0.5, 0.25]"
+    args = ", ".join([f"weft.tensor({number})"] * count)
+    return f">>> result = weft.{row['base']}({args})"
+
+
+from . import convert, create  # noqa: E402, F401
+
+
+def _load(names: tuple[str, ...]) -> None:
+    import importlib
+
+    for name in names:
+        importlib.import_module(f"weft.ops.{name}")

@@ -1,0 +1,167 @@
+"""Tensors from Python numbers, NumPy arrays and buffers."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from weft import dtype as DType
+
+
+def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
+    """Turn anything that holds numbers into a tensor; copy None: only if needed."""
+    if isinstance(data, Tensor):
+        t = data.detach() if copy else data
+        if dtype is not None and t.dtype != dtype:
+            return _C._cast(t, dtype)
+        return t.clone() if copy else t
+    if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
+        import numpy
+
+        array = numpy.asarray(data)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        if array.dtype.kind in "uiV" and array.dtype.itemsize > 1 and array.dtype.kind == "u":
+            raise TypeError(
+                f"can't convert np.ndarray of type numpy.{array.dtype}. The supported types are: float64, "
+                "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
+            )
+        if copy or any(s < 0 for s in array.strides):
+            array = array.copy()
+        t = _C._from_buffer(array)
+        _C._set_cut(t, "NumPy: what is computed there is not recorded, and the tensor was made")
+        return t if dtype is None or t.dtype == dtype else _C._cast(t, dtype)
+    if isinstance(data, (list, tuple)) and _holds_arrays(data):
+        import numpy
+
+        return _read(numpy.array(data), dtype, copy)
+    if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__len__"):
+        data = list(data)
+    return _C._from_numbers(data, dtype)
+
+
+def _holds_arrays(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and len(data):
+        data = data[0]
+    return hasattr(data, "__array_interface__") and hasattr(data, "__len__")
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Make a tensor of ``data``, always a copy.
+
+    >>> weft.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if device is not None:
+        weft.device(device)
+    if pin_memory:
+        raise NotImplementedError("tensor: pin_memory=True: weft has no device to pin memory for")
+    with weft.no_grad():
+        t = _read(data, dtype, True)
+    return t.requires_grad_() if requires_grad else t
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Make a tensor of ``data`` without a copy where possible.
+
+    >>> weft.as_tensor([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    if device is not None:
+        weft.device(device)
+    return _read(data, dtype, None)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Make a tensor of ``obj``; ``copy=False`` refuses to copy.
+
+    >>> weft.asarray([1, 2])
+    tensor([1, 2])
+    """
+    if device is not None:
+        weft.device(device)
+    t = _read(obj, dtype, copy)
+    if copy is False and not (isinstance(obj, Tensor) and t is obj) and isinstance(obj, (list, tuple)):
+        raise ValueError("asarray: can't alias arbitrary sequence into a tensor.")
+    return t.requires_grad_() if requires_grad and not t.requires_grad else t
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """Make a tensor that shares the memory of a NumPy array.
+
+    >>> import numpy
+    >>> weft.from_numpy(numpy.array([1.0, 2.0], dtype=numpy.float32))
+    tensor([1., 2.])
+    """
+    if type(ndarray).__module__ != "numpy" and not hasattr(ndarray, "__array_interface__"):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not hasattr(ndarray, "strides"):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    t = _C._from_buffer(ndarray)
+    _C._set_cut(t, "NumPy: what is computed there is not recorded, and the tensor was made")
+    return t
+
+
+def frombuffer(
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """Make a tensor that shares the memory of a buffer.
+
+    >>> weft.frombuffer(bytearray(b"ab"), dtype=weft.uint8)
+    tensor([97, 98], dtype=torch.uint8)
+    """
+    view = memoryview(buffer).cast("B")
+    size = weft.empty(0, dtype=dtype).itemsize
+    if offset < 0 or offset > len(view) or (len(view) and offset >= len(view)):
+        raise ValueError(f"frombuffer: offset {offset} is outside the {len(view)} bytes of the buffer")
+    n = (len(view) - offset) // size if count < 0 else count
+    if count < 0 and (len(view) - offset) % size:
+        raise ValueError(f"frombuffer: {len(view) - offset} bytes are no multiple of {size}")
+    if n <= 0 or offset + n * size > len(view):
+        raise ValueError(f"frombuffer: {n} elements of {size} bytes do not fit in {len(view)} bytes")
+    t = _C._from_buffer(view[offset : offset + n * size])
+    t = t if dtype == weft.uint8 else t.view(dtype)
+    return t.requires_grad_() if requires_grad else t
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """Make a tensor that shares the memory of another library's, by the DLPack protocol.
+
+    >>> weft.from_dlpack(weft.arange(3))
+    tensor([0, 1, 2])
+    """
+    capsule = ext_tensor.__dlpack__() if hasattr(ext_tensor, "__dlpack__") else ext_tensor
+    return _C._from_dlpack(capsule)
+
+
+def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Make a 0-d tensor of a number, of the default dtype.
+
+    >>> weft.scalar_tensor(2)
+    tensor(2.)
+    """
+    return tensor(s, dtype=dtype or weft.get_default_dtype(), device=device)
+
+
+for _f in (as_tensor, asarray, from_numpy, frombuffer, from_dlpack, scalar_tensor):
+    setattr(weft, _f.__name__, _f)

@@ -1,0 +1,502 @@
+"""Decompositions and solvers, around LAPACK as NumPy brings it. Derivatives are written with weft's ops.
+
+In the derivatives, ``g`` stands before the name of the gradient of a result, and ``_h`` is the conjugate transpose.
+"""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+from weft.ops import primitive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class LinAlgError(RuntimeError):
+    """A matrix does not have what was asked for: an inverse, a Cholesky factor …"""
+
+
+_C._set_linalg_error(LinAlgError)
+
+
+# ---- what shape rules and bodies share ----
+
+
+def _matrix(name: str, a: Tensor, what: str = "A") -> tuple[int, ...]:
+    """Check that a holds floating-point matrices and return its shape."""
+    if a.ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor {what} must have at least 2 dimensions.")
+    if not (a.is_floating_point() or a.is_complex()):
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {a.dtype}")
+    if a.dtype in (weft.float16, weft.bfloat16):
+        raise RuntimeError(f"linalg.{name}: Low precision dtypes not supported. Got {a.dtype}")
+    return tuple(a.shape)
+
+
+def _square(name: str, a: Tensor) -> tuple[int, ...]:
+    shape = _matrix(name, a)
+    if shape[-1] != shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, "
+            f"but they are {shape[-2]} by {shape[-1]} matrices"
+        )
+    return shape
+
+
+def _same_dtype(name: str, a: Tensor, b: Tensor) -> None:
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"linalg.{name}: Expected A and B to have the same dtype, but found A of type {a.dtype} "
+            f"and B of type {b.dtype} instead"
+        )
+
+
+def _batch(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the broadcast of two batches."""
+    try:
+        return tuple(weft.broadcast_shapes(a, b))
+    except RuntimeError:
+        raise RuntimeError(f"linalg.{name}: the batches {list(a)} and {list(b)} do not fit together") from None
+
+
+def _real(dtype: Any) -> Any:
+    return {weft.complex64: weft.float32, weft.complex128: weft.float64}.get(dtype, dtype)
+
+
+def _complex(dtype: Any) -> Any:
+    return {weft.float32: weft.complex64, weft.float64: weft.complex128}.get(dtype, dtype)
+
+
+def _lapack(f: Any, a: Any, complaint: str) -> Any:
+    """Call f on a; where LAPACK gives up, name the matrix that it gave up on."""
+    import numpy
+
+    try:
+        return f(a)
+    except numpy.linalg.LinAlgError:
+        if a.ndim == 2:
+            raise LinAlgError(complaint) from None
+    op, _, reason = complaint.partition(": ")
+    for i, one in enumerate(a.reshape(-1, *a.shape[-2:])):
+        _lapack(f, one, f"{op}: (Batch element {i}): {reason}")
+    raise LinAlgError(complaint)
+
+
+def _h(x: Tensor) -> Tensor:
+    x = x.transpose(-2, -1)
+    return x.conj() if x.is_complex() else x
+
+
+def _eye_like(x: Tensor) -> Tensor:
+    return weft.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _rows_and_columns(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a vector of values as a column and as a row."""
+    return x.unsqueeze(-1), x.unsqueeze(-2)
+
+
+# ---- inverse, determinant, systems ----
+
+
+@primitive("linalg_inv(Tensor A) -> Tensor")
+class Inv:
+    """The inverse of a square matrix, or of each of a batch.
+
+    >>> weft.linalg.inv(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+
+    keeps = ("result",)
+
+    def infer(A):
+        return [(_square("inv", A), A.dtype)]
+
+    def run(A):
+        import numpy
+
+        return [_lapack(numpy.linalg.inv, A, "linalg.inv: The inversion could not be completed because the input "
+                                             "matrix is singular.")]  # fmt: skip
+
+    def backward(ctx, g):
+        y = _h(ctx.result)
+        return -(y @ g @ y)
+
+
+@primitive("linalg_det(Tensor A) -> Tensor")
+class Det:
+    """The determinant of a square matrix, or of each of a batch.
+
+    >>> weft.linalg.det(weft.tensor([[2.0, 1.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+
+    keeps = ("A", "result")
+
+    def infer(A):
+        return [(_square("det", A)[:-2], A.dtype)]
+
+    def run(A):
+        import numpy
+
+        return [numpy.linalg.det(A)]
+
+    def backward(ctx, g):
+        det, a = ctx.result, ctx.A
+        g = g[..., None, None]
+        scale = a.detach().abs().amax((-2, -1)) if a.numel() else weft.ones(())
+        if bool((det.detach().abs() > 1e-12 * scale ** a.shape[-1]).all()):
+            return g * det.conj()[..., None, None] * _h(weft.linalg_inv(a))
+        return g * _h(_adjugate(a))
+
+
+def _adjugate(a: Tensor) -> Tensor:
+    """Return det(a) times the inverse, also where there is none: by the products of all but one singular value."""
+    u, s, vh = weft.linalg_svd(a, full_matrices=False)
+    n = a.shape[-1]
+    others = [s.narrow(-1, 0, i).prod(-1) * s.narrow(-1, i + 1, n - i - 1).prod(-1) for i in range(n)]
+    phase = weft.linalg_det(u.detach()) * weft.linalg_det(vh.detach())
+    middle = weft.stack(others, -1).to(a.dtype) * phase.unsqueeze(-1)
+    return (_h(vh) * middle.unsqueeze(-2)) @ _h(u)
+
+
+@primitive("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
+class Slogdet:
+    """The sign of the determinant and the logarithm of its absolute value.
+
+    >>> weft.linalg.slogdet(weft.eye(2)).logabsdet
+    tensor(0.)
+    """
+
+    keeps = ("A", "sign")
+
+    def infer(A):
+        shape = _square("slogdet", A)[:-2]
+        return [(shape, A.dtype), (shape, _real(A.dtype))]
+
+    def run(A):
+        import numpy
+
+        return numpy.linalg.slogdet(A)
+
+    def backward(ctx, gsign, glog):
+        g = weft.zeros_like(gsign).real if glog is None else glog
+        if ctx.A.is_complex():
+            turn = weft.zeros_like(g) if gsign is None else -weft.imag(gsign.conj() * ctx.sign)
+            g = weft.complex(g, turn)
+        elif glog is None:
+            return None
+        return g[..., None, None] * _h(weft.linalg_inv(ctx.A))
+
+
+def _as_columns(a: Any, b: Any) -> bool:
+    """Say whether b holds one right-hand side per matrix of a, without a dimension for it."""
+    return b.ndim == 1 or (b.ndim == a.ndim - 1 and tuple(b.shape) == tuple(a.shape[:-1]))
+
+
+@primitive("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
+class Solve:
+    """The X of A X = B, or of X A = B with left=False.
+
+    >>> weft.linalg.solve(weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([1.0, 1.0]))
+    tensor([0.5000, 0.2500])
+    """
+
+    keeps = ("A", "result")
+
+    def infer(A, B, left):
+        shape = _square("solve", A)
+        _same_dtype("solve", A, B)
+        if _as_columns(A, B):
+            if not left:
+                raise RuntimeError(
+                    "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. "
+                    "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+                )
+            if B.shape[-1] != shape[-1]:
+                raise RuntimeError(f"linalg.solve: B of shape {list(B.shape)} does not fit A of shape {list(shape)}")
+            return [(_batch("solve", shape[:-2], tuple(B.shape[:-1])) + (shape[-1],), A.dtype)]
+        _matrix("solve", B, "B")
+        if B.shape[-2 if left else -1] != shape[-1]:
+            raise RuntimeError(
+                f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                f"({shape[-2]}x{shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+            )
+        return [(_batch("solve", shape[:-2], tuple(B.shape[:-2])) + tuple(B.shape[-2:]), A.dtype)]
+
+    def run(A, B, left):
+        import numpy
+
+        vector = _as_columns(A, B)
+        b = B[..., None] if vector else B
+        if not left:
+            A, b = A.swapaxes(-1, -2), b.swapaxes(-1, -2)
+        try:
+            x = numpy.linalg.solve(A, b)
+        except numpy.linalg.LinAlgError:
+            _lapack(numpy.linalg.inv, A, "linalg.solve: The solver failed because the input matrix is singular.")
+            raise
+        return [x[..., 0] if vector else x if left else x.swapaxes(-1, -2)]
+
+    def backward(ctx, g):
+        x, left = ctx.result, ctx.left
+        gb = weft.linalg_solve(_h(ctx.A), g, left=left)
+        if not ctx.needs("A"):
+            return None, gb
+        if _as_columns(ctx.A, x):
+            return -(gb.unsqueeze(-1) @ _h(x.unsqueeze(-1))), gb
+        return -(gb @ _h(x)) if left else -(_h(x) @ gb), gb
+
+
+def _substitute(a: Any, b: Any) -> Any:
+    """Solve a x = b for lower triangles a, by halves."""
+    import numpy
+
+    n = a.shape[-1]
+    if n > 16:
+        h = n // 2
+        top = _substitute(a[..., :h, :h], b[..., :h, :])
+        bottom = _substitute(a[..., h:, h:], b[..., h:, :] - a[..., h:, :h] @ top)
+        return numpy.concatenate([numpy.broadcast_to(top, bottom.shape[:-2] + top.shape[-2:]), bottom], -2)
+    shape = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
+    x = numpy.empty(shape, b.dtype)
+    with numpy.errstate(all="ignore"):
+        for i in range(n):
+            known = (a[..., i : i + 1, :i] @ x[..., :i, :])[..., 0, :]
+            x[..., i, :] = (b[..., i, :] - known) / a[..., i, i, None]
+    return x
+
+
+@primitive(
+    "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor"
+)
+class SolveTriangular:
+    """The X of A X = B (or X A = B with left=False) for a triangular A, whose other half is not read.
+
+    >>> weft.linalg.solve_triangular(weft.tensor([[2.0, 0.0], [1.0, 1.0]]), weft.tensor([[2.0], [3.0]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
+
+    keeps = ("A", "result")
+
+    def infer(A, B, upper, left, unitriangular):
+        shape = _square("solve_triangular", A)
+        _matrix("solve_triangular", B, "B")
+        _same_dtype("solve_triangular", A, B)
+        if B.shape[-2 if left else -1] != shape[-1]:
+            raise RuntimeError(
+                f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+                f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+            )
+        batch = _batch("solve_triangular", shape[:-2], tuple(B.shape[:-2]))
+        return [(batch + tuple(B.shape[-2:]), A.dtype)]
+
+    def run(A, B, upper, left, unitriangular):
+        import numpy
+
+        a, b = (A, B) if left else (A.swapaxes(-1, -2), B.swapaxes(-1, -2))
+        upper = upper == left
+        if unitriangular:
+            a = a.copy()
+            a[..., range(a.shape[-1]), range(a.shape[-1])] = 1
+        if upper:  # read backwards, an upper triangle is a lower one
+            x = _substitute(a[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
+        else:
+            x = _substitute(a, b)
+        return [numpy.ascontiguousarray(x if left else x.swapaxes(-1, -2))]
+
+    def backward(ctx, g):
+        x, left, upper = ctx.result, ctx.left, ctx.upper
+        gb = weft.linalg_solve_triangular(
+            _h(ctx.A), g, upper=not upper, left=left, unitriangular=ctx.unitriangular
+        )
+        if not ctx.needs("A"):
+            return None, gb
+        ga = -(gb @ _h(x)) if left else -(_h(x) @ gb)
+        k = int(ctx.unitriangular)
+        return ga.triu(k) if upper else ga.tril(-k), gb
+
+
+# ---- factors ----
+
+
+@primitive("linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor")
+class Cholesky:
+    """The lower triangle L with A = L Lᴴ, or the upper one with A = Uᴴ U.
+
+    >>> weft.linalg.cholesky(weft.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+    keeps = ("result",)
+
+    def infer(A, upper):
+        return [(_square("cholesky", A), A.dtype)]
+
+    def run(A, upper):
+        import numpy
+
+        a = A.swapaxes(-1, -2).conj() if upper else A
+        low = _lapack(numpy.linalg.cholesky, a, "linalg.cholesky: The factorization could not be completed because the "
+                                                "input is not positive-definite.")  # fmt: skip
+        return [low.swapaxes(-1, -2).conj() if upper else low]
+
+    def backward(ctx, g):
+        low, g = (_h(ctx.result), _h(g)) if ctx.upper else (ctx.result, g)
+        p = (_h(low) @ g).tril()
+        p = p - p.diagonal(0, -2, -1).diag_embed() * 0.5
+        half = weft.linalg_solve_triangular(_h(low), p, upper=True)
+        s = weft.linalg_solve_triangular(low, half, upper=False, left=False)
+        return (s + _h(s)) * 0.5
+
+
+@primitive("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
+class QR:
+    """Q with orthonormal columns and the upper triangle R, whose product is A.
+
+    >>> weft.linalg.qr(weft.eye(2)).R.abs()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    keeps = ("Q", "R")
+
+    def infer(A, mode):
+        shape = _matrix("qr", A)
+        m, n = shape[-2:]
+        if mode not in ("reduced", "complete", "r"):
+            raise RuntimeError(
+                f"linalg.qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+            )
+        k = m if mode == "complete" else min(m, n)
+        q = (0,) if mode == "r" else (*shape[:-2], m, k)
+        return [(q, A.dtype), ((*shape[:-2], k, n), A.dtype)]
+
+    def run(A, mode):
+        import numpy
+
+        if mode == "r":
+            return [numpy.empty(0, A.dtype), numpy.linalg.qr(A, "r")]
+        return numpy.linalg.qr(A, mode)
+
+    def backward(ctx, gq, gr):
+        q, r = ctx.Q, ctx.R
+        if ctx.mode == "r":
+            raise RuntimeError("linalg.qr: the derivative depends on Q, which is not computed when mode='r'.")
+        m, n = q.shape[-2], r.shape[-1]
+        if ctx.mode == "complete" and m > n:
+            raise RuntimeError("linalg.qr: the derivative is not implemented when mode='complete' and nrows > ncols.")
+        gq = weft.zeros_like(q) if gq is None else gq
+        gr = weft.zeros_like(r) if gr is None else gr
+        if m >= n:
+            return _qr_back(q, r, gq, gr)
+        # Wide: A = [X | Y] with X = Q U square, and Y = Q V.
+        y = q @ r.narrow(-1, m, n - m)
+        gv = gr.narrow(-1, m, n - m)
+        gx = _qr_back(q, r.narrow(-1, 0, m), gq + y @ _h(gv), gr.narrow(-1, 0, m))
+        return weft.cat([gx, q @ gv], -1)
+
+
+def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
+    m = r @ _h(gr) - _h(gq) @ q
+    low = m.tril(-1)
+    diagonal = m.diagonal(0, -2, -1)
+    if m.is_complex():
+        diagonal = weft.complex(diagonal.real, weft.zeros_like(diagonal.real))
+    total = gq + q @ (low + _h(low) + diagonal.diag_embed())
+    return weft.linalg_solve_triangular(_h(r), total, upper=False, left=False)
+
+
+@primitive("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
+class SVD:
+    """The singular values S of A and the vectors with A = U diag(S) Vh.
+
+    >>> weft.linalg.svd(weft.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+
+    keeps = ("U", "S", "Vh")
+
+    def infer(A, full_matrices, driver):
+        shape = _matrix("svd", A)
+        m, n = shape[-2:]
+        k = min(m, n)
+        u, v = (m, n) if full_matrices else (k, k)
+        batch = shape[:-2]
+        return [((*batch, m, u), A.dtype), ((*batch, k), _real(A.dtype)), ((*batch, v, n), A.dtype)]
+
+    def run(A, full_matrices, driver):
+        import numpy
+
+        return numpy.linalg.svd(A, full_matrices)
+
+    def backward(ctx, gu, gs, gvh):
+        k = ctx.S.shape[-1]
+        u, s, vh = ctx.U.narrow(-1, 0, k), ctx.S, ctx.Vh.narrow(-2, 0, k)
+        gu = None if gu is None else gu.narrow(-1, 0, k)
+        gvh = None if gvh is None else gvh.narrow(-2, 0, k)
+        return _svd_back(u, s, vh, gu, gs, gvh)
+
+
+def _svd_back(
+    u: Tensor, s: Tensor, vh: Tensor, gu: Tensor | None, gs: Tensor | None, gvh: Tensor | None
+) -> Tensor:
+    column, row = _rows_and_columns(s)
+    if gu is None and gvh is None:
+        return (u * gs.unsqueeze(-2)) @ vh if gs is not None else weft.zeros_like(u @ vh)
+    gap = (row - column) * (row + column) + _eye_like(s)
+    middle = weft.zeros_like(u.transpose(-2, -1) @ u)
+    if gs is not None:
+        middle = middle + gs.diag_embed()
+    total = None
+    if gu is not None:
+        a = _h(u) @ gu
+        skew = a - _h(a)
+        middle = middle + skew / gap * row
+        if s.shape[-1] < u.shape[-2]:
+            total = ((gu - u @ a) / row) @ vh
+    if gvh is not None:
+        b = _h(gvh @ _h(vh))
+        other = b - _h(b)
+        middle = middle + column * (other / gap)
+        if s.shape[-1] < vh.shape[-1]:
+            outside = u @ ((gvh - _h(b) @ vh) / column)
+            total = outside if total is None else total + outside
+    if u.is_complex() and gu is not None:
+        # The diagonal of the skew part is a phase, which only u's gradient carries.
+        turn = skew.diagonal(0, -2, -1)
+        middle = middle - (skew / gap * row).diagonal(0, -2, -1).diag_embed() + (turn / (2 * s)).diag_embed()
+        if gvh is not None:
+            middle = middle - (column * (other / gap)).diagonal(0, -2, -1).diag_embed()
+    inside = u @ middle @ vh
+    return inside if total is None else inside + total
+
+
+@primitive("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
+class SVDVals:
+    """The singular values of a matrix, largest first.
+
+    >>> weft.linalg.svdvals(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+    """
+
+    keeps = ("A",)
+
+    def infer(A, driver):
+        shape = _matrix("svdvals", A)
+        return [((*shape[:-2], min(shape[-2:])), _real(A.dtype))]
+
+    def run(A, driver):
+        import numpy
+
+        return [numpy.linalg.svd(A, compute_uv=False)]
+
+    def backward(ctx, g):
+        u, _, vh = weft.linalg_svd(ctx.A, full_matrices=False)
+        return (u * g.unsqueeze(-2)) @ vh

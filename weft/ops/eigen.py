@@ -1,0 +1,133 @@
+"""Eigenvalues and eigenvectors, around LAPACK as NumPy brings it."""
+
+from __future__ import annotations
+
+import weft
+from weft.ops import primitive
+from weft.ops.decompose import _complex, _eye_like, _h, _real, _rows_and_columns, _square
+
+
+def _check_triangle(name: str, UPLO: str) -> None:
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"linalg.{name}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+
+
+@primitive("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
+class Eigh:
+    """Eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
+
+    >>> weft.linalg.eigh(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+
+    keeps = ("eigenvalues", "eigenvectors")
+
+    def infer(A, UPLO):
+        shape = _square("eigh", A)
+        _check_triangle("eigh", UPLO)
+        return [(shape[:-1], _real(A.dtype)), (shape, A.dtype)]
+
+    def run(A, UPLO):
+        import numpy
+
+        return numpy.linalg.eigh(A, UPLO.upper())
+
+    def backward(ctx, gl, gv):
+        values, v = ctx.eigenvalues, ctx.eigenvectors
+        if gv is None:
+            return (v * gl.unsqueeze(-2)) @ _h(v)
+        column, row = _rows_and_columns(values)
+        middle = (_h(v) @ gv) / (row - column + _eye_like(values))
+        middle = middle - middle.diagonal(0, -2, -1).diag_embed()
+        if gl is not None:
+            middle = middle + gl.diag_embed()
+        return v @ middle @ _h(v)
+
+
+@primitive("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor")
+class Eigvalsh:
+    """The eigenvalues of a symmetric or Hermitian matrix, in ascending order.
+
+    >>> weft.linalg.eigvalsh(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+
+    keeps = ("A",)
+
+    def infer(A, UPLO):
+        shape = _square("eigvalsh", A)
+        _check_triangle("eigvalsh", UPLO)
+        return [(shape[:-1], _real(A.dtype))]
+
+    def run(A, UPLO):
+        import numpy
+
+        return [numpy.linalg.eigvalsh(A, UPLO.upper())]
+
+    def backward(ctx, g):
+        v = weft.linalg_eigh(ctx.A, ctx.UPLO)[1]
+        return (v * g.unsqueeze(-2)) @ _h(v)
+
+
+@primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
+class Eig:
+    """The complex eigenvalues and eigenvectors of a square matrix.
+
+    >>> weft.linalg.eig(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([2.+0.j, 1.+0.j])
+    """
+
+    keeps = ("eigenvalues", "eigenvectors")
+
+    def infer(A):
+        shape = _square("eig", A)
+        return [(shape[:-1], _complex(A.dtype)), (shape, _complex(A.dtype))]
+
+    def run(A):
+        import numpy
+
+        if not A.size:
+            return [numpy.zeros(A.shape[:-1], complex), numpy.zeros(A.shape, complex)]
+        if not numpy.isfinite(A).all():
+            raise RuntimeError("linalg.eig: input tensor should not contain infs or NaNs.")
+        return numpy.linalg.eig(A)
+
+    def backward(ctx, gl, gv):
+        values, v = ctx.eigenvalues, ctx.eigenvectors
+        if gv is None:
+            middle = gl.diag_embed()
+        else:
+            column, row = _rows_and_columns(values)
+            a = _h(v) @ gv
+            # Eigenvectors have length one: what only stretches them does not count.
+            a = a - (_h(v) @ v) * a.diagonal(0, -2, -1).real.unsqueeze(-2)
+            middle = a / (row - column + _eye_like(values)).conj()
+            middle = middle - middle.diagonal(0, -2, -1).diag_embed()
+            if gl is not None:
+                middle = middle + gl.diag_embed()
+        return weft.linalg_solve(_h(v), middle @ _h(v))
+
+
+@primitive("linalg_eigvals(Tensor A) -> Tensor")
+class Eigvals:
+    """The complex eigenvalues of a square matrix.
+
+    >>> weft.linalg.eigvals(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([2.+0.j, 1.+0.j])
+    """
+
+    keeps = ("A",)
+
+    def infer(A):
+        return [(_square("eigvals", A)[:-1], _complex(A.dtype))]
+
+    def run(A):
+        import numpy
+
+        # With vectors, though they are thrown away: without, LAPACK may find the values in another order,
+        # and the derivative pairs them with vectors.
+        return [numpy.linalg.eig(A)[0] if A.size else numpy.zeros(A.shape[:-1], complex)]
+
+    def backward(ctx, g):
+        v = weft.linalg_eig(ctx.A)[1]
+        return weft.linalg_solve(_h(v), g.diag_embed() @ _h(v))

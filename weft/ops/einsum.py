@@ -1,0 +1,176 @@
+"""Sums of products, written with one letter per dimension."""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@op(method=False)
+def einsum(*args: Any) -> Tensor:
+    """Return the sum of products that an equation describes.
+
+    >>> weft.einsum("ij,jk->ik", weft.ones(2, 3), weft.ones(3, 2))
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    equation, operands = _read(args)
+    labels, result = _parse(equation, operands)
+    sizes: dict[str, int] = {}
+    terms = [_diagonals(t, names, sizes) for t, names in zip(operands, labels)]
+    for name in result:
+        if name not in sizes:
+            raise RuntimeError(f"einsum(): output subscript {name} does not appear in the equation for any input operand")
+    total, names = terms[0]
+    total, names = _sum_away(total, names, set(result).union(*(set(n) for _, n in terms[1:])))
+    for i, (t, other) in enumerate(terms[1:], 1):
+        later = set(result).union(*(set(n) for _, n in terms[i + 1 :]))
+        t, other = _sum_away(t, other, later | set(names))
+        total, names = _multiply(total, names, t, other, later)
+    return _in_order(total, names, result)
+
+
+def _read(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    """Return the equation and the operands, also of calls with lists of numbers for letters."""
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if isinstance(args[0], Tensor):
+        return _from_numbers(args)
+    operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+    if not operands:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    return args[0], operands
+
+
+def _from_numbers(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    def letters(numbers: Any) -> str:
+        out = []
+        for n in numbers:
+            if n is Ellipsis:
+                out.append("...")
+            elif not 0 <= n < len(_LETTERS):
+                raise ValueError(f"einsum(): subscript {n} is not within the valid range [0, 52)")
+            else:
+                out.append(_LETTERS[n])
+        return "".join(out)
+
+    equation = ",".join(letters(s) for s in args[1::2])
+    if len(args) % 2:
+        equation = ",".join(letters(s) for s in args[1:-1:2]) + "->" + letters(args[-1])
+    return equation, [t for t in args[: len(args) // 2 * 2 : 2]]
+
+
+def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list[str]]:
+    """Return the names of the dimensions of each operand and of the result. Those under an ellipsis are numbered."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in the equation"
+        )
+    covered = 0
+    for term, t in zip(terms, operands):
+        named = len(term.replace("...", "", 1))
+        _check_term(term, "operand")
+        if "..." in term:
+            covered = max(covered, t.ndim - named)
+        if t.ndim != named and ("..." not in term or t.ndim < named):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                f"({t.ndim}) for an operand{'' if '...' in term else ' and no ellipsis was given'}"
+            )
+    labels = [_names(term, t.ndim - len(term.replace("...", "", 1)), covered) for term, t in zip(terms, operands)]
+    if arrow:
+        _check_term(right, "output")
+        result = _names(right, covered, covered)
+        for name in result:
+            if result.count(name) > 1:
+                raise RuntimeError(f"einsum(): output subscript {name} appears more than once in the output")
+        return labels, result
+    letters = sorted(c for c in set(left) if c.isalpha() and left.count(c) == 1)
+    return labels, _names("..." if "..." in left else "", covered, covered) + letters
+
+
+def _check_term(term: str, what: str) -> None:
+    for c in term.replace("...", "", 1):
+        if not (c.isalpha() and c.isascii()):
+            raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in {what} '{term}'; subscripts must be in [a-zA-Z]")
+
+
+def _names(term: str, covered: int, most: int) -> list[str]:
+    """Return one name per dimension; an ellipsis stands for the last of the numbered ones."""
+    before, dots, after = term.partition("...")
+    middle = [str(i) for i in range(most - covered, most)] if dots else []
+    return [*before, *middle, *after]
+
+
+def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tensor, list[str]]:
+    """Take the diagonal where a name is repeated, and note the sizes."""
+    names = list(names)
+    for name in set(names):
+        while names.count(name) > 1:
+            i = names.index(name)
+            j = names.index(name, i + 1)
+            if t.shape[i] != t.shape[j]:
+                raise RuntimeError(
+                    f"einsum(): subscript {name} is repeated for an operand but the sizes don't match, {t.shape[i]} != {t.shape[j]}"
+                )
+            t = t.diagonal(0, i, j)
+            names = names[:i] + names[i + 1 : j] + names[j + 1 :] + [name]
+    for name, n in zip(names, t.shape):
+        known = sizes.get(name, 1)
+        if known != n and known != 1 and n != 1:
+            raise RuntimeError(
+                f"einsum(): operands do not broadcast with remapped shapes: subscript {name} has size {n} for an operand "
+                f"which does not broadcast with previously seen size {known}"
+            )
+        sizes[name] = known if n == 1 else n
+    return t, names
+
+
+def _sum_away(t: Tensor, names: list[str], wanted: set[str]) -> tuple[Tensor, list[str]]:
+    """Sum over the dimensions that nobody asks for any more."""
+    gone = [i for i, n in enumerate(names) if n not in wanted]
+    return (t.sum(gone), [n for n in names if n in wanted]) if gone else (t, names)
+
+
+def _multiply(
+    a: Tensor, a_names: list[str], b: Tensor, b_names: list[str], later: set[str]
+) -> tuple[Tensor, list[str]]:
+    """Multiply two operands as a batch of matrices, summing over what only they share."""
+    shared = [n for n in a_names if n in b_names]
+    batch = [n for n in shared if n in later]
+    inner = [n for n in shared if n not in later]
+    rows = [n for n in a_names if n not in b_names]
+    cols = [n for n in b_names if n not in a_names]
+    a, b = _in_order(a, a_names, batch + rows + inner), _in_order(b, b_names, batch + inner + cols)
+    nb, nr, nc, ni = len(batch), len(rows), len(cols), len(inner)
+    names = batch + rows + cols
+    if not inner:
+        b = b.reshape([*b.shape[:nb], *[1] * nr, *b.shape[nb:]])
+        return a.reshape([*a.shape, *[1] * nc]) * b, names
+    joint = [max(x, y) if x and y else 0 for x, y in zip(a.shape[:nb], b.shape[:nb])]
+    depth = [max(x, y) if x and y else 0 for x, y in zip(a.shape[nb + nr :], b.shape[nb : nb + ni])]
+    high, wide = list(a.shape[nb : nb + nr]), list(b.shape[nb + ni :])
+    a = a.expand(joint + high + depth).reshape(_size(joint), _size(high), _size(depth))
+    b = b.expand(joint + depth + wide).reshape(_size(joint), _size(depth), _size(wide))
+    return weft.bmm(a, b).reshape(joint + high + wide), names
+
+
+def _size(shape: list[int]) -> int:
+    n = 1
+    for s in shape:
+        n *= s
+    return n
+
+
+def _in_order(t: Tensor, names: list[str], order: list[str]) -> Tensor:
+    return t.permute(*[names.index(n) for n in order]) if names != order else t

@@ -1,0 +1,428 @@
+"""The methods of ``Tensor`` that are written in Python.
+
+The type is native, and so are its operators and every method that is an op (those come from the
+registry). What is left is here; ``install`` attaches it, once, when weft is imported.
+"""
+
+from __future__ import annotations
+
+import weft
+from weft import printing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from weft import Tensor
+
+__all__ = ["install"]
+
+
+# ---- gradients --------------------------------------------------------------------------------
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Iterable[Tensor] | None = None,
+) -> None:
+    """Add the gradient of this tensor to the ``.grad`` of the leaves that led to it.
+
+    Args:
+        gradient: the vector of the vector-Jacobian product; not needed for one element.
+        retain_graph: keep the graph for another walk (default: the value of ``create_graph``).
+        create_graph: record the walk itself, for derivatives of higher order.
+        inputs: only these get a gradient.
+
+    >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    weft.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+# ---- text -------------------------------------------------------------------------------------
+
+
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the tensor as text, as ``set_printoptions`` says.
+
+    >>> repr(weft.ones(2))
+    'tensor([1., 1.])'
+    """
+    return printing.tensor_repr(self, tensor_contents=tensor_contents)
+
+
+def __format__(self: Tensor, spec: str) -> str:
+    """Format a tensor without dimensions like its number.
+
+    >>> f"{weft.tensor(0.5):.3f}"
+    '0.500'
+    """
+    if not self.shape and type(self) is weft.Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+# ---- as a container ---------------------------------------------------------------------------
+
+
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    """Iterate over the first dimension.
+
+    >>> [int(x) for x in weft.arange(3)]
+    [0, 1, 2]
+    """
+    if not self.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def __reversed__(self: Tensor) -> Tensor:
+    """Return the tensor with its first dimension reversed.
+
+    >>> reversed(weft.arange(3))
+    tensor([2, 1, 0])
+    """
+    return self.flip(0) if self.shape else self
+
+
+def __contains__(self: Tensor, element: Any) -> bool:
+    """Say whether any element equals ``element``, a number or a tensor.
+
+    >>> 2 in weft.arange(3)
+    True
+    """
+    if not isinstance(element, (weft.Tensor, int, float, complex)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    return bool((self == element).any().item())
+
+
+# ---- copies and files -------------------------------------------------------------------------
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Return an independent copy of a leaf, with its ``.grad`` and its own attributes.
+
+    >>> import copy
+    >>> x = weft.ones(2, requires_grad=True)
+    >>> copy.deepcopy(x)
+    tensor([1., 1.], requires_grad=True)
+    """
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            f"protocol at the moment: this one is the result of {self.grad_fn.name()}. Use "
+            ".detach().clone() for its value."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    from copy import deepcopy
+
+    with weft.no_grad():
+        made = self.detach().clone()
+    made = _as_kind(made, type(self))
+    made.requires_grad_(self.requires_grad)
+    memo[id(self)] = made
+    if self.grad is not None:
+        made.grad = deepcopy(self.grad, memo)
+    for name, value in getattr(self, "__dict__", {}).items():
+        setattr(made, name, deepcopy(value, memo))
+    return made
+
+
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """Pickle by value: dtype, shape, elements. Tensors that share memory are separate afterwards.
+
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(weft.arange(3)))
+    tensor([0, 1, 2])
+    """
+    flat = self.detach().contiguous().reshape(-1)
+    data = bytes(memoryview(flat.view(weft.uint8))) if flat.numel() else b""
+    dtype = str(self.dtype).rpartition(".")[2]
+    kind = None if type(self) is weft.Tensor else type(self)
+    state = getattr(self, "__dict__", None) or None
+    return _rebuild, (data, dtype, tuple(self.shape), self.requires_grad, kind, state)
+
+
+def _rebuild(
+    data: bytes,
+    dtype: str,
+    shape: tuple[int, ...],
+    requires_grad: bool,
+    kind: type | None = None,
+    state: dict[str, Any] | None = None,
+) -> Tensor:
+    """Make the tensor that ``__reduce_ex__`` took apart."""
+    element = getattr(weft, dtype)
+    if data:
+        made = weft.frombuffer(bytearray(data), dtype=element).reshape(shape)
+    else:
+        made = weft.empty(shape, dtype=element)
+    if kind is not None:
+        made = _as_kind(made, kind)
+    for name, value in (state or {}).items():
+        setattr(made, name, value)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _as_kind(t: Tensor, kind: type) -> Tensor:
+    """Return ``t`` as an instance of a subclass of ``Tensor``."""
+    return t if type(t) is kind else t.as_subclass(kind)
+
+
+# ---- NumPy ------------------------------------------------------------------------------------
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """Return a NumPy array that shares the memory where it can.
+
+    >>> import numpy
+    >>> numpy.asarray(weft.ones(2))
+    array([1., 1.], dtype=float32)
+    """
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(
+                f"Unable to avoid copy while creating an array of {dtype} from a tensor of "
+                f"{self.dtype}."
+            )
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __array_wrap__(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """Turn what a NumPy function made of this tensor into a tensor again.
+
+    >>> import numpy
+    >>> numpy.sqrt(weft.ones(2))
+    tensor([1., 1.])
+    """
+    return weft.from_numpy(array) if array.shape else weft.tensor(array.item())
+
+
+# ---- types and devices ------------------------------------------------------------------------
+
+_TYPE_NAMES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "CharTensor": "int8",
+    "ShortTensor": "int16",
+    "IntTensor": "int32",
+    "LongTensor": "int64",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+    "ComplexFloatTensor": "complex64",
+    "ComplexDoubleTensor": "complex128",
+}
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """Return the name of the tensor's type or, given a dtype or such a name, convert.
+
+    >>> weft.ones(2).type()
+    'torch.FloatTensor'
+    >>> weft.ones(2).type("torch.LongTensor")
+    tensor([1, 1])
+    >>> weft.ones(2).type(weft.float64)
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    if dtype is None:
+        own = str(self.dtype).rpartition(".")[2]
+        return next(f"torch.{name}" for name, element in _TYPE_NAMES.items() if element == own)
+    if isinstance(dtype, str):
+        package, _, name = dtype.rpartition(".")
+        if package not in ("torch", "weft") or name not in _TYPE_NAMES:
+            raise ValueError(f"invalid type: {dtype!r}")
+        dtype = getattr(weft, _TYPE_NAMES[name])
+    elif isinstance(dtype, type):
+        if dtype.__name__ not in _TYPE_NAMES:
+            raise ValueError(f"invalid type: {dtype!r}")
+        dtype = getattr(weft, _TYPE_NAMES[dtype.__name__])
+    return self.to(dtype)
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Return the tensor itself: it is on the CPU already.
+
+    >>> x = weft.ones(1)
+    >>> x.cpu() is x
+    True
+    """
+    return self
+
+
+def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Raise: weft has no such device.
+
+    >>> weft.ones(1).cuda()
+    Traceback (most recent call last):
+    RuntimeError: Tensor.cuda: weft has only the device 'cpu'
+    """
+    raise RuntimeError("Tensor.cuda: weft has only the device 'cpu'")
+
+
+def _cuda_array_interface(self: Tensor) -> Any:
+    """Not there, which libraries find out by asking."""
+    raise AttributeError(
+        "Can't get __cuda_array_interface__ on non-CUDA tensor type: weft has only the device 'cpu'"
+    )
+
+
+def is_shared(self: Tensor) -> bool:
+    """Say whether other processes see this memory: never, in weft.
+
+    >>> weft.ones(1).is_shared()
+    False
+    """
+    return False
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Raise: weft cannot move a tensor to memory that several processes share."""
+    raise NotImplementedError(
+        "Tensor.share_memory_: weft has no tensors in memory that several processes share"
+    )
+
+
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a new tensor with a copy of ``data``, of this tensor's dtype unless told otherwise.
+
+    >>> weft.ones(1, dtype=weft.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    dtype = self.dtype if dtype is None else dtype
+    if isinstance(data, weft.Tensor):
+        made = data.detach().to(dtype, copy=True)
+        return made.requires_grad_() if requires_grad else made
+    return weft.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# ---- a Python function on each element --------------------------------------------------------
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by what a Python function makes of it; slow.
+
+    >>> weft.arange(3).apply_(lambda x: x * 10)
+    tensor([ 0, 10, 20])
+    """
+    _refuse_grad(self, "apply_")
+    return _fill(self, [callable(x) for x in self.reshape(-1).tolist()])
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by a Python function of it and of another tensor's; slow.
+
+    >>> weft.arange(3).map_(weft.tensor([5, 6, 7]), lambda x, y: x * y)
+    tensor([ 0,  6, 14])
+    """
+    _refuse_grad(self, "map_")
+    if tensor.dtype != self.dtype:
+        raise TypeError(f"map_: expected {self.type()} for 'other' (got {tensor.type()})")
+    others = tensor.detach().expand(self.shape).reshape(-1).tolist()
+    pairs = zip(self.reshape(-1).tolist(), others)
+    return _fill(self, [callable(x, y) for x, y in pairs])
+
+
+def _refuse_grad(t: Tensor, name: str) -> None:
+    """Refuse to change a tensor that requires a gradient by a Python function."""
+    if t.requires_grad:
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
+        )
+
+
+def _fill(t: Tensor, values: list[Any]) -> Tensor:
+    """Write ``values`` into ``t``, row by row."""
+    if values:
+        if not (t.is_floating_point() or t.is_complex()):
+            values = [int(value) for value in values]
+        t.copy_(weft.tensor(values, dtype=t.dtype).reshape(t.shape))
+    return t
+
+
+# ---- installation -----------------------------------------------------------------------------
+
+_METHODS: dict[str, Any] = {
+    "__array__": __array__,
+    "__array_priority__": 1000,
+    "__array_wrap__": __array_wrap__,
+    "__contains__": __contains__,
+    "__cuda_array_interface__": property(_cuda_array_interface),
+    "__deepcopy__": __deepcopy__,
+    "__format__": __format__,
+    "__iter__": __iter__,
+    "__reduce_ex__": __reduce_ex__,
+    "__repr__": __repr__,
+    "__reversed__": __reversed__,
+    "__str__": __repr__,
+    "apply_": apply_,
+    "backward": backward,
+    "cpu": cpu,
+    "cuda": cuda,
+    "is_shared": is_shared,
+    "map_": map_,
+    "new_tensor": new_tensor,
+    "share_memory_": share_memory_,
+    "type": type_,
+}
+
+
+def install(Tensor: type) -> None:
+    """Attach the methods of this module to the native type ``Tensor``.
+
+    Native: the type allows its attributes to be set, special methods included.
+    """
+    for name, value in _METHODS.items():
+        setattr(Tensor, name, value)
+
+
+def _legacy_new(*args: Any, device: Any = None) -> Tensor:
+    """``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the numbers."""
+    if device is not None:
+        weft.device(device)
+    if len(args) == 1 and not isinstance(args[0], int):
+        if isinstance(args[0], weft.Tensor):
+            return args[0].detach()
+        if isinstance(args[0], weft.Size):
+            return weft.empty(*args[0])
+        return weft._C._cast(weft._C._from_numbers(args[0], None), weft.get_default_dtype())
+    return weft.empty(*args)
+
+
+def _retain_grad(t: Tensor) -> None:
+    """Keep the gradient of a tensor that is no leaf, without keeping the tensor alive."""
+    import weakref
+
+    kept = weakref.ref(t)
+
+    def keep(g: Tensor) -> None:
+        target = kept()
+        if target is not None:
+            value = g.detach() if not weft.is_grad_enabled() else g
+            target.grad = value if target.grad is None else target.grad + value
+
+    weft._C._register_hook(t, keep)
+    weft._C._set_retain_grad(t)
