@@ -12,6 +12,7 @@ import os as _os
 
 from . import _C
 from ._C import (
+    Generator,
     Size,
     Tensor,
     bfloat16,
@@ -48,12 +49,10 @@ del _name, _method, _methods
 
 from . import _setting, autograd, ops, printing  # noqa: E402
 from ._setting import (  # noqa: E402
-    Generator,
     can_cast,
     channels_last,
     channels_last_3d,
     contiguous_format,
-    default_generator,
     device,
     empty_cache,
     finfo,

@@ -118,4 +118,7 @@ WEFT_MATH T trunc(T x) {
 }
 #endif
 
+inline long double floor(long double x) { return __builtin_floorl(x); }
+inline long double trunc(long double x) { return __builtin_truncl(x); }
+
 }  // namespace weft::WEFT_ISA::math

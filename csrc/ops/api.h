@@ -64,6 +64,5 @@ WEFT_ARITHMETIC(>=, ge)
 inline Tensor operator-(const Tensor& a) { return neg(a); }
 inline Tensor operator&&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
 inline Tensor operator||(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
-inline Tensor operator!(const Tensor& a) { return logical_not(a); }
 
 }  // namespace weft

@@ -82,18 +82,18 @@ WEFT_ROWS(arithmetic) {
   r.binary({"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Divides and rounds down, element by element.", Rule::promote, kInplace | kRefusesZero,
             "the result is piecewise constant"}, types::number,
-           [](auto a, auto b) { return whole_div(a, b); });
+           careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }));
   r.binary({"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden,
             "the result is piecewise constant"}, types::number,
-           [](auto a, auto b) { return trunc_div(a, b); });
+           careful(FarQuotient(), [](auto a, auto b) { return trunc_div(a, b); }));
   r.binary({"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of other, as Python's % gives.", Rule::promote, kInplace | kRefusesZero},
-           types::number, [](auto a, auto b) { return whole_mod(a, b); }, pass,
+           types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * whole_div(a, b); }));
   r.binary({"fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of input, as C's fmod gives.", Rule::promote, kInplace | kRefusesZero},
-           types::number, [](auto a, auto b) { return trunc_mod(a, b); }, pass,
+           types::number, careful(FarQuotient(), [](auto a, auto b) { return trunc_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
   r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
             Rule::promote, kInplace}, types::arithmetic,

@@ -90,12 +90,32 @@ using result_t = std::conditional_t<
     std::is_same_v<Result, bool>, bool,
     std::conditional_t<complex_v<T> && std::is_floating_point_v<Result>, Result, T>>;
 
+// A lambda of functions that hold for most arguments only (loops/math_trig.h): where there are far ones, they are
+// computed in long double.
+template <class F, class FarTest> struct Careful : F { using Far = FarTest; };
+template <class FarTest, class F> constexpr Careful<F, FarTest> careful(FarTest, F) { return {}; }
+struct FarAngle {
+  template <class... T> bool operator()(T... x) const { return (math::far_angle(x) | ...); }
+};
+struct FarQuotient {
+  template <class T> bool operator()(T a, T b) const { return math::far_quotient(a, b); }
+};
+
 // out[i] = f(in1[i], in2[i], …) over n contiguous elements of type T.
 template <class F, class T, size_t... I>
 void map(char* const* p, int64_t n, std::index_sequence<I...>) {
   using R = result_t<T, decltype(F{}(((void)I, T())...))>;
   R* out = reinterpret_cast<R*>(p[0]);
   const T* in[] = {reinterpret_cast<const T*>(p[1 + I])...};
+  if constexpr (requires { typename F::Far; } && std::is_floating_point_v<T>) {
+    uint32_t any = 0;
+    for (int64_t i = 0; i < n; ++i) any |= typename F::Far{}(in[I][i]...);
+    if (any) {
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = typename F::Far{}(in[I][i]...) ? R(F{}(static_cast<long double>(in[I][i])...)) : R(F{}(in[I][i]...));
+      return;
+    }
+  }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = R(F{}(in[I][i]...));
 }

@@ -81,11 +81,14 @@ WEFT_ROWS(unary) {
   r.unary({"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return lit(x, 1) / x; }, d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));
   r.unary({"sin(Tensor input) -> Tensor", "The sine.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return sin(x); }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(cos(x)); }));
+          careful(FarAngle(), [](auto x) { return sin(x); }),
+          d(keep::x0, careful(FarAngle(), [](auto g, auto x, auto) { return g * conj(cos(x)); })));
   r.unary({"cos(Tensor input) -> Tensor", "The cosine.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return cos(x); }, d(keep::x0, [](auto g, auto x, auto) { return -g * conj(sin(x)); }));
+          careful(FarAngle(), [](auto x) { return cos(x); }),
+          d(keep::x0, careful(FarAngle(), [](auto g, auto x, auto) { return -g * conj(sin(x)); })));
   r.unary({"tan(Tensor input) -> Tensor", "The tangent.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return tan(x); }, d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y + 1); }));
+          careful(FarAngle(), [](auto x) { return tan(x); }),
+          d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y + 1); }));
   r.unary({"sinh(Tensor input) -> Tensor", "The hyperbolic sine.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return sinh(x); }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(cosh(x)); }));
   r.unary({"cosh(Tensor input) -> Tensor", "The hyperbolic cosine.", Rule::floating, kInplace}, types::inexact,

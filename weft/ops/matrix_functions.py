@@ -132,11 +132,11 @@ def linalg_matrix_rank(
     return (s > _tolerance(A, s, atol, rtol)).sum(-1)
 
 
-@primitive("linalg_pinv_above(Tensor A, Tensor tolerance, bool hermitian) -> Tensor")
+@primitive("_linalg_pinv(Tensor A, Tensor tolerance, bool hermitian) -> Tensor")
 class Pinv:
     """The pseudo-inverse, taking singular values up to the tolerance for zero.
 
-    >>> weft.linalg_pinv_above(weft.eye(2), weft.zeros(1), False)
+    >>> weft._linalg_pinv(weft.eye(2), weft.zeros(1), False)
     tensor([[1., 0.],
             [0., 1.]])
     """
@@ -188,7 +188,7 @@ def linalg_pinv(
         return weft.zeros([*A.shape[:-2], A.shape[-1], A.shape[-2]], dtype=A.dtype) + A.sum()
     detached = A.detach()
     s = weft.linalg_eigvalsh(detached).abs() if hermitian else weft.linalg_svdvals(detached)
-    return weft.linalg_pinv_above(A, _tolerance(A, s, atol, rcond if rtol is None else rtol), hermitian)
+    return weft._linalg_pinv(A, _tolerance(A, s, atol, rcond if rtol is None else rtol), hermitian)
 
 
 @op(method=False)

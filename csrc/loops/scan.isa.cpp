@@ -1,0 +1,242 @@
+#include "loops/scan.h"
+
+#include <algorithm>
+
+#include "loops/convert.h"
+#include "loops/lanes.h"
+#include "loops/math.h"
+#include "loops/parallel.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+constexpr int64_t kColumns = 256;  // columns that are carried together
+
+// Calls line(x, y, n) for every line where the axis is innermost, else columns(x, y, n, inner, width) for groups of
+// neighbouring lines. x and y come as offsets.
+template <class Line, class Columns>
+void for_lines(const Lines& l, const Line& line, const Columns& columns) {
+  int64_t per_line = std::max<int64_t>(1, l.n);
+  if (l.inner == 1) {
+    parallel_chunks(l.outer, std::max<int64_t>(1, kGrain / per_line), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) line(i * l.n, l.n);
+    });
+    return;
+  }
+  int64_t groups = (l.inner + kColumns - 1) / kColumns, width = std::min(l.inner, kColumns);
+  parallel_chunks(l.outer * groups, std::max<int64_t>(1, kGrain / (per_line * width)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t from = i % groups * kColumns;
+      columns(i / groups * l.n * l.inner + from, l.n, l.inner, std::min(kColumns, l.inner - from));
+    }
+  });
+}
+
+// The type that carries the running value.
+template <class T> struct Carried { using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>; };
+template <> struct Carried<Half> { using type = float; };
+template <> struct Carried<BFloat16> { using type = float; };
+template <> struct Carried<Complex<float>> { using type = Complex<double>; };
+template <> struct Carried<Complex<double>> { using type = Complex<double>; };
+
+template <class R> inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <class R> inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+struct Plus {
+  template <class V> static V join(V a, V b) { return a + b; }
+  template <class A> static A start() { return A{}; }
+};
+struct Times {
+  template <class V> static V join(V a, V b) { return a * b; }
+  template <class A> static A start() { return cast<A>(1.0f); }
+};
+
+// Moves lanes up by `by`; those that come free are taken from fill.
+template <int by, int lanes, class V, int... I>
+inline V lanes_up(V v, V fill, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(fill, v, (I < by ? I : lanes + I - by)...);
+}
+
+// Running joins within a vector of doubles: each step joins lanes twice as far apart.
+template <class Op, int by = 1, class V>
+inline V scan_lanes(V v, V fill) {
+  constexpr int L = kLanes<double>;
+  if constexpr (by >= L) {
+    return v;
+  } else {
+    constexpr auto lanes = std::make_integer_sequence<int, L>{};
+    return scan_lanes<Op, 2 * by>(Op::join(v, lanes_up<by, L>(v, fill, lanes)), fill);
+  }
+}
+
+template <class T, class Op>
+void scan_line(const T* x, T* y, int64_t n) {
+  using A = typename Carried<T>::type;
+  A carry = Op::template start<A>();
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {  // in double, where the order of the joins does not matter
+    constexpr int L = kLanes<double>;
+    Vec<double> fill = splat(carry);
+    for (; i + L <= n; i += L) {
+      auto v = scan_lanes<Op>(convert_lanes<double, float, L>(load<Vec<float, L>>(x + i)), fill);
+      store(y + i, convert_lanes<float, double, L>(Op::join(splat(carry), v)));
+      carry = Op::join(carry, double(v[L - 1]));
+    }
+  }
+  for (; i < n; ++i) {
+    carry = Op::join(carry, cast<A>(x[i]));
+    y[i] = cast<T>(carry);
+  }
+}
+
+template <class T, class Op>
+void scan_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t width) {
+  using A = typename Carried<T>::type;
+  alignas(64) A carry[kColumns];
+  for (int64_t j = 0; j < width; ++j) carry[j] = Op::template start<A>();
+  for (int64_t k = 0; k < n; ++k, x += stride, y += stride) {
+    const T* __restrict in = x;
+    T* __restrict out = y;
+    for (int64_t j = 0; j < width; ++j) {
+      carry[j] = Op::join(carry[j], cast<A>(in[j]));
+      out[j] = cast<T>(carry[j]);
+    }
+  }
+}
+
+template <class Op>
+void scan(DType dtype, const void* from, void* to, const Lines& lines) {
+  visit(dtype, [&](auto zero) {
+    using T = typename Stored<decltype(zero)>::type;
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for_lines(lines, [&](int64_t at, int64_t n) { scan_line<T, Op>(x + at, y + at, n); },
+              [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
+                scan_columns<T, Op>(x + at, y + at, n, stride, width);
+              });
+  });
+}
+
+// Calls f with the C++ type of a real dtype.
+template <class F>
+void visit_real(DType dtype, const F& f) {
+  if (is_complex(dtype)) return;
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex(dtype_of<T>)) f(typename Stored<T>::type{});
+  });
+}
+
+// Whether x takes the place of best, which came earlier.
+template <bool largest, class A>
+inline bool replaces(A x, A best) {
+  return (largest ? x >= best : x <= best) | (x != x);
+}
+
+template <bool largest>
+void scan_extreme(DType dtype, const void* from, void* to, int64_t* indices, const Lines& lines) {
+  visit_real(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using A = std::conditional_t<is_half(dtype_of<T>), float, T>;
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    auto line = [&](int64_t at, int64_t n) {
+      A best = A(x[at]);
+      int64_t index = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        A v = A(x[at + i]);
+        if (replaces<largest>(v, best)) best = v, index = i;
+        y[at + i] = T(best);
+        indices[at + i] = index;
+      }
+    };
+    auto columns = [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
+      A best[kColumns];
+      int64_t index[kColumns];
+      for (int64_t j = 0; j < width; ++j) best[j] = A(x[at + j]), index[j] = 0;
+      for (int64_t k = 0; k < n; ++k, at += stride)
+        for (int64_t j = 0; j < width; ++j) {
+          A v = A(x[at + j]);
+          bool better = replaces<largest>(v, best[j]);
+          best[j] = better ? v : best[j];
+          index[j] = better ? k : index[j];
+          y[at + j] = T(best[j]);
+          indices[at + j] = index[j];
+        }
+    };
+    if (lines.n > 0) for_lines(lines, line, columns);
+  });
+}
+
+// log(e^x1 + e^x2 + ...) is kept as m + log(s), m the largest x so far. Where m is not finite it is the result.
+template <class A>
+inline A finite_or_zero(A m) { return math::abs(m) < math::inf<A> ? m : A(0); }
+template <class A>
+inline A larger(A x, A m) { return (x > m) | (x != x) ? x : m; }
+template <class A>
+inline A log_of_sum(A m, A s) { return math::abs(m) < math::inf<A> ? m + math::log(s) : m; }
+
+// A block at a time, so that exponentials and logarithms are taken of whole vectors.
+template <class T, class A>
+void logcumsumexp_line(const T* x, T* y, int64_t n) {
+  constexpr int64_t block = 256;
+  alignas(64) A v[block], top[block + 1], grown[block], sums[block];
+  A sum = 0;
+  top[0] = -math::inf<A>;
+  for (int64_t from = 0; from < n; from += block) {
+    int64_t m = std::min(block, n - from);
+    for (int64_t i = 0; i < m; ++i) {
+      v[i] = A(x[from + i]);
+      top[i + 1] = larger(v[i], top[i]);
+    }
+    for (int64_t i = 0; i < m; ++i) {
+      A now = finite_or_zero(top[i + 1]);
+      grown[i] = math::exp(top[i] - now);
+      v[i] = math::exp(v[i] - now);
+    }
+    for (int64_t i = 0; i < m; ++i) sums[i] = sum = sum * grown[i] + v[i];
+    for (int64_t i = 0; i < m; ++i) sums[i] = log_of_sum(top[i + 1], sums[i]);
+    for (int64_t i = 0; i < m; ++i) y[from + i] = T(sums[i]);
+    top[0] = top[m];
+  }
+}
+
+template <class T, class A>
+void logcumsumexp_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t width) {
+  alignas(64) A top[kColumns], sum[kColumns], row[kColumns];
+  for (int64_t j = 0; j < width; ++j) top[j] = -math::inf<A>, sum[j] = 0;
+  for (int64_t k = 0; k < n; ++k, x += stride, y += stride) {
+    for (int64_t j = 0; j < width; ++j) row[j] = A(x[j]);
+    for (int64_t j = 0; j < width; ++j) {
+      A next = larger(row[j], top[j]), now = finite_or_zero(next);
+      sum[j] = sum[j] * math::exp(top[j] - now) + math::exp(row[j] - now);
+      top[j] = next;
+      row[j] = log_of_sum(next, sum[j]);
+    }
+    for (int64_t j = 0; j < width; ++j) y[j] = T(row[j]);
+  }
+}
+
+void logcumsumexp(DType dtype, const void* from, void* to, const Lines& lines) {
+  visit_real(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (is_floating(dtype_of<T>)) {
+      using A = std::conditional_t<is_half(dtype_of<T>), float, T>;
+      const T* x = static_cast<const T*>(from);
+      T* y = static_cast<T*>(to);
+      for_lines(lines, [&](int64_t at, int64_t n) { logcumsumexp_line<T, A>(x + at, y + at, n); },
+                [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
+                  logcumsumexp_columns<T, A>(x + at, y + at, n, stride, width);
+                });
+    }
+  });
+}
+
+}  // namespace
+
+extern const ScanKernels scan_kernels_table;
+const ScanKernels scan_kernels_table{scan<Plus>, scan<Times>, logcumsumexp, scan_extreme<true>, scan_extreme<false>};
+
+}  // namespace weft::WEFT_ISA

@@ -1,0 +1,28 @@
+"""Indexing ops whose result depends on how they are asked."""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.ops import op
+
+_rows = weft.nonzero
+
+
+@op(derivative="the result is made of indices")
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
+) -> Tensor | tuple[Tensor, ...]:
+    """Return the coordinates of the elements that are not zero.
+
+    One in each row; with ``as_tuple=True``, one tensor for each dimension, as an index takes them.
+
+    >>> weft.nonzero(weft.tensor([[0, 7], [5, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    >>> weft.nonzero(weft.tensor([0, 7, 5]), as_tuple=True)
+    (tensor([1, 2]),)
+    """
+    if as_tuple:
+        return weft.where(input)
+    return _rows(input) if out is None else _rows(input, out=out)

@@ -1,0 +1,128 @@
+"""Grids, products and blocks: joins of any number of tensors."""
+
+from __future__ import annotations
+
+import itertools
+
+import weft
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _given(tensors: tuple[Tensor | Sequence[Tensor], ...]) -> list[Tensor]:
+    """Return the tensors of a call that takes them one by one or as one sequence."""
+    many = len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+    return list(tensors[0] if many else tensors)  # type: ignore[arg-type]
+
+
+@op(method=False)
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Return a grid of coordinates for each vector: all have the shape that the vectors span.
+
+    With ``indexing="ij"`` (the default) the first vector runs along the first dimension; with ``"xy"`` along the
+    second, as in a picture.
+
+    >>> x, y = weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5]), indexing="ij")
+    >>> x
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    >>> y
+    tensor([[3, 4, 5],
+            [3, 4, 5]])
+    """
+    vectors = _given(tensors)
+    if not vectors:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
+    for vector in vectors:
+        if vector.dim() > 1:
+            raise RuntimeError(f"meshgrid: expected scalar or 1D tensors, but got shape {list(vector.shape)}")
+        if vector.dtype != vectors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(vectors) >= 2
+    if swap:
+        vectors[:2] = vectors[1::-1]
+    shape = [vector.numel() for vector in vectors]
+    grids = []
+    for i, vector in enumerate(vectors):
+        own = [1] * len(shape)
+        own[i] = shape[i]
+        grid = vector.reshape(own).expand(shape)
+        grids.append(grid.transpose(0, 1) if swap else grid)
+    if swap:
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+@op(method=False)
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """Return all choices of one element of each vector, one in each row.
+
+    >>> weft.cartesian_prod(weft.tensor([1, 2]), weft.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
+    vectors = _given(tensors)
+    for vector in vectors:
+        if vector.dim() != 1:
+            raise RuntimeError(
+                f"cartesian_prod: Expect a 1D vector, but got shape {list(vector.shape)}"
+            )
+    if len(vectors) == 1:
+        return vectors[0]
+    return weft.stack([grid.reshape(-1) for grid in meshgrid(*vectors, indexing="ij")], dim=1)
+
+
+@op()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Return all choices of ``r`` elements of a vector, in its order, one in each row.
+
+    >>> weft.combinations(weft.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(input.numel()), r))
+    return input[weft.tensor(rows, dtype=weft.int64).reshape(len(rows), r)]
+
+
+@op(method=False)
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """Return a matrix with the given matrices along its diagonal, zeros elsewhere.
+
+    Vectors count as rows, single elements as matrices of one.
+
+    >>> weft.block_diag(weft.tensor([[1, 2]]), weft.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    blocks = []
+    for i, block in enumerate(_given(tensors)):
+        if block.dim() > 2:
+            raise RuntimeError(
+                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {block.dim()} dimensions"
+            )
+        blocks.append(block.reshape(1, -1) if block.dim() < 2 else block)
+    if not blocks:
+        return weft.empty(1, 0)
+    width, left, rows = sum(block.shape[1] for block in blocks), 0, []
+    for block in blocks:
+        right = left + block.shape[1]
+        before, after = block.new_zeros(block.shape[0], left), block.new_zeros(block.shape[0], width - right)
+        rows.append(weft.cat([before, block, after], 1))
+        left = right
+    return weft.cat(rows, 0)
