@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-
 from samples import K, Row, S
 
 FLOATS = ("float64", "float32")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from samples import E, K, S, alias, nz, perm, row, spd, t, well
 
 

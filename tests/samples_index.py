@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from samples import BIG, E, K, N, S, ints, ix, mask, nz, row, t
 
 ALL = slice(None)

@@ -6,7 +6,6 @@ import itertools
 from typing import Any
 
 import numpy as np
-
 from samples import E, F, S, alias, ix, row, t
 
 BIG2 = (70, 1000)

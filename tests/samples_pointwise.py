@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from samples import SPECIAL, E, K, N, S, alias, binary, ix, mask, nz, pos, row, t, unary
 
 # ---- twins NumPy lacks -------------------------------------------------------------------------

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import weft
-
 from helpers import resolve
 from samples import ROWS
+
+import weft
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 600

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import weft
-
 from helpers import (
     FLOATS,
     HALVES,
@@ -43,6 +41,8 @@ from helpers import (
     twin,
 )
 from samples import ROWS, E, F, N, Row, S
+
+import weft
 
 HERE = [r for r in ROWS.values() if resolve(weft, r.name)]  # test_house.py names the rest
 OWN = [r for r in HERE if not r.alias_of]

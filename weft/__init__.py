@@ -6,6 +6,7 @@
 tensor([2., 4.])
 """
 
+# ruff: noqa: F401 (what is imported here is what weft offers)
 from __future__ import annotations
 
 import os as _os
@@ -19,6 +20,7 @@ from ._C import (
     bool,
     complex64,
     complex128,
+    default_generator,
     dtype,
     float16,
     float32,
@@ -80,15 +82,26 @@ from .autograd import (  # noqa: E402
 )
 from .ops import *  # noqa: E402, F403
 from .printing import get_printoptions, set_printoptions  # noqa: E402
+from .random import (  # noqa: E402
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from .tensor import install as _install  # noqa: E402
 
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _LAZY = ("compat", "data", "fft", "jit", "linalg", "special", "testing")
 
 
-def __getattr__(name: str):  # noqa: ANN202
+def __getattr__(name: str) -> Any:
     """Load the larger parts of weft on first use."""
     if name in _LAZY:
         import importlib

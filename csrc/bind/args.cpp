@@ -390,9 +390,9 @@ bool push_operand(Call& c, PyObject* o) {
   return true;
 }
 
-PyObject* call_binary(const Op& op, PyObject* a, PyObject* b, bool inplace) {
+PyObject* call_binary(const OpRef& op, PyObject* a, PyObject* b, bool inplace) {
   return guarded([&]() -> PyObject* {
-    Call c(op);
+    Call c(op.op());
     if (!push_operand(c, a) || !push_operand(c, b)) Py_RETURN_NOTIMPLEMENTED;
     c.inplace = inplace;
     c.fill_defaults();

@@ -314,6 +314,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
     given.push_back(to_tensor(inputs[i], "an input"));
     node->edges[i] = gradient_edge(*given.back().get());
   }
+  node->renumber();
   node->outputs = uint32_t(std::max<size_t>(1, nb::len(outputs)));
   std::vector<Tensor> made;
   for (size_t i = 0; i < nb::len(outputs); ++i) {

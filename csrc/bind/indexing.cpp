@@ -36,7 +36,14 @@ Tensor from_sequence(PyObject* o) {
   return t.dtype() == DType::Bool ? t : to_dtype(t, DType::Int64);
 }
 
+// A NumPy array. Integers of other widths become int64, those that weft lacks included.
 Tensor from_array(PyObject* o) {
+  nb::object wide;
+  if (PyObject_HasAttrString(o, "astype") && nb::cast<std::string>(nb::handle(o).attr("dtype").attr("kind")) == "u" &&
+      nb::cast<int>(nb::handle(o).attr("itemsize")) > 1) {
+    wide = nb::handle(o).attr("astype")("int64");
+    o = wide.ptr();
+  }
   Tensor t = from_module("_from_buffer", o);
   bool as_is = t.dtype() == DType::Bool || t.dtype() == DType::UInt8 || !is_integral(t.dtype());
   return as_is ? t : to_dtype(t, DType::Int64);

@@ -62,7 +62,7 @@ struct OpSet {                                   // the overloads of a name
   bool inplace = false;
 };
 PyObject* make_op_function(OpSet* set);
-PyObject* call_binary(const Op& op, PyObject* a, PyObject* b, bool inplace);
+PyObject* call_binary(const OpRef& op, PyObject* a, PyObject* b, bool inplace);
 PyObject* results_of(Call& c);                   // a tensor, a named tuple or a tuple
 
 // The parts of the module, one per file.

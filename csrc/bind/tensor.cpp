@@ -108,28 +108,28 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 // ---- operators
 
-template <const OpRef& op> PyObject* binary(PyObject* a, PyObject* b) { return call_binary(op.op(), a, b, false); }
-template <const OpRef& op> PyObject* binary_into(PyObject* a, PyObject* b) { return call_binary(op.op(), a, b, true); }
+template <const OpRef& op> PyObject* binary(PyObject* a, PyObject* b) { return call_binary(op, a, b, false); }
+template <const OpRef& op> PyObject* binary_into(PyObject* a, PyObject* b) { return call_binary(op, a, b, true); }
 template <const OpRef& op> PyObject* unary(PyObject* a) {
   return guarded([&] { return wrap(op(tensor_of(a))); });
 }
 PyObject* power(PyObject* a, PyObject* b, PyObject* mod) {
   if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return call_binary(pow.op(), a, b, false);
+  return call_binary(pow, a, b, false);
 }
-PyObject* power_into(PyObject* a, PyObject* b, PyObject*) { return call_binary(pow.op(), a, b, true); }
+PyObject* power_into(PyObject* a, PyObject* b, PyObject*) { return call_binary(pow, a, b, true); }
 
 const OpRef floor_divide{"floor_divide"}, remainder{"remainder"}, bitwise_and{"bitwise_and"}, bitwise_or{"bitwise_or"},
     bitwise_xor{"bitwise_xor"}, bitwise_not{"bitwise_not"}, shift_left{"bitwise_left_shift"}, shift_right{"bitwise_right_shift"};
 
 PyObject* matrix_product(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-  return call_binary(matmul.op(), a, b, false);
+  return call_binary(matmul, a, b, false);
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   static const OpRef* const ops[] = {&lt, &le, &eq, &ne, &gt, &ge};
-  return call_binary(ops[how]->op(), a, b, false);
+  return call_binary(*ops[how], a, b, false);
 }
 
 void check_single(TensorImpl& t, const char* what) {

@@ -55,6 +55,7 @@ struct Node : Counted {
   virtual std::vector<std::pair<std::string, Tensor>> saved() = 0;
 
   void destroy();  // without recursion, however long the chain behind it
+  void renumber();  // takes a new sequence number: a node must be newer than what its edges lead to
 
  protected:
   Node();

@@ -172,6 +172,7 @@ void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& 
 // ---- nodes
 
 Node::Node() : sequence(++g_sequence) { ++g_nodes; }
+void Node::renumber() { sequence = ++g_sequence; }
 Node::~Node() {
   --g_nodes;
   delete hooks;

@@ -7,8 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/dtype.h"
-#include "loops/isa.h"
+#include "loops/convert.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -88,6 +87,16 @@ template <class T, int lanes = kLanes<T>>
 }
 #endif
 
+// Writes the first n lanes.
+template <class T>
+inline void store_some(T* p, int64_t n, Vec<T> v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return _mm512_mask_storeu_epi32(p, (1u << n) - 1, std::bit_cast<__m512i>(v));
+  if constexpr (sizeof(T) == 8) return _mm512_mask_storeu_epi64(p, (1u << n) - 1, std::bit_cast<__m512i>(v));
+#endif
+  for (int64_t i = 0; i < n; ++i) p[i] = v[i];
+}
+
 template <int first, class V, int... I>
 inline auto lanes_from(V v, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(v, v, (first + I)...);
@@ -106,29 +115,81 @@ inline T join_lanes(V v, const F& join) {
   }
 }
 
-// Half types as floats; n < lanes leaves the others 0.
-template <class T>
-inline Vec<float> load_floats(const T* p, int64_t n = kLanes<float>) {
-  constexpr int L = kLanes<float>;
-  using Bits = Vec<uint16_t, L>;
-  Bits bits = {};
-#if defined(__AVX512BW__)
-  if (n >= L) bits = load<Bits>(p);
-  else bits = std::bit_cast<Bits>(_mm256_maskz_loadu_epi16((1u << n) - 1, p));
-#else
-  if (n >= L) bits = load<Bits>(p);
-  else for (int i = 0; i < n; ++i) bits[i] = p[i].bits;
-#endif
-  if constexpr (std::is_same_v<T, BFloat16>)
-    return std::bit_cast<Vec<float>>(__builtin_convertvector(bits, Vec<uint32_t>) << 16);
+// Whether some lane of a mask is set.
+template <class V>
+inline bool any_lane(V mask) {
 #if defined(__AVX512F__)
-  return _mm512_maskz_cvtph_ps(0xffff, std::bit_cast<__m256i>(bits));
-#elif defined(__F16C__)
-  return _mm256_cvtph_ps(std::bit_cast<__m128i>(bits));
+  return _mm512_test_epi64_mask(std::bit_cast<__m512i>(mask), std::bit_cast<__m512i>(mask));
+#elif defined(__AVX2__)
+  return !_mm256_testz_si256(std::bit_cast<__m256i>(mask), std::bit_cast<__m256i>(mask));
 #else
-  Vec<float> v;
-  for (int i = 0; i < L; ++i) v[i] = float(std::bit_cast<T>(uint16_t(bits[i])));
-  return v;
+  auto pair = std::bit_cast<Vec<uint64_t>>(mask);
+  return (pair[0] | pair[1]) != 0;
+#endif
+}
+
+// Half types as a vector of floats; of fewer than all, the others are fill.
+template <class T>
+inline Vec<float> floats_of(Vec<uint16_t, kLanes<float>> bits) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return std::bit_cast<Vec<float>>(__builtin_convertvector(bits, Vec<uint32_t>) << 16);
+  } else {
+#if defined(__AVX512F__)
+    return _mm512_maskz_cvtph_ps(0xffff, std::bit_cast<__m256i>(bits));
+#elif defined(__F16C__)
+    return _mm256_cvtph_ps(std::bit_cast<__m128i>(bits));
+#else
+    Vec<float> v;
+    for (int i = 0; i < kLanes<float>; ++i) v[i] = float(std::bit_cast<T>(uint16_t(bits[i])));
+    return v;
+#endif
+  }
+}
+template <class T>
+inline Vec<float> load_floats(const T* p) {
+  return floats_of<T>(load<Vec<uint16_t, kLanes<float>>>(p));
+}
+template <class T>
+inline Vec<float> load_some_floats(const T* p, int64_t n, float fill) {
+  constexpr int L = kLanes<float>;
+  Vec<uint16_t, L> bits = {};
+  Vec<int32_t> lane;
+  for (int i = 0; i < L; ++i) lane[i] = i;
+#if defined(__AVX512BW__)
+  bits = std::bit_cast<Vec<uint16_t, L>>(_mm256_maskz_loadu_epi16((1u << n) - 1, p));
+#else
+  for (int i = 0; i < n; ++i) bits[i] = p[i].bits;
+#endif
+  return lane < int32_t(n) ? floats_of<T>(bits) : splat(fill);
+}
+
+// Floats rounded to a half type.
+template <class T>
+inline Vec<uint16_t, kLanes<float>> halves_of(Vec<float> v) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    auto u = std::bit_cast<Vec<uint32_t>>(v);
+    auto rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    return __builtin_convertvector(v == v ? rounded : 0x7fc0u - Vec<uint32_t>{}, Vec<uint16_t, kLanes<float>>);
+  } else {
+    Vec<uint16_t, kLanes<float>> bits;
+#if defined(__AVX512F__)
+    bits = std::bit_cast<decltype(bits)>(_mm512_maskz_cvtps_ph(0xffff, v, 0));
+#elif defined(__F16C__)
+    bits = std::bit_cast<decltype(bits)>(_mm256_cvtps_ph(v, 0));
+#else
+    for (int i = 0; i < kLanes<float>; ++i) bits[i] = T(v[i]).bits;
+#endif
+    return bits;
+  }
+}
+template <class T>
+inline void store_halves(T* p, int64_t n, Vec<float> v) {
+  auto bits = halves_of<T>(v);
+  if (n >= kLanes<float>) return store(p, bits);
+#if defined(__AVX512BW__)
+  _mm256_mask_storeu_epi16(p, (1u << n) - 1, std::bit_cast<__m256i>(bits));
+#else
+  for (int64_t i = 0; i < n; ++i) p[i].bits = bits[i];
 #endif
 }
 
@@ -144,5 +205,11 @@ inline Vec<To, lanes> convert_lanes(V v) {
     return __builtin_convertvector(v, Vec<To, lanes>);
   }
 }
+
+template <class R> inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+template <class R> inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R> inline Complex<R> operator/(Complex<R> a, double n) { return {R(a.re / n), R(a.im / n)}; }
 
 }  // namespace weft::WEFT_ISA

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "loops/convert.h"
 #include "loops/lanes.h"
 #include "loops/reduce.h"
 #include "loops/transpose.h"
@@ -112,12 +111,6 @@ void pack(void* to, const void* from, int64_t rows, int64_t row_stride, int64_t 
   }
 }
 
-template <class R> inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
-template <class R> inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-template <class R> inline Complex<R> operator/(Complex<R> a, double n) { return {R(a.re / n), R(a.im / n)}; }
-
 // A comparison gives -1 or 0 in lanes as wide as the elements.
 template <class T>
 using mask_type = std::conditional_t<sizeof(T) == 1, int8_t,
@@ -153,7 +146,7 @@ struct Loops {
     else return Op::map(load<Vec<T, L>>(x), p);
   }
   static Vec<A> take_some(const T* x, int64_t n, double p) {
-    if constexpr (is_half_sum) return load_floats(x, n);
+    if constexpr (is_half_sum) return load_some_floats(x, n, 0);
     else return Op::map(load_some<T, L>(x, n, Op::fill(p)), p);
   }
   static Vec<A> idle(double p) {

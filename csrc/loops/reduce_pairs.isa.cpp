@@ -42,7 +42,7 @@ struct Extreme {
         Vec<T> v = load<Vec<T>>(x + i + k);
         found |= (v == wanted) | (v != v);
       }
-      if (join_lanes<Index>(found, [](auto a, auto b) { return a | b; })) break;
+      if (any_lane(found)) break;
     }
     while (!(x[i] == value || (nan && is_nan(x[i])))) ++i;
     return i;

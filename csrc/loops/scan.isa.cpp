@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "loops/convert.h"
 #include "loops/lanes.h"
 #include "loops/math.h"
 #include "loops/parallel.h"
@@ -33,16 +32,13 @@ void for_lines(const Lines& l, const Line& line, const Columns& columns) {
 }
 
 // The type that carries the running value.
+template <class T>
+constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class T> struct Carried { using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>; };
 template <> struct Carried<Half> { using type = float; };
 template <> struct Carried<BFloat16> { using type = float; };
 template <> struct Carried<Complex<float>> { using type = Complex<double>; };
 template <> struct Carried<Complex<double>> { using type = Complex<double>; };
-
-template <class R> inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
-template <class R> inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
 
 struct Plus {
   template <class V> static V join(V a, V b) { return a + b; }
@@ -59,10 +55,10 @@ inline V lanes_up(V v, V fill, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(fill, v, (I < by ? I : lanes + I - by)...);
 }
 
-// Running joins within a vector of doubles: each step joins lanes twice as far apart.
+// Running joins within a vector: each step joins lanes twice as far apart.
 template <class Op, int by = 1, class V>
 inline V scan_lanes(V v, V fill) {
-  constexpr int L = kLanes<double>;
+  constexpr int L = kLanes<double>;  // all carried types have 8 bytes
   if constexpr (by >= L) {
     return v;
   } else {
@@ -71,23 +67,42 @@ inline V scan_lanes(V v, V fill) {
   }
 }
 
-template <class T, class Op>
-void scan_line(const T* x, T* y, int64_t n) {
-  using A = typename Carried<T>::type;
-  A carry = Op::template start<A>();
+// Sums are made in vectors; so are products of floats, since double has room for any order of them.
+template <class T, class Op, class A>
+void scan_line(const T* x, T* y, int64_t n, A& carry) {
+  constexpr bool by_vector = std::is_same_v<T, float> || std::is_same_v<T, int64_t> ||
+                             (std::is_same_v<T, double> && std::is_same_v<Op, Plus>);
   int64_t i = 0;
-  if constexpr (std::is_same_v<T, float>) {  // in double, where the order of the joins does not matter
-    constexpr int L = kLanes<double>;
-    Vec<double> fill = splat(carry);
+  if constexpr (by_vector) {
+    constexpr int L = kLanes<A>;
+    Vec<A> fill = splat(Op::template start<A>());
     for (; i + L <= n; i += L) {
-      auto v = scan_lanes<Op>(convert_lanes<double, float, L>(load<Vec<float, L>>(x + i)), fill);
-      store(y + i, convert_lanes<float, double, L>(Op::join(splat(carry), v)));
-      carry = Op::join(carry, double(v[L - 1]));
+      auto v = scan_lanes<Op>(convert_lanes<A, T, L>(load<Vec<T, L>>(x + i)), fill);
+      store(y + i, convert_lanes<T, A, L>(Op::join(splat(carry), v)));
+      carry = Op::join(carry, A(v[L - 1]));
     }
   }
   for (; i < n; ++i) {
     carry = Op::join(carry, cast<A>(x[i]));
     y[i] = cast<T>(carry);
+  }
+}
+
+template <class T, class Op>
+void scan_line(const T* x, T* y, int64_t n) {
+  using A = typename Carried<T>::type;
+  A carry = Op::template start<A>();
+  if constexpr (is_half_type<T>) {
+    alignas(64) float in[256], out[256];
+    double wide = carry;
+    for (int64_t i = 0; i < n; i += 256) {
+      int64_t m = std::min<int64_t>(256, n - i);
+      widen(x + i, in, m);
+      scan_line<float, Op>(in, out, m, wide);
+      narrow(out, y + i, m);
+    }
+  } else {
+    scan_line<T, Op>(x, y, n, carry);
   }
 }
 
@@ -130,28 +145,51 @@ void visit_real(DType dtype, const F& f) {
 }
 
 // Whether x takes the place of best, which came earlier.
-template <bool largest, class A>
-inline bool replaces(A x, A best) {
+template <bool largest, class V>
+inline auto replaces(V x, V best) {
   return (largest ? x >= best : x <= best) | (x != x);
+}
+
+template <class T, class A>
+inline Vec<A> load_as(const T* x) {
+  if constexpr (is_half_type<T>) return load_floats(x);
+  else return load<Vec<A>>(x);
+}
+
+// Mostly nothing in a vector takes the place of the best so far: then the best is all there is to write.
+template <bool largest, class A, class T>
+void extreme_line(const T* x, T* y, int64_t* indices, int64_t n) {
+  constexpr int L = kLanes<A>;
+  A best = A(x[0]);
+  int64_t index = 0;
+  auto step = [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      A v = A(x[i]);
+      if (replaces<largest>(v, best)) best = v, index = i;
+      y[i] = T(best);
+      indices[i] = index;
+    }
+  };
+  int64_t i = 0;
+  for (; i + L <= n; i += L) {
+    if (any_lane(replaces<largest>(load_as<T, A>(x + i), splat(best)))) {
+      step(i, i + L);
+    } else {
+      for (int k = 0; k < L; ++k) y[i + k] = T(best);
+      for (int k = 0; k < L; ++k) indices[i + k] = index;
+    }
+  }
+  step(i, n);
 }
 
 template <bool largest>
 void scan_extreme(DType dtype, const void* from, void* to, int64_t* indices, const Lines& lines) {
   visit_real(dtype, [&](auto zero) {
     using T = decltype(zero);
-    using A = std::conditional_t<is_half(dtype_of<T>), float, T>;
+    using A = std::conditional_t<is_half_type<T>, float, T>;
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    auto line = [&](int64_t at, int64_t n) {
-      A best = A(x[at]);
-      int64_t index = 0;
-      for (int64_t i = 0; i < n; ++i) {
-        A v = A(x[at + i]);
-        if (replaces<largest>(v, best)) best = v, index = i;
-        y[at + i] = T(best);
-        indices[at + i] = index;
-      }
-    };
+    auto line = [&](int64_t at, int64_t n) { extreme_line<largest, A>(x + at, y + at, indices + at, n); };
     auto columns = [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
       A best[kColumns];
       int64_t index[kColumns];
@@ -223,7 +261,7 @@ void logcumsumexp(DType dtype, const void* from, void* to, const Lines& lines) {
   visit_real(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (is_floating(dtype_of<T>)) {
-      using A = std::conditional_t<is_half(dtype_of<T>), float, T>;
+      using A = std::conditional_t<is_half_type<T>, float, T>;
       const T* x = static_cast<const T*>(from);
       T* y = static_cast<T*>(to);
       for_lines(lines, [&](int64_t at, int64_t n) { logcumsumexp_line<T, A>(x + at, y + at, n); },

@@ -86,12 +86,12 @@ WEFT_ROWS(arithmetic) {
   r.binary({"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden,
             "the result is piecewise constant"}, types::number,
-           careful(FarQuotient(), [](auto a, auto b) { return trunc_div(a, b); }));
+           [](auto a, auto b) { return trunc_div(a, b); });
   r.binary({"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of other, as Python's % gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * whole_div(a, b); }));
-  r.binary({"fmod(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+  r.binary({"fmod(Tensor input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of input, as C's fmod gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return trunc_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
@@ -132,12 +132,12 @@ WEFT_ROWS(arithmetic) {
              return where(a * a + b * b == 0, lit(g, 0.0), -g * a / (a * a + b * b));
            }));
   r.binary({"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.",
-            Rule::promote, kInplace}, types::number,
+            Rule::promote, kInplace}, types::real,
            [](auto x, auto lo) { return larger(x, lo); },
            d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
   r.binary({"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.",
-            Rule::promote, kInplace}, types::number,
+            Rule::promote, kInplace}, types::real,
            [](auto x, auto hi) { return smaller(x, hi); },
            d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
@@ -163,7 +163,7 @@ WEFT_ROWS(arithmetic) {
             d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(w); }),
             d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto, auto) { return g * conj(b - a); }));
   r.ternary({"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-             "input where condition holds, else other.", Rule::choose, kPlain}, types::all,
+             "input where condition holds, else other.", Rule::choose, kNoMethod}, types::all,
             [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; },
             NoDerivative(),
             d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),

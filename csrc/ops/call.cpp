@@ -88,6 +88,7 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
     n->metas[p].sizes = t->sizes;
     n->metas[p].dtype = t->dtype;
   });
+  n->renumber();
   int position = 0;
   for (int i = 0; i < c.count; ++i) {
     Value& v = c.arg(i);

@@ -9,13 +9,13 @@ WEFT_ROWS(compare) {
             nowhere}, types::all, [](auto a, auto b) { return a == b; });
   r.binary({"ne(Tensor input, Tensor|Scalar other) -> Tensor", "Whether input differs from other.", Rule::compare,
             kInplace, nowhere, "not_equal"}, types::all, [](auto a, auto b) { return a != b; });
-  r.binary({"lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Whether input is less than other.", Rule::compare, kInplace,
+  r.binary({"lt(Tensor input, Tensor|Scalar other) -> Tensor", "Whether input is less than other.", Rule::compare, kInplace,
             nowhere, "less"}, types::real, [](auto a, auto b) { return a < b; });
-  r.binary({"le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Whether input is at most other.", Rule::compare, kInplace,
+  r.binary({"le(Tensor input, Tensor|Scalar other) -> Tensor", "Whether input is at most other.", Rule::compare, kInplace,
             nowhere, "less_equal"}, types::real, [](auto a, auto b) { return a <= b; });
-  r.binary({"gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Whether input is greater than other.", Rule::compare,
+  r.binary({"gt(Tensor input, Tensor|Scalar other) -> Tensor", "Whether input is greater than other.", Rule::compare,
             kInplace, nowhere, "greater"}, types::real, [](auto a, auto b) { return a > b; });
-  r.binary({"ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Whether input is at least other.", Rule::compare, kInplace,
+  r.binary({"ge(Tensor input, Tensor|Scalar other) -> Tensor", "Whether input is at least other.", Rule::compare, kInplace,
             nowhere, "greater_equal"}, types::real, [](auto a, auto b) { return a >= b; });
   r.binary({"logical_and(Tensor input, Tensor other) -> Tensor", "Whether both are nonzero.", Rule::truth, kInplace,
             nowhere}, types::List<bool>(), [](auto a, auto b) { return bool(a & b); });

@@ -216,6 +216,7 @@ tensor([[1, 1],
   .infer = [](Call& c) {
     const Tensor &x = c.tensor(0), &index = c.tensor(2);
     check_gather(c, x, wrap_dim(c.integer(1), x.dim(), "gather"), index);
+    check_out(c, x.dtype());
     c.give(0, meta(x.dtype(), index.sizes()));
   },
   .run = [](Call& c) {
@@ -243,6 +244,7 @@ tensor([[4, 5],
     const Tensor &x = c.tensor(0), &index = c.tensor(2);
     int dim = wrap_dim(c.integer(1), x.dim(), "index_select");
     check_index_dtype(index, "index_select()");
+    check_out(c, x.dtype());
     if (index.dim() > 1) fail_index("index_select(): Index is supposed to be a vector, got shape ", index.sizes());
     if (x.dim() == 0 && index.numel() != 1)
       fail_index("index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
@@ -266,6 +268,7 @@ WEFT_OP {
 >>> weft.take(weft.tensor([[4, 3], [5, 6]]), weft.tensor([0, -1]))
 tensor([4, 6]))",
   .compose = [](Call& c) {
+    check_out(c, c.tensor(0).dtype());
     if (c.tensor(1).dtype() != DType::Int64) fail("take(): Expected a long tensor for index, but got ", name_of(c.tensor(1).dtype()));
     c.give(0, index_places(reshape(c.tensor(0), Dims{-1}), TensorList{c.tensor(1)}));
   },
@@ -282,7 +285,7 @@ tensor([[10],
     const Tensor &x = c.tensor(0), &index = c.tensor(1);
     if (index.dtype() != DType::Int64)
       fail("take_along_dim(): dtype of indices should be Long but got ", name_of(index.dtype()));
-    if (!c.has(2)) return c.give(0, gather(reshape(x, Dims{-1}), 0, reshape(index, Dims{-1})));
+    if (!c.has(2)) return c.give(0, index_places(reshape(x, Dims{-1}), TensorList{reshape(index, Dims{-1})}));
     if (x.dim() != index.dim())
       fail("take_along_dim(): input and indices should have the same number of dimensions, but got ", x.dim(),
            " dimensions for input, and ", index.dim(), " dimensions for indices");
@@ -291,7 +294,8 @@ tensor([[10],
     if (x.dim()) without_x[dim] = without_index[dim] = 1;
     Dims joint = broadcast(without_x, without_index, "take_along_dim"), x_sizes = joint, index_sizes = joint;
     if (x.dim()) x_sizes[dim] = x.size(dim), index_sizes[dim] = index.size(dim);
-    c.give(0, gather(expand(x, x_sizes), dim, expand(index, index_sizes)));
+    Tensor counted = x.dim() ? where(index < 0.0, add(index, x.size(dim)), index) : index;  // negatives from the end
+    c.give(0, gather(expand(x, x_sizes), dim, expand(counted, index_sizes)));
   },
 };
 

@@ -88,6 +88,26 @@ void check_index_dtype(const Tensor& index, const char* op) {
 
 bool shares_memory(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
 
+void check_out(Call& c, DType result) {
+  if (!c.given_out) return;
+  const Tensor& out = c.given_out[0];
+  if (out.dtype() != result)
+    fail(c.name(), ": Expected out tensor to have dtype ", name_of(result), ", but got ", name_of(out.dtype()), " instead");
+  if (out.numel() > 1 && may_overlap(out.sizes(), out.strides()))
+    fail(c.name(), ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+         "Please clone() the tensor before performing the operation.");
+  auto refuse = [&](const Tensor& t) {
+    if (t && t.numel() && out.numel() && shares_memory(t, out))
+      fail(c.name(), ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+           "location. Please clone() the tensor before performing the operation.");
+  };
+  for (int i = 0; i < c.count; ++i) {
+    if (c.arg(i).tag() == Tag::Tensor) refuse(c.tensor(i));
+    if (c.arg(i).tag() == Tag::Tensors)
+      for (const Tensor& t : c.tensors(i)) refuse(t);
+  }
+}
+
 InOrder::InOrder(const Tensor& t, const Dims& sizes) : data_(t.data()) {
   if (t.contiguous() && t.sizes() == sizes) return;
   Dims flat = contiguous_strides(sizes), strides(sizes.size());

@@ -1,10 +1,8 @@
 // Joining tensors and cutting them apart.
 #include <algorithm>
 
-#include "core/memory.h"
 #include "loops/copy.h"
-#include "loops/index.h"
-#include "ops/api.h"
+#include "ops/index_plan.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -98,6 +96,7 @@ tensor([1, 2, 3]))",
       widths.push(t.size(dim));
     }
     DType type = joint_dtype(all);
+    if (c.given_out && can_cast(type, c.given_out[0].dtype())) check_out(c, c.given_out[0].dtype());
     Tensor y = join(std::move(list), dim, widths);
     c.give(0, to_dtype(y, type));
   },
@@ -505,7 +504,7 @@ WEFT_OP {
   .compose = [](Call& c) {
     const Tensor& x = c.tensor(0);
     int dim = wrap_dim(c.integer(1), x.dim(), "unbind");
-    if (x.dim() == 0) fail("unbind: Dimension specified as ", c.integer(1), " but tensor has no dimensions");
+    if (x.dim() == 0) fail_index("unbind: Dimension specified as ", c.integer(1), " but tensor has no dimensions");
     c.list = cut(x, x.size(dim), dim, Dims(), "UnbindBackward0", [&](int64_t i) { return select(x, dim, i); });
   },
 };

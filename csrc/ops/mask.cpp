@@ -76,6 +76,7 @@ tensor([0, 2]))",
   .infer = [](Call& c) {
     const Tensor &x = c.tensor(0), &mask = c.tensor(1);
     check_mask(mask, "masked_select");
+    check_out(c, x.dtype());
     Dims sizes = broadcast(x.sizes(), mask.sizes(), "masked_select");
     int64_t times = mask.numel() ? numel_of(sizes) / mask.numel() : 0;  // a broadcast mask keeps its elements that often
     InOrder ordered(mask, mask.sizes());

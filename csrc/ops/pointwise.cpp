@@ -323,6 +323,7 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
     common = in.v[0]->tensor().dtype();
   else common = common_dtype(in);
   if (row.rule == Rule::floating && is_integral(common)) common = default_dtype();
+  if (row.rule == Rule::counting && common == DType::Bool) common = DType::Int64;
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
   if (!row.base->forward[int(compute)]) fail("\"", op, "\" not implemented for '", name_of(common), "'");
   DType result = row.rule == Rule::compare || row.rule == Rule::truth ? DType::Bool : common;
@@ -430,7 +431,7 @@ void register_pointwise(const RowSpec& spec, Row* row) {
 }
 
 // The files of rows. Each registers its ops once, from the copy for the base instruction set.
-#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare)
+#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special)
 #define X(file)                                                         \
   namespace base { const PointwiseKernels* file##_kernels(); }          \
   namespace avx2 { const PointwiseKernels* file##_kernels(); }          \

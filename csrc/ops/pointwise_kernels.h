@@ -23,6 +23,7 @@ constexpr int kMaxRows = 80;  // of one file
 enum class Rule : uint8_t {
   promote,   // the common type of the operands
   floating,  // the same, integers become the default float
+  counting,  // the same, bool becomes int64
   compare,   // computed in the common type, gives bool
   truth,     // each operand as a truth value, gives bool
   choose,    // the common type of all but the first, which is a condition

@@ -321,6 +321,8 @@ tensor([1, 1]))",
     if (!c.flag(2) && n > x.size(-1))
       fail("multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement: ", n, " > ", x.size(-1));
     if (x.size(-1) > 1 << 24) fail("multinomial: number of categories cannot exceed 2^24, got ", x.size(-1));
+    if (c.given_out && c.given_out[0].dtype() != DType::Int64)
+      fail("multinomial expects Long tensor out, got: ", name_of(c.given_out[0].dtype()));
     c.give(0, meta(DType::Int64, x.dim() == 1 ? Dims{n} : Dims{x.size(0), n}));
   },
   .run = [](Call& c) {

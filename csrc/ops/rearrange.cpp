@@ -133,11 +133,9 @@ tensor([3, 0, 1, 2]))",
     if (shifts.empty()) fail("roll: `shifts` required");
     if (dims.empty() && shifts.size() == 1) return c.give(0, view(roll_dim(reshape(x, Dims{-1}), shifts[0], 0), x.sizes()));
     if (shifts.size() != dims.size()) fail("roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", dims.size());
+    if (x.dim() == 0) fail_index("roll: Dimension specified as ", dims[0], " but tensor has no dimensions");
     Tensor y = x;
-    for (int i = 0; i < dims.size(); ++i) {
-      int dim = wrap_dim(dims[i], x.dim(), "roll");
-      y = x.dim() ? roll_dim(y, shifts[i], dim) : clone_of(y);
-    }
+    for (int i = 0; i < dims.size(); ++i) y = roll_dim(y, shifts[i], wrap_dim(dims[i], x.dim(), "roll"));
     c.give(0, y);
   },
 };

@@ -76,7 +76,7 @@ WEFT_ROWS(unary) {
   r.unary({"rsqrt(Tensor input) -> Tensor", "One over the square root.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return lit(x, 1) / square_root(x); },
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
-  r.unary({"square(Tensor input) -> Tensor", "input times itself.", Rule::promote, kInplace}, types::all,
+  r.unary({"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
           [](auto x) { return x * x; }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
   r.unary({"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return lit(x, 1) / x; }, d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));

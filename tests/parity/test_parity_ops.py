@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import weft
-
 from helpers import (
     ALL_DTYPES,
     HALVES,
@@ -38,6 +36,8 @@ from helpers import (
     tensor,
 )
 from samples import ROWS, N, Row, S
+
+import weft
 
 BOTH = [r for r in ROWS.values() if resolve(weft, r.name) and resolve(torch, r.name)]
 each_row = pytest.mark.parametrize("row", BOTH, ids=[r.name for r in BOTH])

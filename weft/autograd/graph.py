@@ -10,10 +10,9 @@ from __future__ import annotations
 from _thread import _local
 from collections import namedtuple
 
-from weft._C import Node
-
 import weft
 from weft import _C
+from weft._C import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

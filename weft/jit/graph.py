@@ -41,7 +41,7 @@ class Value:
 
 
 class Node:
-    """One op of a graph: its arguments (values or plain data), its outputs, and the line that called it."""
+    """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
     __slots__ = ("args", "inplace", "line", "op", "outputs")
 

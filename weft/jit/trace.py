@@ -36,11 +36,13 @@ class TracedFunction:
         return f"<traced {self.__name__}>\n{self.graph!r}"
 
 
-def trace(func: Callable[..., Any], example_inputs: Any, *, check_trace: bool = False) -> TracedFunction:
+def trace(
+    func: Callable[..., Any], example_inputs: Any, *, check_trace: bool = False
+) -> TracedFunction:
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
-    Python values and branches are those of this one call. With ``check_trace`` the graph is run again on the
-    example, and must agree.
+    Python values and branches are those of this one call. With ``check_trace`` the graph is run
+    again on the example, and must agree.
 
     >>> print(weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph.nodes[0].op)
     add
@@ -69,4 +71,6 @@ def trace(func: Callable[..., Any], example_inputs: Any, *, check_trace: bool = 
 def _check(traced: TracedFunction, inputs: tuple[Any, ...], result: Any) -> None:
     again = traced(*inputs)
     if isinstance(result, weft.Tensor) and not weft.equal(again, result):
-        raise RuntimeError(f"trace: {traced.__name__} gave another result when its graph was run again")
+        raise RuntimeError(
+            f"trace: {traced.__name__} gave another result when its graph was run again"
+        )

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-import weft
-from weft.ops.decompose import LinAlgError
+from weft import linalg_vector_norm as vector_norm
+from weft import matmul
 
-_NAMES = (
-    "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex",
-    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
-    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
+from .decompose import (
+    LinAlgError,
+    cholesky,
+    det,
+    inv,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+    svdvals,
+)
+from .eigen import eig, eigh, eigvals, eigvalsh
+from .functions import (
+    cholesky_ex,
+    inv_ex,
+    lstsq,
+    matrix_exp,
+    matrix_rank,
+    pinv,
+    solve_ex,
+    tensorinv,
+    tensorsolve,
+)
+from .norms import cond, matrix_norm, norm
+from .products import cross, diagonal, matrix_power, multi_dot, vander, vecdot
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm",
+    "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
     "vecdot", "vector_norm",
-)  # fmt: skip
-
-for _name in _NAMES:
-    globals()[_name] = getattr(weft, f"linalg_{_name}")
-del _name
-
-__all__ = ["LinAlgError", *_NAMES]
+]  # fmt: skip

@@ -1,7 +1,8 @@
 """Ops written in Python: compositions of native ops, and primitives around libraries.
 
-``@op`` makes a plain function of tensors an op: a function of weft, a method of Tensor if asked, its
-in-place twin and ``out=`` derived. ``@primitive`` declares an op with a shape rule, a NumPy body and a derivative.
+``@op`` makes a plain function of tensors an op: a function of weft, a method of Tensor if asked,
+its in-place twin and ``out=`` derived. ``@primitive`` declares an op with a shape rule, a NumPy
+body and a derivative.
 ``registry()`` lists every op, native or not.
 """
 
@@ -17,13 +18,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 _composed: dict[str, OpInfo] = {}
+_functions: dict[str, Any] = {}
 __all__: list[str] = []
 
 
 class OpInfo:
     """What weft knows of an op, for tests, docs and tools."""
 
-    __slots__ = ("derivative", "doc", "inplace", "kind", "method", "name", "out", "signatures", "view")
+    __slots__ = (
+        "derivative",
+        "doc",
+        "inplace",
+        "kind",
+        "method",
+        "name",
+        "out",
+        "signatures",
+        "view",
+    )
 
     def __init__(self, **fields: Any) -> None:
         """Take the fields as they are."""
@@ -47,8 +59,9 @@ def op(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function of tensors an op made of other ops.
 
-    ``derivative`` is True (it comes from the parts) or the reason why there is none. With ``out=True`` the op
-    takes ``out=`` and copies its result there; with ``inplace=True`` ``name_`` is derived.
+    ``derivative`` is True (it comes from the parts) or the reason why there is none. With
+    ``out=True`` the op takes ``out=`` and copies its result there; with ``inplace=True`` ``name_``
+    is derived.
     """
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +70,7 @@ def op(
         for n in (base, *aliases):
             if function:
                 setattr(weft, n, g)
-                globals()[n] = g
+                _functions[n] = g
                 __all__.append(n)
             if method:
                 setattr(Tensor, n, g)
@@ -66,7 +79,7 @@ def op(
                 setattr(Tensor, n + "_", twin)
                 if function:
                     setattr(weft, n + "_", twin)
-                    globals()[n + "_"] = twin
+                    _functions[n + "_"] = twin
                     __all__.append(n + "_")
         _composed[base] = OpInfo(
             name=base, signatures=[_signature(g, base)], doc=f.__doc__ or "", derivative=derivative,
@@ -97,7 +110,8 @@ def _write(out: Any, result: Any, name: str) -> Any:
         )
     if not weft.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
-            f"{name}: result type {result.dtype} can't be cast to the desired output type {out.dtype}"
+            f"{name}: result type {result.dtype} can't be cast to the desired output type "
+            f"{out.dtype}"
         )
     if out.shape != result.shape:
         out.resize_(result.shape)
@@ -125,7 +139,8 @@ def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
             )
         if not weft.can_cast(result.dtype, self.dtype):
             raise RuntimeError(
-                f"{name}_: result type {result.dtype} can't be cast to the desired output type {self.dtype}"
+                f"{name}_: result type {result.dtype} can't be cast to the desired output type "
+                f"{self.dtype}"
             )
         return self.copy_(result)
 
@@ -137,7 +152,9 @@ def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 class Ctx:
     """What the backward of a primitive reads: its arguments, kept inputs and results by name."""
 
-    def __init__(self, grad: Any, names: list[str], keeps: dict[str, Any], tensors: dict[str, int]) -> None:
+    def __init__(
+        self, grad: Any, names: list[str], keeps: dict[str, Any], tensors: dict[str, int]
+    ) -> None:
         """Remember where each name is to be found."""
         self._grad, self._names, self._keeps, self._tensors = grad, names, keeps, tensors
         self.create_graph = grad.create_graph
@@ -171,10 +188,14 @@ def primitive(signature: str) -> Callable[[type], Any]:
     inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
     parts = [p.strip() for p in inside.split(", ") if p.strip() != "*"]
     names = [p.split(" ")[1].partition("=")[0] for p in parts]
-    tensors = {n: i for i, n in enumerate(n for n, p in zip(names, parts) if p.startswith("Tensor"))}
+    tensors = {
+        n: i for i, n in enumerate(n for n, p in zip(names, parts) if p.startswith("Tensor"))
+    }
     returns = signature[signature.rindex("->") + 2 :].strip()
     results = (
-        ["result"] if returns == "Tensor" else [p.strip().split(" ")[1] for p in returns[1:-1].split(",")]
+        ["result"]
+        if returns == "Tensor"
+        else [p.strip().split(" ")[1] for p in returns[1:-1].split(",")]
     )
 
     def declare(form: type) -> Any:
@@ -197,7 +218,10 @@ def primitive(signature: str) -> Callable[[type], Any]:
 
             def backward(grad: Any) -> tuple[Any, ...]:
                 ctx = Ctx(grad, names, keeps, tensors)
-                gs = [grad.g(i) if len(results) == 1 or grad.has_g(i) else None for i in range(len(results))]
+                gs = [
+                    grad.g(i) if len(results) == 1 or grad.has_g(i) else None
+                    for i in range(len(results))
+                ]
                 got = form.backward(ctx, *gs)
                 return got if isinstance(got, (tuple, list)) else (got,)
 
@@ -246,11 +270,16 @@ def _example(row: dict[str, Any]) -> str:
     return f">>> result = weft.{row['base']}({args})"
 
 
-from . import convert, create  # noqa: E402, F401
+# The families. Each module declares its ops as it is imported.
+from . import (  # noqa: E402, F401
+    convert,
+    create,
+    decompositions,
+    einsum,
+    index,
+    join,
+    linalg,
+    spectrum,
+)
 
-
-def _load(names: tuple[str, ...]) -> None:
-    import importlib
-
-    for name in names:
-        importlib.import_module(f"weft.ops.{name}")
+globals().update(_functions)  # a module of the same name (einsum) must not hide its op

@@ -54,7 +54,9 @@ def _ordered(t: Tensor, memory_format: Any) -> Tensor:
         return t
     if memory_format is weft.contiguous_format:
         return t.contiguous()
-    raise NotImplementedError(f"to: memory_format={memory_format}: tensors are kept in row-major order")
+    raise NotImplementedError(
+        f"to: memory_format={memory_format}: tensors are kept in row-major order"
+    )
 
 
 def _short_form(name: str, kind: dtype) -> None:
@@ -72,8 +74,8 @@ def _short_form(name: str, kind: dtype) -> None:
 
 for _name, _kind in {
     "float": weft.float32, "double": weft.float64, "half": weft.float16, "bfloat16": weft.bfloat16,
-    "int": weft.int32, "long": weft.int64, "short": weft.int16, "char": weft.int8, "byte": weft.uint8,
-    "bool": weft._C.bool, "cfloat": weft.complex64, "cdouble": weft.complex128,
+    "int": weft.int32, "long": weft.int64, "short": weft.int16, "char": weft.int8,
+    "byte": weft.uint8, "bool": weft._C.bool, "cfloat": weft.complex64, "cdouble": weft.complex128,
 }.items():  # fmt: skip
     _short_form(_name, _kind)
 
@@ -98,13 +100,15 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
     if self.requires_grad and not force:
         raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad: NumPy does not record what it computes. "
-            "Use tensor.detach().numpy() instead."
+            "Can't call numpy() on Tensor that requires grad: NumPy does not record what it "
+            "computes. Use tensor.detach().numpy() instead."
         )
     t = self.detach() if force else self
     if t.dtype == weft.bfloat16:
         raise TypeError("numpy: NumPy has no bfloat16; convert it first: tensor.float().numpy()")
-    return numpy.asarray(memoryview(t)) if t.numel() else numpy.empty(tuple(t.shape), _numpy_name(t))
+    return (
+        numpy.asarray(memoryview(t)) if t.numel() else numpy.empty(tuple(t.shape), _numpy_name(t))
+    )
 
 
 def _numpy_name(t: Tensor) -> str:
@@ -136,10 +140,27 @@ Tensor.register_hook = lambda self, hook: _C._register_hook(self, hook)
 Tensor.register_post_accumulate_grad_hook = lambda self, hook: (
     _C._register_post_accumulate_grad_hook(self, hook)
 )
-Tensor.__rsub__ = lambda self, other: weft.sub(other, self)
-Tensor.__radd__ = lambda self, other: weft.add(other, self)
-Tensor.__rmul__ = lambda self, other: weft.mul(other, self)
-Tensor.__rdiv__ = Tensor.__rtruediv__ = lambda self, other: weft.div(other, self)
+Tensor.where = lambda self, condition, other: weft.where(condition, self, other)
+
+
+def _reflected(name: str, f: Any) -> None:
+    def method(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(self, Tensor):
+            raise TypeError(
+                f"{name}: the first argument must be a Tensor, not {type(self).__name__}"
+            )
+        return f(other, self)
+
+    method.__name__ = method.__qualname__ = name
+    setattr(Tensor, name, method)
+
+
+for _n, _f in {
+    "__radd__": weft.add, "__rsub__": weft.sub, "__rmul__": weft.mul, "__rdiv__": weft.div,
+    "__rtruediv__": weft.div, "__rfloordiv__": weft.floor_divide, "__rmod__": weft.remainder,
+    "__rpow__": weft.pow,
+}.items():  # fmt: skip
+    _reflected(_n, _f)
 
 
 def is_floating_point(input: Tensor) -> bool:
@@ -177,10 +198,16 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """
     a = tensor1 if isinstance(tensor1, Tensor) else weft.tensor(tensor1)
     if isinstance(tensor1, Tensor):
-        return weft.add(tensor1[:0] if tensor1.dim() else tensor1, tensor2).dtype if not isinstance(
-            tensor2, Tensor) else _C._result_type(tensor1, tensor2)
-    return result_type(tensor2, tensor1) if isinstance(tensor2, Tensor) else _C._promote(
-        a.dtype, weft.tensor(tensor2).dtype)
+        return (
+            weft.add(tensor1[:0] if tensor1.dim() else tensor1, tensor2).dtype
+            if not isinstance(tensor2, Tensor)
+            else _C._result_type(tensor1, tensor2)
+        )
+    return (
+        result_type(tensor2, tensor1)
+        if isinstance(tensor2, Tensor)
+        else _C._promote(a.dtype, weft.tensor(tensor2).dtype)
+    )
 
 
 for _f in (is_floating_point, is_complex, numel, result_type):

@@ -28,8 +28,9 @@ def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
             array = array.astype(array.dtype.newbyteorder("="))
         if array.dtype.kind in "uiV" and array.dtype.itemsize > 1 and array.dtype.kind == "u":
             raise TypeError(
-                f"can't convert np.ndarray of type numpy.{array.dtype}. The supported types are: float64, "
-                "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
+                f"can't convert np.ndarray of type numpy.{array.dtype}. The supported types are: "
+                "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+                "uint8, and bool."
             )
         if copy or any(s < 0 for s in array.strides):
             array = array.copy()
@@ -101,7 +102,11 @@ def asarray(
     if device is not None:
         weft.device(device)
     t = _read(obj, dtype, copy)
-    if copy is False and not (isinstance(obj, Tensor) and t is obj) and isinstance(obj, (list, tuple)):
+    if (
+        copy is False
+        and not (isinstance(obj, Tensor) and t is obj)
+        and isinstance(obj, (list, tuple))
+    ):
         raise ValueError("asarray: can't alias arbitrary sequence into a tensor.")
     return t.requires_grad_() if requires_grad and not t.requires_grad else t
 
@@ -133,12 +138,16 @@ def frombuffer(
     view = memoryview(buffer).cast("B")
     size = weft.empty(0, dtype=dtype).itemsize
     if offset < 0 or offset > len(view) or (len(view) and offset >= len(view)):
-        raise ValueError(f"frombuffer: offset {offset} is outside the {len(view)} bytes of the buffer")
+        raise ValueError(
+            f"frombuffer: offset {offset} is outside the {len(view)} bytes of the buffer"
+        )
     n = (len(view) - offset) // size if count < 0 else count
     if count < 0 and (len(view) - offset) % size:
         raise ValueError(f"frombuffer: {len(view) - offset} bytes are no multiple of {size}")
     if n <= 0 or offset + n * size > len(view):
-        raise ValueError(f"frombuffer: {n} elements of {size} bytes do not fit in {len(view)} bytes")
+        raise ValueError(
+            f"frombuffer: {n} elements of {size} bytes do not fit in {len(view)} bytes"
+        )
     t = _C._from_buffer(view[offset : offset + n * size])
     t = t if dtype == weft.uint8 else t.view(dtype)
     return t.requires_grad_() if requires_grad else t

@@ -27,7 +27,10 @@ def einsum(*args: Any) -> Tensor:
     terms = [_diagonals(t, names, sizes) for t, names in zip(operands, labels)]
     for name in result:
         if name not in sizes:
-            raise RuntimeError(f"einsum(): output subscript {name} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {name} does not appear in the equation for any input "
+                "operand"
+            )
     total, names = terms[0]
     total, names = _sum_away(total, names, set(result).union(*(set(n) for _, n in terms[1:])))
     for i, (t, other) in enumerate(terms[1:], 1):
@@ -40,10 +43,15 @@ def einsum(*args: Any) -> Tensor:
 def _read(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     """Return the equation and the operands, also of calls with lists of numbers for letters."""
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
+        )
     if isinstance(args[0], Tensor):
         return _from_numbers(args)
-    operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+    operands = (
+        list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+    )
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
     return args[0], operands
@@ -64,17 +72,21 @@ def _from_numbers(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     equation = ",".join(letters(s) for s in args[1::2])
     if len(args) % 2:
         equation = ",".join(letters(s) for s in args[1:-1:2]) + "->" + letters(args[-1])
-    return equation, [t for t in args[: len(args) // 2 * 2 : 2]]
+    return equation, list(args[: len(args) // 2 * 2 : 2])
 
 
 def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list[str]]:
-    """Return the names of the dimensions of each operand and of the result. Those under an ellipsis are numbered."""
+    """Return the names of the dimensions of each operand and of the result.
+
+    Those under an ellipsis are numbered.
+    """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
         raise RuntimeError(
-            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in the equation"
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided "
+            "than specified in the equation"
         )
     covered = 0
     for term, t in zip(terms, operands):
@@ -84,16 +96,22 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
             covered = max(covered, t.ndim - named)
         if t.ndim != named and ("..." not in term or t.ndim < named):
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
-                f"({t.ndim}) for an operand{'' if '...' in term else ' and no ellipsis was given'}"
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the "
+                f"number of dimensions ({t.ndim}) for an operand"
+                f"{'' if '...' in term else ' and no ellipsis was given'}"
             )
-    labels = [_names(term, t.ndim - len(term.replace("...", "", 1)), covered) for term, t in zip(terms, operands)]
+    labels = [
+        _names(term, t.ndim - len(term.replace("...", "", 1)), covered)
+        for term, t in zip(terms, operands)
+    ]
     if arrow:
         _check_term(right, "output")
         result = _names(right, covered, covered)
         for name in result:
             if result.count(name) > 1:
-                raise RuntimeError(f"einsum(): output subscript {name} appears more than once in the output")
+                raise RuntimeError(
+                    f"einsum(): output subscript {name} appears more than once in the output"
+                )
         return labels, result
     letters = sorted(c for c in set(left) if c.isalpha() and left.count(c) == 1)
     return labels, _names("..." if "..." in left else "", covered, covered) + letters
@@ -102,7 +120,10 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
 def _check_term(term: str, what: str) -> None:
     for c in term.replace("...", "", 1):
         if not (c.isalpha() and c.isascii()):
-            raise RuntimeError(f"einsum(): invalid subscript given: {c!r} in {what} '{term}'; subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given: {c!r} in {what} '{term}'; subscripts must be "
+                "in [a-zA-Z]"
+            )
 
 
 def _names(term: str, covered: int, most: int) -> list[str]:
@@ -121,7 +142,8 @@ def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tens
             j = names.index(name, i + 1)
             if t.shape[i] != t.shape[j]:
                 raise RuntimeError(
-                    f"einsum(): subscript {name} is repeated for an operand but the sizes don't match, {t.shape[i]} != {t.shape[j]}"
+                    f"einsum(): subscript {name} is repeated for an operand but the sizes don't "
+                    f"match, {t.shape[i]} != {t.shape[j]}"
                 )
             t = t.diagonal(0, i, j)
             names = names[:i] + names[i + 1 : j] + names[j + 1 :] + [name]
@@ -129,8 +151,9 @@ def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tens
         known = sizes.get(name, 1)
         if known != n and known != 1 and n != 1:
             raise RuntimeError(
-                f"einsum(): operands do not broadcast with remapped shapes: subscript {name} has size {n} for an operand "
-                f"which does not broadcast with previously seen size {known}"
+                f"einsum(): operands do not broadcast with remapped shapes: subscript {name} has "
+                f"size {n} for an operand which does not broadcast with previously seen size "
+                f"{known}"
             )
         sizes[name] = known if n == 1 else n
     return t, names

@@ -26,3 +26,15 @@ def nonzero(
     if as_tuple:
         return weft.where(input)
     return _rows(input) if out is None else _rows(input, out=out)
+
+
+def where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
+    """Return this tensor where ``condition`` holds, else ``other``.
+
+    >>> weft.tensor([1, 2]).where(weft.tensor([True, False]), 0)
+    tensor([1, 0])
+    """
+    return weft.where(condition, self, other)
+
+
+Tensor.where = where

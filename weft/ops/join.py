@@ -20,11 +20,13 @@ def _given(tensors: tuple[Tensor | Sequence[Tensor], ...]) -> list[Tensor]:
 
 
 @op(method=False)
-def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(
+    *tensors: Tensor | Sequence[Tensor], indexing: str | None = None
+) -> tuple[Tensor, ...]:
     """Return a grid of coordinates for each vector: all have the shape that the vectors span.
 
-    With ``indexing="ij"`` (the default) the first vector runs along the first dimension; with ``"xy"`` along the
-    second, as in a picture.
+    With ``indexing="ij"`` (the default) the first vector runs along the first dimension; with
+    ``"xy"`` along the second, as in a picture.
 
     >>> x, y = weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5]), indexing="ij")
     >>> x
@@ -38,10 +40,14 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     if not vectors:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
+        raise RuntimeError(
+            f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}"
+        )
     for vector in vectors:
         if vector.dim() > 1:
-            raise RuntimeError(f"meshgrid: expected scalar or 1D tensors, but got shape {list(vector.shape)}")
+            raise RuntimeError(
+                f"meshgrid: expected scalar or 1D tensors, but got shape {list(vector.shape)}"
+            )
         if vector.dtype != vectors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(vectors) >= 2
@@ -52,8 +58,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     for i, vector in enumerate(vectors):
         own = [1] * len(shape)
         own[i] = shape[i]
-        grid = vector.reshape(own).expand(shape)
-        grids.append(grid.transpose(0, 1) if swap else grid)
+        grids.append(vector.reshape(own).expand(shape))
     if swap:
         grids[:2] = grids[1::-1]
     return tuple(grids)
@@ -114,7 +119,8 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     for i, block in enumerate(_given(tensors)):
         if block.dim() > 2:
             raise RuntimeError(
-                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {block.dim()} dimensions"
+                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                f"{block.dim()} dimensions"
             )
         blocks.append(block.reshape(1, -1) if block.dim() < 2 else block)
     if not blocks:
@@ -122,7 +128,10 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     width, left, rows = sum(block.shape[1] for block in blocks), 0, []
     for block in blocks:
         right = left + block.shape[1]
-        before, after = block.new_zeros(block.shape[0], left), block.new_zeros(block.shape[0], width - right)
+        before, after = (
+            block.new_zeros(block.shape[0], left),
+            block.new_zeros(block.shape[0], width - right),
+        )
         rows.append(weft.cat([before, block, after], 1))
         left = right
     return weft.cat(rows, 0)

@@ -37,10 +37,12 @@ def _padded(x: Tensor, n: int, mode: str) -> Tensor:
     if mode == "reflect":
         if n >= size:
             raise RuntimeError(
-                f"stft: Padding size should be less than the corresponding input dimension, but got: padding ({n}, {n}) "
-                f"at dimension {x.ndim} of input {list(x.shape)}"
+                "stft: Padding size should be less than the corresponding input dimension, but "
+                f"got: padding ({n}, {n}) at dimension {x.ndim} of input {list(x.shape)}"
             )
-        return weft.cat([x.narrow(-1, 1, n).flip(-1), x, x.narrow(-1, size - 1 - n, n).flip(-1)], -1)
+        return weft.cat(
+            [x.narrow(-1, 1, n).flip(-1), x, x.narrow(-1, size - 1 - n, n).flip(-1)], -1
+        )
     if mode == "replicate":
         ends = [x.narrow(-1, i, 1).expand([*x.shape[:-1], n]) for i in (0, size - 1)]
         return weft.cat([ends[0], x, ends[1]], -1)
@@ -53,31 +55,48 @@ def _check_sizes(name: str, n_fft: int, hop: int, win_length: int) -> None:
     if hop <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
     if not 0 < win_length <= n_fft:
-        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}")
+        raise RuntimeError(
+            f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}"
+        )
 
 
 @op()
 def stft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-    return_complex: bool | None = None, align_to_window: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """Return the spectra of overlapping frames: (…, frequencies, frames).
 
     >>> weft.stft(weft.ones(8), 4, return_complex=True).shape
     weft.Size([3, 9])
     """
     if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError(f"stft: expected a tensor of floating point or complex values, got {input.dtype}")
+        raise RuntimeError(
+            f"stft: expected a tensor of floating point or complex values, got {input.dtype}"
+        )
     if input.ndim not in (1, 2):
-        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {input.ndim}D tensor of shape {list(input.shape)}")
+        raise RuntimeError(
+            f"stft: expected a 1D or 2D tensor, but got {input.ndim}D tensor of shape "
+            f"{list(input.shape)}"
+        )
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length
     any_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
         if not any_complex:
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require "
-                               "that return_complex=True in a future PyTorch release.")  # fmt: skip
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will "
+                "further require that return_complex=True in a future PyTorch release."
+            )
         return_complex = True
     if n_fft <= 0:
         raise RuntimeError(f"stft: expected 0 < n_fft, but got n_fft={n_fft}")
@@ -91,24 +110,34 @@ def stft(
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
         raise RuntimeError("stft: Cannot have onesided output if window or input is complex")
-    spectra = weft.fft_rfft(frames, norm=norm) if onesided else weft.fft_fft(frames, norm=norm)
+    spectra = weft.fft.rfft(frames, norm=norm) if onesided else weft.fft.fft(frames, norm=norm)
     spectra = spectra.transpose(-2, -1)
     return spectra if return_complex else weft.view_as_real(spectra)
 
 
 @op()
 def istft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
     return_complex: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the signal whose short-time spectra are input: the frames, overlapped, over the squared windows.
+) -> Tensor:
+    """Return the signal of short-time spectra: the frames, overlapped, over the squared windows.
 
     >>> weft.istft(weft.stft(weft.ones(8), 4, return_complex=True), 4)
     tensor([1., 1., 1., 1., 1., 1., 1., 1.])
     """
     if not input.is_complex():
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with "
+            "return_complex=True."
+        )
     if input.numel() == 0:
         raise RuntimeError("istft: expected a non-empty tensor")
     if input.ndim not in (2, 3):
@@ -117,7 +146,10 @@ def istft(
     size = n_fft if win_length is None else win_length
     onesided = input.shape[-2] != n_fft if onesided is None else onesided
     if input.shape[-2] != (n_fft // 2 + 1 if onesided else n_fft):
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft={n_fft}, got {input.shape[-2]}")
+        raise RuntimeError(
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
+            f"match n_fft={n_fft}, got {input.shape[-2]}"
+        )
     _check_sizes("istft", n_fft, hop, size)
     if hop > size:
         raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, got {hop}")
@@ -126,11 +158,11 @@ def istft(
     w = _window("istft", window, size, n_fft, real)
     norm = "ortho" if normalized else None
     if return_complex:
-        frames = weft.fft_ifft(spectra, norm=norm)
+        frames = weft.fft.ifft(spectra, norm=norm)
     elif onesided:
-        frames = weft.fft_irfft(spectra, n_fft, norm=norm)
+        frames = weft.fft.irfft(spectra, n_fft, norm=norm)
     else:
-        frames = weft.fft_ifft(spectra, norm=norm).real
+        frames = weft.fft.ifft(spectra, norm=norm).real
     count = frames.shape[-2]
     signal = _overlapped(frames * w, hop)
     weight = _overlapped((w * w).expand(count, n_fft), hop)
@@ -141,7 +173,9 @@ def istft(
         end = total
     signal, weight = signal.narrow(-1, start, end - start), weight.narrow(-1, start, end - start)
     if not bool((weight.detach().abs() > 1e-11).all()):
-        raise RuntimeError("istft: window overlap add min: 1, which means that some samples lie under no window")
+        raise RuntimeError(
+            "istft: window overlap add min: 1, which means that some samples lie under no window"
+        )
     out = signal / weight
     if length is not None and length > out.shape[-1]:
         out = weft.cat([out, out.new_zeros([*out.shape[:-1], length - out.shape[-1]])], -1)

@@ -1,11 +1,23 @@
-"""Pseudo-inverse, exponential, least squares, and the older names of decompositions."""
+"""Results with error codes, pseudo-inverse, least squares, exponential, tensors as matrices."""
 
 from __future__ import annotations
 
 import weft
 from weft._C import Tensor
+from weft.linalg.decompose import (
+    LinAlgError,
+    _h,
+    _matrix,
+    _real,
+    _same_dtype,
+    _square,
+    cholesky,
+    inv,
+    solve,
+    svdvals,
+)
+from weft.linalg.eigen import eigvalsh
 from weft.ops import op, primitive
-from weft.ops.decompose import LinAlgError, _h, _matrix, _real, _same_dtype, _square
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +39,7 @@ def _named(name: str, **fields: Any) -> Any:
 
 
 def _with_info(f: Any, A: Tensor, check_errors: bool) -> tuple[Tensor | None, Tensor]:
-    """Return f(A) and zeros, or, where it fails, None and ones for the matrices that made it fail."""
+    """Return f(A) and zeros; where it fails, None and ones for the matrices that made it fail."""
     try:
         return f(A), weft.zeros(A.shape[:-2], dtype=weft.int32)
     except LinAlgError:
@@ -49,22 +61,22 @@ def _regular(A: Tensor, info: Tensor) -> Tensor:
     return weft.where((info == 0)[..., None, None], A, weft.eye(A.shape[-1], dtype=A.dtype))
 
 
-@op(method=False)
-def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+@op(name="linalg_inv_ex", function=False, method=False)
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """Return the inverse and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.inv_ex(weft.eye(2)).info
     tensor(0, dtype=weft.int32)
     """
     _square("inv_ex", A)
-    inverse, info = _with_info(weft.linalg_inv, A, check_errors)
+    inverse, info = _with_info(inv, A, check_errors)
     if inverse is None:
-        inverse = weft.linalg_inv(_regular(A, info))
+        inverse = inv(_regular(A, info))
     return _named("linalg_inv_ex", inverse=inverse, info=info)
 
 
-@op(method=False)
-def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+@op(name="linalg_cholesky_ex", function=False, method=False)
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return the Cholesky factor and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.cholesky_ex(weft.eye(2)).info
@@ -73,24 +85,24 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     _square("cholesky_ex", A)
 
     def factor(a: Tensor) -> Tensor:
-        return weft.linalg_cholesky(a, upper=upper)
+        return cholesky(a, upper=upper)
 
     L, info = _with_info(factor, A, check_errors)
     return _named("linalg_cholesky_ex", L=factor(_regular(A, info)) if L is None else L, info=info)
 
 
-@op(method=False)
-def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+@op(name="linalg_solve_ex", function=False, method=False)
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """Return the solution of A X = B and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.solve_ex(weft.eye(2), weft.ones(2)).result
     tensor([1., 1.])
     """
     _square("solve_ex", A)
-    _, info = _with_info(weft.linalg_inv, A, False)
+    _, info = _with_info(inv, A, False)
     if check_errors or not bool((info != 0).any()):
-        return _named("linalg_solve_ex", result=weft.linalg_solve(A, B, left=left), info=info)
-    return _named("linalg_solve_ex", result=weft.linalg_solve(_regular(A, info), B, left=left), info=info)
+        return _named("linalg_solve_ex", result=solve(A, B, left=left), info=info)
+    return _named("linalg_solve_ex", result=solve(_regular(A, info), B, left=left), info=info)
 
 
 # ---- rank, pseudo-inverse, least squares ----
@@ -108,11 +120,19 @@ def _tolerance(A: Tensor, s: Tensor, atol: Any, rtol: Any) -> Tensor:
         atol = atol.unsqueeze(-1) if atol.ndim else atol
     largest = s.amax(-1, True)
     relative = largest * rtol
-    return weft.maximum(relative, atol if isinstance(atol, Tensor) else weft.full_like(relative, atol))
+    return weft.maximum(
+        relative, atol if isinstance(atol, Tensor) else weft.full_like(relative, atol)
+    )
 
 
-@op(method=False, out=True, derivative="a rank is a whole number")
-def linalg_matrix_rank(
+@op(
+    name="linalg_matrix_rank",
+    function=False,
+    method=False,
+    out=True,
+    derivative="a rank is a whole number",
+)
+def matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
     """Return the number of singular values that are not (nearly) zero.
@@ -128,15 +148,15 @@ def linalg_matrix_rank(
         _square("matrix_rank", A)
     if A.numel() == 0:
         return weft.zeros(A.shape[:-2], dtype=weft.int64)
-    s = weft.linalg_eigvalsh(A).abs() if hermitian else weft.linalg_svdvals(A)
+    s = eigvalsh(A).abs() if hermitian else svdvals(A)
     return (s > _tolerance(A, s, atol, rtol)).sum(-1)
 
 
 @primitive("_linalg_pinv(Tensor A, Tensor tolerance, bool hermitian) -> Tensor")
-class Pinv:
+class _pinv:
     """The pseudo-inverse, taking singular values up to the tolerance for zero.
 
-    >>> weft._linalg_pinv(weft.eye(2), weft.zeros(1), False)
+    >>> _pinv(weft.eye(2), weft.zeros(1), False)
     tensor([[1., 0.],
             [0., 1.]])
     """
@@ -172,8 +192,8 @@ class Pinv:
         return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a, None
 
 
-@op(method=False, out=True)
-def linalg_pinv(
+@op(name="linalg_pinv", function=False, method=False, out=True)
+def pinv(
     A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
     """Return the pseudo-inverse: the inverse where there is one, else the closest thing to it.
@@ -187,13 +207,13 @@ def linalg_pinv(
     if A.numel() == 0:
         return weft.zeros([*A.shape[:-2], A.shape[-1], A.shape[-2]], dtype=A.dtype) + A.sum()
     detached = A.detach()
-    s = weft.linalg_eigvalsh(detached).abs() if hermitian else weft.linalg_svdvals(detached)
-    return weft._linalg_pinv(A, _tolerance(A, s, atol, rcond if rtol is None else rtol), hermitian)
+    s = eigvalsh(detached).abs() if hermitian else svdvals(detached)
+    return _pinv(A, _tolerance(A, s, atol, rcond if rtol is None else rtol), hermitian)
 
 
-@op(method=False)
-def linalg_lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """Return the X that makes A X - B smallest, the residuals, and the rank and singular values of A.
+@op(name="linalg_lstsq", function=False, method=False)
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """Return the X that makes A X - B smallest, the residuals, rank and singular values of A.
 
     >>> weft.linalg.lstsq(weft.tensor([[1.0], [1.0]]), weft.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
@@ -202,28 +222,40 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None 
     _same_dtype("lstsq", A, B)
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got {driver}")
+        raise RuntimeError(
+            "linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
+            f"{driver}"
+        )
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     b = B.unsqueeze(-1) if vector else B
     if b.ndim < 2 or b.shape[-2] != A.shape[-2]:
-        raise RuntimeError(f"linalg.lstsq: input.size(-2) should match other.size(-2), got {list(A.shape)} and {list(B.shape)}")
+        raise RuntimeError(
+            f"linalg.lstsq: input.size(-2) should match other.size(-2), got {list(A.shape)} and "
+            f"{list(B.shape)}"
+        )
     m, n = A.shape[-2:]
-    x = linalg_pinv(A, rtol=rcond) @ b
-    s = weft.linalg_svdvals(A.detach())
-    rank = linalg_matrix_rank(A, rtol=rcond) if driver != "gels" else weft.zeros(0, dtype=weft.int64)
+    x = pinv(A, rtol=rcond) @ b
+    s = svdvals(A.detach())
+    rank = matrix_rank(A, rtol=rcond) if driver != "gels" else weft.zeros(0, dtype=weft.int64)
     residuals = weft.zeros(0, dtype=_real(A.dtype))
     if m > n and (driver == "gels" or bool((rank == n).all())):
         residuals = ((A @ x - b).abs() ** 2).sum(-2)
         residuals = residuals.squeeze(-1) if vector else residuals
     values = s if driver in ("gelsd", "gelss") else weft.zeros(0, dtype=s.dtype)
-    return _named("linalg_lstsq", solution=x.squeeze(-1) if vector else x, residuals=residuals, rank=rank, singular_values=values)
+    return _named(
+        "linalg_lstsq",
+        solution=x.squeeze(-1) if vector else x,
+        residuals=residuals,
+        rank=rank,
+        singular_values=values,
+    )
 
 
 # ---- the exponential ----
 
 
 @primitive("linalg_matrix_exp(Tensor A) -> Tensor")
-class MatrixExp:
+class matrix_exp:
     """The exponential of a square matrix.
 
     >>> weft.linalg.matrix_exp(weft.zeros(2, 2))
@@ -244,7 +276,11 @@ class MatrixExp:
             return [A]
         a = A.astype(complex if numpy.iscomplexobj(A) else float)
         largest = abs(a).sum(-2).max(initial=0)
-        squarings = max(0, int(numpy.ceil(numpy.log2(largest))) + 2) if largest > 0 and numpy.isfinite(largest) else 0
+        squarings = (
+            max(0, int(numpy.ceil(numpy.log2(largest))) + 2)
+            if largest > 0 and numpy.isfinite(largest)
+            else 0
+        )
         a = a / 2.0**squarings
         y = term = numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
         for k in range(1, 15):
@@ -259,143 +295,14 @@ class MatrixExp:
         a = _h(ctx.A)
         n = a.shape[-1]
         upper, lower = weft.cat([a, g], -1), weft.cat([weft.zeros_like(a), a], -1)
-        return weft.linalg_matrix_exp(weft.cat([upper, lower], -2)).narrow(-2, 0, n).narrow(-1, n, n)
+        return matrix_exp(weft.cat([upper, lower], -2)).narrow(-2, 0, n).narrow(-1, n, n)
 
 
-# ---- older names and close relatives ----
+# ---- tensors as matrices ----
 
 
-def _alias(name: str, of: str, doc: str, **options: Any) -> None:
-    def f(input: Tensor) -> Any:
-        return getattr(weft, of)(input)
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = doc
-    op(**options)(f)
-
-
-_alias("inverse", "linalg_inv", """Return the inverse of a square matrix.
-
-    >>> weft.inverse(weft.tensor([[2.0]]))
-    tensor([[0.5000]])
-    """, out=True)  # fmt: skip
-_alias("det", "linalg_det", """Return the determinant of a square matrix.
-
-    >>> weft.det(weft.eye(2))
-    tensor(1.)
-    """)  # fmt: skip
-_alias("slogdet", "linalg_slogdet", """Return the sign of the determinant and the logarithm of its absolute value.
-
-    >>> weft.slogdet(weft.eye(2)).logabsdet
-    tensor(0.)
-    """)  # fmt: skip
-_alias("matrix_exp", "linalg_matrix_exp", """Return the exponential of a square matrix.
-
-    >>> weft.matrix_exp(weft.zeros(1, 1))
-    tensor([[1.]])
-    """)  # fmt: skip
-
-
-@op()
-def logdet(input: Tensor) -> Tensor:
-    """Return the logarithm of the determinant; not a number where that is negative.
-
-    >>> weft.logdet(weft.eye(2))
-    tensor(0.)
-    """
-    sign, value = weft.linalg_slogdet(input)
-    if input.is_complex():
-        return value + sign.log()
-    return weft.where(sign.detach() < 0, weft.full_like(value, float("nan")), value)
-
-
-@op(out=True)
-def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """Return the pseudo-inverse of a matrix.
-
-    >>> weft.pinverse(weft.tensor([[2.0]]))
-    tensor([[0.5000]])
-    """
-    return linalg_pinv(input, rcond)
-
-
-@op(out=True)
-def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """Return the Cholesky factor of a positive-definite matrix.
-
-    >>> weft.cholesky(weft.tensor([[4.0]]))
-    tensor([[2.]])
-    """
-    return weft.linalg_cholesky(input, upper=upper)
-
-
-@op(out=True)
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """Return the X of A X = B, given the Cholesky factor of A.
-
-    >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
-    tensor([[0.2500]])
-    """
-    _matrix("cholesky_solve", B, "B")
-    _square("cholesky_solve", L)
-    low = _h(L) if upper else L
-    y = weft.linalg_solve_triangular(low, B, upper=False)
-    return weft.linalg_solve_triangular(_h(low), y, upper=True)
-
-
-@op(out=True)
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """Return the inverse of A, given its Cholesky factor.
-
-    >>> weft.cholesky_inverse(weft.tensor([[2.0]]))
-    tensor([[0.2500]])
-    """
-    _square("cholesky_inverse", L)
-    return cholesky_solve(weft.eye(L.shape[-1], dtype=L.dtype).expand(L.shape), L, upper)
-
-
-@op()
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """Return the X of A X = b for a triangular A, and A.
-
-    >>> weft.triangular_solve(weft.ones(1, 1), weft.tensor([[2.0]])).solution
-    tensor([[0.5000]])
-    """
-    a = A.transpose(-2, -1) if transpose else A
-    x = weft.linalg_solve_triangular(a, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _named("triangular_solve", solution=x, cloned_coefficient=A.clone())
-
-
-@op()
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """Return U, the singular values S, and V, with input = U diag(S) Vᴴ.
-
-    >>> weft.svd(weft.tensor([[3.0]])).S
-    tensor([3.])
-    """
-    _matrix("svd", input)
-    if not compute_uv:
-        m, n = input.shape[-2:]
-        u, v = (weft.zeros([*input.shape[:-2], k, k], dtype=input.dtype) for k in (m, n))
-        return _named("svd", U=u, S=weft.linalg_svdvals(input), V=v)
-    u, s, vh = weft.linalg_svd(input, full_matrices=not some)
-    return _named("svd", U=u, S=s, V=_h(vh))
-
-
-@op()
-def qr(input: Tensor, some: bool = True) -> Any:
-    """Return Q and R with input = Q R.
-
-    >>> weft.qr(weft.eye(2)).R.abs()
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
-    q, r = weft.linalg_qr(input, "reduced" if some else "complete")
-    return _named("qr", Q=q, R=r)
-
-
-@op(method=False, out=True)
-def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+@op(name="linalg_tensorinv", function=False, method=False, out=True)
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """Return the inverse of A with respect to tensordot over its last dimensions.
 
     >>> weft.linalg.tensorinv(weft.eye(4).reshape(2, 2, 4)).shape
@@ -408,13 +315,14 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         n *= s
     if n * n != A.numel():
         raise RuntimeError(
-            f"linalg.tensorinv: expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), got {shape}"
+            "linalg.tensorinv: expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), got {shape}"
         )
-    return weft.linalg_inv(A.reshape(n, n)).reshape(shape[ind:] + shape[:ind])
+    return inv(A.reshape(n, n)).reshape(shape[ind:] + shape[:ind])
 
 
-@op(method=False, out=True)
-def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+@op(name="linalg_tensorsolve", function=False, method=False, out=True)
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """Return the X of tensordot(A, X, X.ndim) = B.
 
     >>> weft.linalg.tensorsolve(weft.eye(4).reshape(2, 2, 4), weft.ones(2, 2))
@@ -424,8 +332,11 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
     shape = list(A.shape[B.ndim :])
     if A.numel() != B.numel() ** 2 and A.numel() != B.numel() * _product(shape):
-        raise RuntimeError(f"linalg.tensorsolve: expected a square problem, got A {list(A.shape)} and B {list(B.shape)}")
-    return weft.linalg_solve(A.reshape(B.numel(), -1), B.flatten()).reshape(shape)
+        raise RuntimeError(
+            f"linalg.tensorsolve: expected a square problem, got A {list(A.shape)} and B "
+            f"{list(B.shape)}"
+        )
+    return solve(A.reshape(B.numel(), -1), B.flatten()).reshape(shape)
 
 
 def _product(shape: list[int]) -> int:

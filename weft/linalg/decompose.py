@@ -1,6 +1,7 @@
-"""Decompositions and solvers, around LAPACK as NumPy brings it. Derivatives are written with weft's ops.
+"""Decompositions and solvers, around LAPACK as NumPy brings it.
 
-In the derivatives, ``g`` stands before the name of the gradient of a result, and ``_h`` is the conjugate transpose.
+Derivatives are written with weft's ops. In them, ``g`` stands before the name of the gradient of a
+result, and ``_h`` is the conjugate transpose.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ _C._set_linalg_error(LinAlgError)
 def _matrix(name: str, a: Tensor, what: str = "A") -> tuple[int, ...]:
     """Check that a holds floating-point matrices and return its shape."""
     if a.ndim < 2:
-        raise RuntimeError(f"linalg.{name}: The input tensor {what} must have at least 2 dimensions.")
+        raise RuntimeError(
+            f"linalg.{name}: The input tensor {what} must have at least 2 dimensions."
+        )
     if not (a.is_floating_point() or a.is_complex()):
-        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {a.dtype}")
+        raise RuntimeError(
+            f"linalg.{name}: Expected a floating point or complex tensor as input. Got {a.dtype}"
+        )
     if a.dtype in (weft.float16, weft.bfloat16):
         raise RuntimeError(f"linalg.{name}: Low precision dtypes not supported. Got {a.dtype}")
     return tuple(a.shape)
@@ -49,8 +54,8 @@ def _square(name: str, a: Tensor) -> tuple[int, ...]:
 def _same_dtype(name: str, a: Tensor, b: Tensor) -> None:
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"linalg.{name}: Expected A and B to have the same dtype, but found A of type {a.dtype} "
-            f"and B of type {b.dtype} instead"
+            f"linalg.{name}: Expected A and B to have the same dtype, but found A of type "
+            f"{a.dtype} and B of type {b.dtype} instead"
         )
 
 
@@ -59,7 +64,9 @@ def _batch(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
     try:
         return tuple(weft.broadcast_shapes(a, b))
     except RuntimeError:
-        raise RuntimeError(f"linalg.{name}: the batches {list(a)} and {list(b)} do not fit together") from None
+        raise RuntimeError(
+            f"linalg.{name}: the batches {list(a)} and {list(b)} do not fit together"
+        ) from None
 
 
 def _real(dtype: Any) -> Any:
@@ -103,7 +110,7 @@ def _rows_and_columns(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @primitive("linalg_inv(Tensor A) -> Tensor")
-class Inv:
+class inv:
     """The inverse of a square matrix, or of each of a batch.
 
     >>> weft.linalg.inv(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -119,8 +126,8 @@ class Inv:
     def run(A):
         import numpy
 
-        return [_lapack(numpy.linalg.inv, A, "linalg.inv: The inversion could not be completed because the input "
-                                             "matrix is singular.")]  # fmt: skip
+        why = "The inversion could not be completed because the input matrix is singular."
+        return [_lapack(numpy.linalg.inv, A, f"linalg.inv: {why}")]
 
     def backward(ctx, g):
         y = _h(ctx.result)
@@ -128,7 +135,7 @@ class Inv:
 
 
 @primitive("linalg_det(Tensor A) -> Tensor")
-class Det:
+class det:
     """The determinant of a square matrix, or of each of a batch.
 
     >>> weft.linalg.det(weft.tensor([[2.0, 1.0], [0.0, 4.0]]))
@@ -150,22 +157,27 @@ class Det:
         g = g[..., None, None]
         scale = a.detach().abs().amax((-2, -1)) if a.numel() else weft.ones(())
         if bool((det.detach().abs() > 1e-12 * scale ** a.shape[-1]).all()):
-            return g * det.conj()[..., None, None] * _h(weft.linalg_inv(a))
+            return g * det.conj()[..., None, None] * _h(inv(a))
         return g * _h(_adjugate(a))
 
 
 def _adjugate(a: Tensor) -> Tensor:
-    """Return det(a) times the inverse, also where there is none: by the products of all but one singular value."""
-    u, s, vh = weft.linalg_svd(a, full_matrices=False)
+    """Return det(a) times the inverse, also where there is none.
+
+    It is made of the products of all but one singular value.
+    """
+    u, s, vh = svd(a, full_matrices=False)
     n = a.shape[-1]
-    others = [s.narrow(-1, 0, i).prod(-1) * s.narrow(-1, i + 1, n - i - 1).prod(-1) for i in range(n)]
-    phase = weft.linalg_det(u.detach()) * weft.linalg_det(vh.detach())
+    others = [
+        s.narrow(-1, 0, i).prod(-1) * s.narrow(-1, i + 1, n - i - 1).prod(-1) for i in range(n)
+    ]
+    phase = det(u.detach()) * det(vh.detach())
     middle = weft.stack(others, -1).to(a.dtype) * phase.unsqueeze(-1)
     return (_h(vh) * middle.unsqueeze(-2)) @ _h(u)
 
 
 @primitive("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
-class Slogdet:
+class slogdet:
     """The sign of the determinant and the logarithm of its absolute value.
 
     >>> weft.linalg.slogdet(weft.eye(2)).logabsdet
@@ -190,7 +202,7 @@ class Slogdet:
             g = weft.complex(g, turn)
         elif glog is None:
             return None
-        return g[..., None, None] * _h(weft.linalg_inv(ctx.A))
+        return g[..., None, None] * _h(inv(ctx.A))
 
 
 def _as_columns(a: Any, b: Any) -> bool:
@@ -199,7 +211,7 @@ def _as_columns(a: Any, b: Any) -> bool:
 
 
 @primitive("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
-class Solve:
+class solve:
     """The X of A X = B, or of X A = B with left=False.
 
     >>> weft.linalg.solve(weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([1.0, 1.0]))
@@ -214,17 +226,21 @@ class Solve:
         if _as_columns(A, B):
             if not left:
                 raise RuntimeError(
-                    "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. "
-                    "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+                    "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+                    "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
                 )
             if B.shape[-1] != shape[-1]:
-                raise RuntimeError(f"linalg.solve: B of shape {list(B.shape)} does not fit A of shape {list(shape)}")
+                raise RuntimeError(
+                    f"linalg.solve: B of shape {list(B.shape)} does not fit A of shape "
+                    f"{list(shape)}"
+                )
             return [(_batch("solve", shape[:-2], tuple(B.shape[:-1])) + (shape[-1],), A.dtype)]
         _matrix("solve", B, "B")
         if B.shape[-2 if left else -1] != shape[-1]:
             raise RuntimeError(
-                f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                f"({shape[-2]}x{shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+                "linalg.solve: Incompatible shapes of A and B for the equation "
+                f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and "
+                f"{B.shape[-2]}x{B.shape[-1]})"
             )
         return [(_batch("solve", shape[:-2], tuple(B.shape[:-2])) + tuple(B.shape[-2:]), A.dtype)]
 
@@ -238,13 +254,17 @@ class Solve:
         try:
             x = numpy.linalg.solve(A, b)
         except numpy.linalg.LinAlgError:
-            _lapack(numpy.linalg.inv, A, "linalg.solve: The solver failed because the input matrix is singular.")
+            _lapack(
+                numpy.linalg.inv,
+                A,
+                "linalg.solve: The solver failed because the input matrix is singular.",
+            )
             raise
         return [x[..., 0] if vector else x if left else x.swapaxes(-1, -2)]
 
     def backward(ctx, g):
         x, left = ctx.result, ctx.left
-        gb = weft.linalg_solve(_h(ctx.A), g, left=left)
+        gb = solve(_h(ctx.A), g, left=left)
         if not ctx.needs("A"):
             return None, gb
         if _as_columns(ctx.A, x):
@@ -261,7 +281,9 @@ def _substitute(a: Any, b: Any) -> Any:
         h = n // 2
         top = _substitute(a[..., :h, :h], b[..., :h, :])
         bottom = _substitute(a[..., h:, h:], b[..., h:, :] - a[..., h:, :h] @ top)
-        return numpy.concatenate([numpy.broadcast_to(top, bottom.shape[:-2] + top.shape[-2:]), bottom], -2)
+        return numpy.concatenate(
+            [numpy.broadcast_to(top, bottom.shape[:-2] + top.shape[-2:]), bottom], -2
+        )
     shape = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
     x = numpy.empty(shape, b.dtype)
     with numpy.errstate(all="ignore"):
@@ -272,12 +294,14 @@ def _substitute(a: Any, b: Any) -> Any:
 
 
 @primitive(
-    "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor"
+    "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool "
+    "unitriangular=False) -> Tensor"
 )
-class SolveTriangular:
-    """The X of A X = B (or X A = B with left=False) for a triangular A, whose other half is not read.
+class solve_triangular:
+    """The X of A X = B (X A = B with left=False) for a triangular A, whose other half is not read.
 
-    >>> weft.linalg.solve_triangular(weft.tensor([[2.0, 0.0], [1.0, 1.0]]), weft.tensor([[2.0], [3.0]]), upper=False)
+    >>> A = weft.tensor([[2.0, 0.0], [1.0, 1.0]])
+    >>> weft.linalg.solve_triangular(A, weft.tensor([[2.0], [3.0]]), upper=False)
     tensor([[1.],
             [2.]])
     """
@@ -291,7 +315,8 @@ class SolveTriangular:
         if B.shape[-2 if left else -1] != shape[-1]:
             raise RuntimeError(
                 f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+                f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and "
+                f"{B.shape[-2]}x{B.shape[-1]})"
             )
         batch = _batch("solve_triangular", shape[:-2], tuple(B.shape[:-2]))
         return [(batch + tuple(B.shape[-2:]), A.dtype)]
@@ -312,7 +337,7 @@ class SolveTriangular:
 
     def backward(ctx, g):
         x, left, upper = ctx.result, ctx.left, ctx.upper
-        gb = weft.linalg_solve_triangular(
+        gb = solve_triangular(
             _h(ctx.A), g, upper=not upper, left=left, unitriangular=ctx.unitriangular
         )
         if not ctx.needs("A"):
@@ -326,7 +351,7 @@ class SolveTriangular:
 
 
 @primitive("linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor")
-class Cholesky:
+class cholesky:
     """The lower triangle L with A = L Lᴴ, or the upper one with A = Uᴴ U.
 
     >>> weft.linalg.cholesky(weft.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -343,21 +368,21 @@ class Cholesky:
         import numpy
 
         a = A.swapaxes(-1, -2).conj() if upper else A
-        low = _lapack(numpy.linalg.cholesky, a, "linalg.cholesky: The factorization could not be completed because the "
-                                                "input is not positive-definite.")  # fmt: skip
+        why = "The factorization could not be completed because the input is not positive-definite."
+        low = _lapack(numpy.linalg.cholesky, a, f"linalg.cholesky: {why}")
         return [low.swapaxes(-1, -2).conj() if upper else low]
 
     def backward(ctx, g):
         low, g = (_h(ctx.result), _h(g)) if ctx.upper else (ctx.result, g)
         p = (_h(low) @ g).tril()
         p = p - p.diagonal(0, -2, -1).diag_embed() * 0.5
-        half = weft.linalg_solve_triangular(_h(low), p, upper=True)
-        s = weft.linalg_solve_triangular(low, half, upper=False, left=False)
+        half = solve_triangular(_h(low), p, upper=True)
+        s = solve_triangular(low, half, upper=False, left=False)
         return (s + _h(s)) * 0.5
 
 
 @primitive("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
-class QR:
+class qr:
     """Q with orthonormal columns and the upper triangle R, whose product is A.
 
     >>> weft.linalg.qr(weft.eye(2)).R.abs()
@@ -372,7 +397,8 @@ class QR:
         m, n = shape[-2:]
         if mode not in ("reduced", "complete", "r"):
             raise RuntimeError(
-                f"linalg.qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+                f"linalg.qr received unrecognized mode '{mode}' but expected one of 'reduced' "
+                "(default), 'r', or 'complete'"
             )
         k = m if mode == "complete" else min(m, n)
         q = (0,) if mode == "r" else (*shape[:-2], m, k)
@@ -388,10 +414,15 @@ class QR:
     def backward(ctx, gq, gr):
         q, r = ctx.Q, ctx.R
         if ctx.mode == "r":
-            raise RuntimeError("linalg.qr: the derivative depends on Q, which is not computed when mode='r'.")
+            raise RuntimeError(
+                "linalg.qr: the derivative depends on Q, which is not computed when mode='r'."
+            )
         m, n = q.shape[-2], r.shape[-1]
         if ctx.mode == "complete" and m > n:
-            raise RuntimeError("linalg.qr: the derivative is not implemented when mode='complete' and nrows > ncols.")
+            raise RuntimeError(
+                "linalg.qr: the derivative is not implemented when mode='complete' and nrows > "
+                "ncols."
+            )
         gq = weft.zeros_like(q) if gq is None else gq
         gr = weft.zeros_like(r) if gr is None else gr
         if m >= n:
@@ -410,11 +441,14 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     if m.is_complex():
         diagonal = weft.complex(diagonal.real, weft.zeros_like(diagonal.real))
     total = gq + q @ (low + _h(low) + diagonal.diag_embed())
-    return weft.linalg_solve_triangular(_h(r), total, upper=False, left=False)
+    return solve_triangular(_h(r), total, upper=False, left=False)
 
 
-@primitive("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
-class SVD:
+@primitive(
+    "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
+    "Tensor Vh)"
+)
+class svd:
     """The singular values S of A and the vectors with A = U diag(S) Vh.
 
     >>> weft.linalg.svd(weft.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -471,7 +505,11 @@ def _svd_back(
     if u.is_complex() and gu is not None:
         # The diagonal of the skew part is a phase, which only u's gradient carries.
         turn = skew.diagonal(0, -2, -1)
-        middle = middle - (skew / gap * row).diagonal(0, -2, -1).diag_embed() + (turn / (2 * s)).diag_embed()
+        middle = (
+            middle
+            - (skew / gap * row).diagonal(0, -2, -1).diag_embed()
+            + (turn / (2 * s)).diag_embed()
+        )
         if gvh is not None:
             middle = middle - (column * (other / gap)).diagonal(0, -2, -1).diag_embed()
     inside = u @ middle @ vh
@@ -479,7 +517,7 @@ def _svd_back(
 
 
 @primitive("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
-class SVDVals:
+class svdvals:
     """The singular values of a matrix, largest first.
 
     >>> weft.linalg.svdvals(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -498,5 +536,5 @@ class SVDVals:
         return [numpy.linalg.svd(A, compute_uv=False)]
 
     def backward(ctx, g):
-        u, _, vh = weft.linalg_svd(ctx.A, full_matrices=False)
+        u, _, vh = svd(ctx.A, full_matrices=False)
         return (u * g.unsqueeze(-2)) @ vh

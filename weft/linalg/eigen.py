@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import weft
+from weft.linalg.decompose import _complex, _eye_like, _h, _real, _rows_and_columns, _square, solve
 from weft.ops import primitive
-from weft.ops.decompose import _complex, _eye_like, _h, _real, _rows_and_columns, _square
 
 
 def _check_triangle(name: str, UPLO: str) -> None:
     if UPLO.upper() not in ("L", "U"):
-        raise RuntimeError(f"linalg.{name}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+        raise RuntimeError(
+            f"linalg.{name}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}"
+        )
 
 
 @primitive("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
-class Eigh:
+class eigh:
     """Eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
 
     >>> weft.linalg.eigh(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -45,7 +46,7 @@ class Eigh:
 
 
 @primitive("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor")
-class Eigvalsh:
+class eigvalsh:
     """The eigenvalues of a symmetric or Hermitian matrix, in ascending order.
 
     >>> weft.linalg.eigvalsh(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -65,12 +66,12 @@ class Eigvalsh:
         return [numpy.linalg.eigvalsh(A, UPLO.upper())]
 
     def backward(ctx, g):
-        v = weft.linalg_eigh(ctx.A, ctx.UPLO)[1]
+        v = eigh(ctx.A, ctx.UPLO)[1]
         return (v * g.unsqueeze(-2)) @ _h(v)
 
 
 @primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
-class Eig:
+class eig:
     """The complex eigenvalues and eigenvectors of a square matrix.
 
     >>> weft.linalg.eig(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -105,11 +106,11 @@ class Eig:
             middle = middle - middle.diagonal(0, -2, -1).diag_embed()
             if gl is not None:
                 middle = middle + gl.diag_embed()
-        return weft.linalg_solve(_h(v), middle @ _h(v))
+        return solve(_h(v), middle @ _h(v))
 
 
 @primitive("linalg_eigvals(Tensor A) -> Tensor")
-class Eigvals:
+class eigvals:
     """The complex eigenvalues of a square matrix.
 
     >>> weft.linalg.eigvals(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -124,10 +125,10 @@ class Eigvals:
     def run(A):
         import numpy
 
-        # With vectors, though they are thrown away: without, LAPACK may find the values in another order,
-        # and the derivative pairs them with vectors.
+        # With vectors, though they are thrown away: without, LAPACK may find the values in another
+        # order, and the derivative pairs them with vectors.
         return [numpy.linalg.eig(A)[0] if A.size else numpy.zeros(A.shape[:-1], complex)]
 
     def backward(ctx, g):
-        v = weft.linalg_eig(ctx.A)[1]
-        return weft.linalg_solve(_h(v), g.diag_embed() @ _h(v))
+        v = eig(ctx.A)[1]
+        return solve(_h(v), g.diag_embed() @ _h(v))

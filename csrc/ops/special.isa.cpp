@@ -1,0 +1,145 @@
+// Error, gamma and Bessel functions, and polynomials that are orthogonal.
+#include "loops/special.h"
+
+#include "ops/rows.h"
+
+namespace weft::WEFT_ISA::rows {
+
+using math::digamma;
+using math::erfc;
+using math::erfinv;
+using math::lgamma;
+
+// Computed in double, whatever the element type.
+#define WEFT_IN_DOUBLE(name, expression) \
+  template <class T> requires std::is_floating_point_v<T> T name(T value) { double x = double(value); return T(expression); }
+WEFT_IN_DOUBLE(i0, special::scaled_bessel_i(0, x) * __builtin_exp(math::abs(x)))
+WEFT_IN_DOUBLE(special_i0e, special::scaled_bessel_i(0, x))
+WEFT_IN_DOUBLE(special_i1, special::scaled_bessel_i(1, x) * __builtin_exp(math::abs(x)))
+WEFT_IN_DOUBLE(special_i1e, special::scaled_bessel_i(1, x))
+WEFT_IN_DOUBLE(special_erfcx, special::erfcx(x))
+#undef WEFT_IN_DOUBLE
+template <class T> requires std::is_floating_point_v<T> T special_zeta(T s, T q) {
+  return T(special::zeta(double(s), double(q)));
+}
+template <class T> T entropy(T x) { return isnan(x) ? x : x > 0 ? -x * log(x) : x == 0 ? T(0) : -math::inf<T>; }
+
+#if WEFT_BASE
+#define X(f) inline Tensor f(const Tensor& x) { static const OpRef op{#f}; return op(x); }
+X(digamma) X(lgamma) X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
+#undef X
+inline Tensor special_zeta(double s, const Tensor& q) { static const OpRef op{"special_zeta"}; return op(s, q); }
+inline Tensor special_zeta(const Tensor& s, const Tensor& q) { static const OpRef op{"special_zeta"}; return op(s, q); }
+#endif
+
+}  // namespace weft::WEFT_ISA::rows
+
+WEFT_ROWS(special) {
+  auto not_given = "its derivative is not built";
+
+  r.unary({"erfc(Tensor input) -> Tensor", "1 - erf(input), exact where that is small.", Rule::floating, kInplace},
+          types::floating, [](auto x) { return erfc(x); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * exp(-(x * x)) * lit(x, -1.1283791670955126); }));
+  r.unary({"erfinv(Tensor input) -> Tensor", "The number whose erf is input.", Rule::floating, kInplace},
+          types::floating, [](auto x) { return erfinv(x); },
+          d(keep::y0, [](auto g, auto, auto y) { return g * exp(y * y) * lit(y, 0.88622692545275801); }));
+  r.unary({"lgamma(Tensor input) -> Tensor", "The logarithm of the gamma function's size.", Rule::floating, kInplace},
+          types::floating, [](auto x) { return lgamma(x); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * digamma(x); }));
+  r.unary({"digamma(Tensor input) -> Tensor", "The derivative of lgamma.", Rule::floating, kInplace}, types::floating,
+          [](auto x) { return digamma(x); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * special_zeta(lit(x, 2), x); }));
+  r.unary({"i0(Tensor input) -> Tensor", "The modified Bessel function of order 0.", Rule::floating, kInplace},
+          types::floating, [](auto x) { return i0(x); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * special_i1(x); }));
+  r.unary({"special_i0e(Tensor input) -> Tensor", "exp(-|input|) times the modified Bessel function of order 0.",
+           Rule::floating, kNoMethod}, types::floating, [](auto x) { return special_i0e(x); },
+          d(keep::x0 | keep::y0, [](auto g, auto x, auto y) { return g * (special_i1e(x) - sgn(x) * y); }));
+  r.unary({"special_i1(Tensor input) -> Tensor", "The modified Bessel function of order 1.", Rule::floating, kNoMethod},
+          types::floating, [](auto x) { return special_i1(x); },
+          d(keep::x0 | keep::y0, [](auto g, auto x, auto y) {
+            return g * where(abs(x) < lit(x, 1e-300), lit(x, 0.5), i0(x) - y / x);
+          }));
+  r.unary({"special_i1e(Tensor input) -> Tensor", "exp(-|input|) times the modified Bessel function of order 1.",
+           Rule::floating, kNoMethod}, types::floating, [](auto x) { return special_i1e(x); },
+          d(keep::x0 | keep::y0, [](auto g, auto x, auto y) {
+            return g * where(abs(x) < lit(x, 1e-300), lit(x, 0.5), special_i0e(x) - y * (sgn(x) + 1 / x));
+          }));
+  r.unary({"special_entr(Tensor input) -> Tensor", "-input * log(input), the term of an entropy.", Rule::floating,
+           kNoMethod}, types::floating, [](auto x) { return entropy(x); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * (-log(x) - 1); }));
+  r.unary({"special_erfcx(Tensor input) -> Tensor", "exp(input ** 2) * erfc(input).", Rule::floating, kNoMethod},
+          types::floating, [](auto x) { return special_erfcx(x); },
+          d(keep::x0 | keep::y0, [](auto g, auto x, auto y) { return g * (2 * x * y - lit(x, 1.1283791670955126)); }));
+  r.unary({"special_ndtr(Tensor input) -> Tensor", "The share of the normal distribution below input.", Rule::floating,
+           kNoMethod}, types::floating, [](auto x) { return erfc(x * lit(x, -0.70710678118654752)) * lit(x, 0.5); },
+          d(keep::x0, [](auto g, auto x, auto) { return g * exp(x * x * lit(x, -0.5)) * lit(x, 0.39894228040143268); }));
+  r.unary({"special_log_ndtr(Tensor input) -> Tensor", "The logarithm of the share of the normal distribution below "
+           "input.", Rule::floating, kNoMethod}, types::floating,
+          [](auto x) { return decltype(x)(special::log_ndtr(double(x))); },
+          d(keep::x0, [](auto g, auto x, auto) {
+            return g * lit(x, 0.79788456080286536) / special_erfcx(x * lit(x, -0.70710678118654752));
+          }));
+  r.unary({"special_ndtri(Tensor input) -> Tensor", "Where the normal distribution has the share input below it.",
+           Rule::floating, kNoMethod}, types::floating,
+          [](auto x) { return decltype(x)(special::ndtri(double(x))); },
+          d(keep::y0, [](auto g, auto, auto y) { return g * exp(y * y * lit(y, 0.5)) * lit(y, 2.5066282746310005); }));
+#define ROW(name, text, expression)                                                                     \
+  r.unary({#name "(Tensor input) -> Tensor", text, Rule::floating, kNoMethod, not_given}, types::floating, \
+          [](auto value) { double x = double(value); return decltype(value)(expression); });
+  ROW(special_bessel_j0, "The Bessel function of the first kind, order 0.", __builtin_j0(x))
+  ROW(special_bessel_j1, "The Bessel function of the first kind, order 1.", __builtin_j1(x))
+  ROW(special_bessel_y0, "The Bessel function of the second kind, order 0.", __builtin_y0(x))
+  ROW(special_bessel_y1, "The Bessel function of the second kind, order 1.", __builtin_y1(x))
+  ROW(special_modified_bessel_i0, "The modified Bessel function of the first kind, order 0.", i0(x))
+  ROW(special_modified_bessel_i1, "The modified Bessel function of the first kind, order 1.", special_i1(x))
+  ROW(special_modified_bessel_k0, "The modified Bessel function of the second kind, order 0.",
+      special::scaled_bessel_k(0, x) * __builtin_exp(-x))
+  ROW(special_modified_bessel_k1, "The modified Bessel function of the second kind, order 1.",
+      special::scaled_bessel_k(1, x) * __builtin_exp(-x))
+  ROW(special_scaled_modified_bessel_k0, "exp(input) times the modified Bessel function of the second kind, order 0.",
+      special::scaled_bessel_k(0, x))
+  ROW(special_scaled_modified_bessel_k1, "exp(input) times the modified Bessel function of the second kind, order 1.",
+      special::scaled_bessel_k(1, x))
+  ROW(special_spherical_bessel_j0, "sin(input) / input.", x == 0 ? 1 : __builtin_sin(x) / x)
+  ROW(special_airy_ai, "The Airy function Ai.", special::airy_ai(x))
+#undef ROW
+
+  r.binary({"igamma(Tensor input, Tensor other) -> Tensor", "The lower incomplete gamma function of order input, over "
+            "gamma(input).", Rule::promote, kInplace}, types::floating,
+           [](auto a, auto x) { return decltype(x)(special::igamma(double(a), double(x))); }, NoDerivative(),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto x, auto) {
+             return g * exp((a - 1) * log(x) - x - lgamma(a));
+           }));
+  r.binary({"igammac(Tensor input, Tensor other) -> Tensor", "The upper incomplete gamma function of order input, over "
+            "gamma(input).", Rule::promote, kInplace}, types::floating,
+           [](auto a, auto x) { return decltype(x)(special::igammac(double(a), double(x))); }, NoDerivative(),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto x, auto) {
+             return -g * exp((a - 1) * log(x) - x - lgamma(a));
+           }));
+  r.binary({"special_zeta(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The sum of (other + k) ** -input over "
+            "all k >= 0 (Hurwitz).", Rule::floating, kNoMethod}, types::floating,
+           [](auto s, auto q) { return special_zeta(s, q); }, NoDerivative(),
+           d(keep::x0 | keep::x1, [](auto g, auto s, auto q, auto) { return g * (-s * special_zeta(s + 1, q)); }));
+#define ROW(name, text, expression)                                                                                 \
+  r.binary({"special_" #name "(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", text, Rule::floating, kNoMethod,    \
+            not_given}, types::floating,                                                                            \
+           [](auto value, auto order) { double x = double(value), n = double(order); return decltype(value)(expression); });
+  ROW(chebyshev_polynomial_t, "The Chebyshev polynomial of the first kind of degree n.", special::chebyshev(x, n, x))
+  ROW(chebyshev_polynomial_u, "The Chebyshev polynomial of the second kind of degree n.", special::chebyshev(x, n, 2 * x))
+  ROW(chebyshev_polynomial_v, "The Chebyshev polynomial of the third kind of degree n.", special::chebyshev(x, n, 2 * x - 1))
+  ROW(chebyshev_polynomial_w, "The Chebyshev polynomial of the fourth kind of degree n.", special::chebyshev(x, n, 2 * x + 1))
+  ROW(shifted_chebyshev_polynomial_t, "The same of 2 * input - 1, first kind.",
+      special::chebyshev(2 * x - 1, n, 2 * x - 1))
+  ROW(shifted_chebyshev_polynomial_u, "The same of 2 * input - 1, second kind.",
+      special::chebyshev(2 * x - 1, n, 4 * x - 2))
+  ROW(shifted_chebyshev_polynomial_v, "The same of 2 * input - 1, third kind.",
+      special::chebyshev(2 * x - 1, n, 4 * x - 3))
+  ROW(shifted_chebyshev_polynomial_w, "The same of 2 * input - 1, fourth kind.",
+      special::chebyshev(2 * x - 1, n, 4 * x - 1))
+  ROW(hermite_polynomial_h, "The physicists' Hermite polynomial of degree n.", special::hermite_h(x, n))
+  ROW(hermite_polynomial_he, "The probabilists' Hermite polynomial of degree n.", special::hermite_he(x, n))
+  ROW(laguerre_polynomial_l, "The Laguerre polynomial of degree n.", special::laguerre_l(x, n))
+  ROW(legendre_polynomial_p, "The Legendre polynomial of degree n.", special::legendre_p(x, n))
+#undef ROW
+}

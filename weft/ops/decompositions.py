@@ -1,0 +1,169 @@
+"""The older names of decompositions and solvers, which weft.linalg carries out."""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _named(name: str, **fields: Any) -> Any:
+    """Return a tuple with named fields."""
+    from weft.linalg.functions import _named
+
+    return _named(name, **fields)
+
+
+def _h(x: Tensor) -> Tensor:
+    x = x.transpose(-2, -1)
+    return x.conj() if x.is_complex() else x
+
+
+@op(out=True)
+def inverse(input: Tensor) -> Tensor:
+    """Return the inverse of a square matrix.
+
+    >>> weft.inverse(weft.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+    return weft.linalg.inv(input)
+
+
+@op()
+def det(input: Tensor) -> Tensor:
+    """Return the determinant of a square matrix.
+
+    >>> weft.det(weft.eye(2))
+    tensor(1.)
+    """
+    return weft.linalg.det(input)
+
+
+@op()
+def slogdet(input: Tensor) -> Any:
+    """Return the sign of the determinant and the logarithm of its absolute value.
+
+    >>> weft.slogdet(weft.eye(2)).logabsdet
+    tensor(0.)
+    """
+    return weft.linalg.slogdet(input)
+
+
+@op()
+def matrix_exp(input: Tensor) -> Tensor:
+    """Return the exponential of a square matrix.
+
+    >>> weft.matrix_exp(weft.zeros(1, 1))
+    tensor([[1.]])
+    """
+    return weft.linalg.matrix_exp(input)
+
+
+@op(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """Return a square matrix multiplied n times with itself; its inverse, where n is negative.
+
+    >>> weft.matrix_power(weft.tensor([[2.0]]), 3)
+    tensor([[8.]])
+    """
+    return weft.linalg.matrix_power(input, n)
+
+
+@op()
+def logdet(input: Tensor) -> Tensor:
+    """Return the logarithm of the determinant; not a number where that is negative.
+
+    >>> weft.logdet(weft.eye(2))
+    tensor(0.)
+    """
+    sign, value = weft.linalg.slogdet(input)
+    if input.is_complex():
+        return value + sign.log()
+    return weft.where(sign.detach() < 0, weft.full_like(value, float("nan")), value)
+
+
+@op(out=True)
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """Return the pseudo-inverse of a matrix.
+
+    >>> weft.pinverse(weft.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+    return weft.linalg.pinv(input, rcond)
+
+
+@op(out=True)
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """Return the Cholesky factor of a positive-definite matrix.
+
+    >>> weft.cholesky(weft.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+    return weft.linalg.cholesky(input, upper=upper)
+
+
+@op(out=True)
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """Return the X of A X = B, given the Cholesky factor of A.
+
+    >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    low = _h(L) if upper else L
+    y = weft.linalg.solve_triangular(low, B, upper=False)
+    return weft.linalg.solve_triangular(_h(low), y, upper=True)
+
+
+@op(out=True)
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """Return the inverse of A, given its Cholesky factor.
+
+    >>> weft.cholesky_inverse(weft.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    return cholesky_solve(weft.eye(L.shape[-1], dtype=L.dtype).expand(L.shape), L, upper)
+
+
+@op()
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """Return the X of A X = b for a triangular A, and A.
+
+    >>> weft.triangular_solve(weft.ones(1, 1), weft.tensor([[2.0]])).solution
+    tensor([[0.5000]])
+    """
+    a = A.transpose(-2, -1) if transpose else A
+    x = weft.linalg.solve_triangular(a, b, upper=upper != transpose, unitriangular=unitriangular)
+    return _named("triangular_solve", solution=x, cloned_coefficient=A.clone())
+
+
+@op()
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """Return U, the singular values S, and V, with input = U diag(S) Vᴴ.
+
+    >>> weft.svd(weft.tensor([[3.0]])).S
+    tensor([3.])
+    """
+    if not compute_uv:
+        m, n = input.shape[-2:]
+        u, v = (weft.zeros([*input.shape[:-2], k, k], dtype=input.dtype) for k in (m, n))
+        return _named("svd", U=u, S=weft.linalg.svdvals(input), V=v)
+    u, s, vh = weft.linalg.svd(input, full_matrices=not some)
+    return _named("svd", U=u, S=s, V=_h(vh))
+
+
+@op()
+def qr(input: Tensor, some: bool = True) -> Any:
+    """Return Q and R with input = Q R.
+
+    >>> weft.qr(weft.eye(2)).R.abs()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    q, r = weft.linalg.qr(input, "reduced" if some else "complete")
+    return _named("qr", Q=q, R=r)

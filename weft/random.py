@@ -1,0 +1,52 @@
+"""The default source of random numbers: seeding it, saving and restoring its state."""
+
+from __future__ import annotations
+
+from ._C import Generator, default_generator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from weft import Tensor
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator anew from ``seed``, and return it.
+
+    >>> _ = weft.manual_seed(0)
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator anew from a seed of the operating system, and return that.
+
+    >>> isinstance(weft.seed(), int)
+    True
+    """
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Return the seed of the default generator.
+
+    >>> _ = weft.manual_seed(3)
+    >>> weft.initial_seed()
+    3
+    """
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator.
+
+    >>> state = weft.get_rng_state()
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator back into a state that ``get_rng_state`` gave.
+
+    >>> weft.set_rng_state(weft.get_rng_state())
+    """
+    default_generator.set_state(new_state)
