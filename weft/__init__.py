@@ -94,14 +94,10 @@ from .tensor import install as _install  # noqa: E402
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _LAZY = ("compat", "data", "fft", "jit", "linalg", "special", "testing")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails
     """Load the larger parts of weft on first use."""
     if name in _LAZY:
         import importlib

@@ -1,5 +1,5 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
-#include "bind/args.h"
+#include "bind/hooks.h"
 #include "ops/api.h"
 #include "ops/record.h"
 #include "tape/backward.h"
@@ -9,107 +9,6 @@ namespace weft {
 PyTypeObject* NodeType = nullptr;
 
 namespace {
-
-// ---- hooks
-
-struct PyHook final : Hook {
-  explicit PyHook(PyObject* f) : callable(f) { Py_INCREF(f); }
-  ~PyHook() override { Py_DECREF(callable); }
-  PyObject* callable;
-};
-
-uint64_t g_hook_ids = 0;
-
-PyObject* call_hook(Hook& hook, PyObject* a, PyObject* b = nullptr) {
-  PyObject* f = static_cast<PyHook&>(hook).callable;
-  PyObject* r = PyObject_CallFunctionObjArgs(f, a, b, nullptr);
-  if (!r) throw PythonError();
-  return r;
-}
-
-void on_tensor(Hook& hook, Tensor& grad) {
-  nb::object g = nb::steal(wrap(grad));
-  nb::object r = nb::steal(call_hook(hook, g.ptr()));
-  if (r.is_none()) return;
-  Tensor t = to_tensor(r, "the gradient that a hook returns");
-  if (grad && !(t.sizes() == grad.sizes()))
-    fail("hook: the gradient it returned has shape ", t.sizes(), ", expected ", grad.sizes());
-  grad = t;
-}
-
-nb::object tuple_of(const Grads& grads) {
-  PyObject* t = PyTuple_New(Py_ssize_t(grads.size()));
-  for (size_t i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(grads[i]));
-  return nb::steal(t);
-}
-
-void replace_grads(Grads& grads, nb::handle r, const char* what) {
-  if (r.is_none()) return;
-  nb::object items = is_tensor(r.ptr()) ? nb::object(nb::make_tuple(r)) : nb::borrow(r);
-  if (!PyTuple_Check(items.ptr()) && !PyList_Check(items.ptr())) fail_type(what, " must return a Tensor, a tuple or None");
-  if (size_t(PySequence_Size(items.ptr())) != grads.size())
-    fail(what, " returned ", PySequence_Size(items.ptr()), " gradients, expected ", grads.size());
-  for (size_t i = 0; i < grads.size(); ++i) {
-    nb::object item = nb::steal(PySequence_GetItem(items.ptr(), Py_ssize_t(i)));
-    grads[i] = item.is_none() ? Tensor() : to_tensor(item, "a gradient");
-  }
-}
-
-// A hook on one output of a node: on the gradient of a tensor that is no leaf.
-struct SlotHook final : Hook {
-  SlotHook(PyObject* f, uint32_t slot) : callable(f), slot(slot) { Py_INCREF(f); }
-  ~SlotHook() override { Py_DECREF(callable); }
-  PyObject* callable;
-  uint32_t slot;
-};
-
-void before_node(Hook& hook, Grads& grads) {
-  if (auto* one = dynamic_cast<SlotHook*>(&hook)) {
-    if (!grads[one->slot]) return;
-    PyHook as_tensor_hook(one->callable);
-    on_tensor(as_tensor_hook, grads[one->slot]);
-    return;
-  }
-  nb::object r = nb::steal(call_hook(hook, tuple_of(grads).ptr()));
-  replace_grads(grads, r, "a node's pre-hook");
-}
-void after_node(Hook& hook, Grads& results, const Grads& grads) {
-  nb::object r = nb::steal(call_hook(hook, tuple_of(results).ptr(), tuple_of(grads).ptr()));
-  replace_grads(results, r, "a node's hook");
-}
-void after_accumulate(Hook& hook, const Tensor& leaf) {
-  nb::object t = nb::steal(wrap(leaf));
-  Py_DECREF(call_hook(hook, t.ptr()));
-}
-
-// Where the hooks of tensors and nodes live; a handle removes its own from there.
-struct HookPlace {
-  Ref<TensorImpl> tensor;
-  Ref<Node> node;
-  enum Kind { gradient, accumulated, before, after } kind;
-  uint64_t id;
-
-  std::vector<Ref<Hook>>* list() {
-    if (tensor) {
-      if (!tensor->extra) return nullptr;
-      return kind == gradient ? &tensor->extra->hooks : &tensor->extra->after_accumulate;
-    }
-    if (!node->hooks) return nullptr;
-    return kind == before ? &node->hooks->before : &node->hooks->after;
-  }
-  void remove() {
-    if (auto* hooks = list())
-      std::erase_if(*hooks, [&](const Ref<Hook>& h) { return h->id == id; });
-  }
-};
-
-HookPlace add_hook(HookPlace place, nb::handle f, const char* what, int slot = -1) {
-  if (!PyCallable_Check(f.ptr())) fail_type(what, ": expected a callable, got ", Py_TYPE(f.ptr())->tp_name);
-  Hook* hook = slot >= 0 ? static_cast<Hook*>(new SlotHook(f.ptr(), uint32_t(slot))) : new PyHook(f.ptr());
-  hook->id = place.id = ++g_hook_ids;
-  place.list()->push_back(Ref<Hook>(hook));
-  return place;
-}
 
 // ---- nodes as Python objects
 
@@ -121,14 +20,27 @@ struct PyNode {
 Node& node_in(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
 
 void node_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   Node* n = std::exchange(reinterpret_cast<PyNode*>(self)->node, nullptr);
   if (n) {
     n->pyobj = nullptr;
     if (--n->refs == 0) n->destroy();
   }
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
+}
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Node* n = reinterpret_cast<PyNode*>(self)->node;
+  return n ? traverse_owned(n, visit, arg) : 0;
+}
+int node_clear(PyObject* self) {
+  auto* o = reinterpret_cast<PyNode*>(self);
+  if (!o->node || !owns_alone(o->node)) return 0;
+  Ref<Node> n = Ref<Node>::adopt(std::exchange(o->node, nullptr));
+  n->pyobj = nullptr;
+  return 0;
 }
 PyObject* node_name(PyObject* o, PyObject*) {
   return guarded([&] { return PyUnicode_FromString(node_in(o).name().c_str()); });
@@ -201,16 +113,12 @@ PyObject* node_hash_eq(PyObject* a, PyObject* b, int how) {
   return PyBool_FromLong(same == (how == Py_EQ));
 }
 Py_hash_t node_hash(PyObject* o) { return Py_hash_t(uintptr_t(&node_in(o)) >> 4); }
-PyObject* hook_handle(HookPlace place) { return nb::cast(new HookPlace(std::move(place)), nb::rv_policy::take_ownership).release().ptr(); }
-PyObject* node_add_hook(PyObject* o, PyObject* f, HookPlace::Kind kind) {
-  return guarded([&] {
-    Node& n = node_in(o);
-    if (!n.hooks) n.hooks = new NodeHooks;
-    return hook_handle(add_hook({nullptr, Ref<Node>(&n), kind, 0}, f, "register_hook"));
-  });
+PyObject* node_register_hook(PyObject* o, PyObject* f) {
+  return guarded([&] { return nb::cast(add_hook(node_in(o).more_hooks().after, f, "register_hook")).release().ptr(); });
 }
-PyObject* node_register_hook(PyObject* o, PyObject* f) { return node_add_hook(o, f, HookPlace::after); }
-PyObject* node_register_prehook(PyObject* o, PyObject* f) { return node_add_hook(o, f, HookPlace::before); }
+PyObject* node_register_prehook(PyObject* o, PyObject* f) {
+  return guarded([&] { return nb::cast(add_hook(node_in(o).more_hooks().before, f, "register_prehook")).release().ptr(); });
+}
 
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the op, as MulBackward0."},
@@ -230,8 +138,9 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc}, {Py_tp_repr, (
                             {Py_tp_methods, node_methods},        {Py_tp_getset, node_fields},
                             {Py_tp_getattro, (void*)node_getattr}, {Py_tp_richcompare, (void*)node_hash_eq},
                             {Py_tp_hash, (void*)node_hash},
+                            {Py_tp_traverse, (void*)node_traverse}, {Py_tp_clear, (void*)node_clear},
                             {Py_tp_doc, (void*)"A step of the recorded graph."}, {}};
-PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT, node_slots};
+PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, node_slots};
 
 // ---- functions written in Python
 
@@ -261,6 +170,11 @@ class PyFunctionNode final : public Node {
     return results;
   }
   PyObject* context() const { return ctx_; }
+  void visit_owned(OwnedVisitor& v) override {
+    Node::visit_owned(v);
+    v.object(ctx_);
+    for (auto& k : kept) visit_kept(k.value, v);
+  }
 
   struct Kept { Value value; int slot; };
   std::vector<Kept> kept;
@@ -327,6 +241,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
     } else {
       set_history(*t.get(), owned, uint32_t(i));
     }
+    track(t->pyobj);
     made.push_back(t);
   }
   for (size_t i = 0; i < nb::len(to_save); ++i) {
@@ -345,10 +260,6 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
 
 struct SavedHooks { nb::object pack, unpack; };
 thread_local std::vector<SavedHooks> t_saved_hooks;
-
-struct Packed final : Opaque {
-  nb::object object, unpack;
-};
 
 Ref<Opaque> pack(const Tensor& t) {
   if (t_saved_hooks.empty()) return nullptr;
@@ -385,6 +296,34 @@ Tensor unpack(Opaque* o) {
   throw Error(ErrorKind::Runtime, s.str());
 }
 
+// A tensor, or a GradientEdge (node, output_nr, …) in its place.
+struct Place {
+  Tensor tensor;  // empty for a GradientEdge
+  Edge edge;
+};
+
+Place place_of(nb::handle o, const char* what) {
+  if (is_tensor(o.ptr())) {
+    Tensor t = tensor_of(o.ptr());
+    return {t, wants_grad(*t.get()) ? gradient_edge(*t.get()) : Edge()};
+  }
+  if (!PyTuple_Check(o.ptr()) || PyTuple_GET_SIZE(o.ptr()) < 2 || Py_TYPE(PyTuple_GET_ITEM(o.ptr(), 0)) != NodeType)
+    fail_type(what, " must be a Tensor or a GradientEdge, not ", Py_TYPE(o.ptr())->tp_name);
+  return {Tensor(), {Ref<Node>(&node_in(PyTuple_GET_ITEM(o.ptr(), 0))), nb::cast<uint32_t>(nb::handle(PyTuple_GET_ITEM(o.ptr(), 1)))}};
+}
+
+std::string shape_text(const Tensor& t) {
+  std::ostringstream s;
+  s << t.sizes();
+  return s.str();
+}
+
+// What accumulates in a tensor that is no leaf but was asked for by inputs=.
+void add_to_grad(const Tensor& t, const Tensor& g) {
+  Tensor before(t->grad);
+  t->grad = before ? (before + g).ref() : g.ref();
+}
+
 nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph, nb::object inputs,
                                     bool allow_unused, bool accumulate) {
   BackwardRequest r;
@@ -392,32 +331,39 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
   r.create_graph = create_graph;
   r.accumulate = accumulate;
   for (size_t i = 0; i < nb::len(tensors); ++i) {
-    Tensor t = to_tensor(tensors[i], "backward: a root");
-    if (!wants_grad(*t.get())) fail_no_history(t, i);
-    r.roots.push_back(t);
-    r.grads.push_back(to_tensor(grads[i], "backward: a gradient"));
+    Place root = place_of(tensors[i], "backward: a root");
+    if (!root.edge.node) fail_no_history(root.tensor, i);
+    Tensor g = to_tensor(grads[i], "backward: a gradient");
+    if (root.tensor) {
+      track(root.tensor->pyobj);
+      if (g.dtype() != root.tensor.dtype()) g = to_dtype(g, root.tensor.dtype());
+    }
+    r.roots.push_back(root.edge);
+    r.grads.push_back(g);
   }
+  std::vector<Tensor> wanted;
   if (!inputs.is_none()) {
     for (nb::handle h : inputs) {
-      Tensor t = to_tensor(h, "grad: an input");
-      if (!wants_grad(*t.get())) fail("One of the differentiated Tensors does not require grad: input ", r.inputs.size(), " of shape ", t.sizes());
-      r.inputs.push_back(t);
+      Place input = place_of(h, "grad: an input");
+      if (!input.edge.node)
+        fail("One of the differentiated Tensors does not require grad: input ", wanted.size(), " of shape ", input.tensor.sizes());
+      r.inputs.push_back(input.edge);
+      wanted.push_back(input.tensor);
     }
     if (r.inputs.empty()) fail("grad: inputs argument cannot be empty");
   }
   std::vector<Tensor> found = run_backward(r);
-  if (accumulate && !r.inputs.empty()) {
-    for (size_t i = 0; i < r.inputs.size(); ++i) {
-      if (r.inputs[i].is_leaf() || !found[i]) continue;
-      Tensor before(r.inputs[i]->grad);
-      r.inputs[i]->grad = before ? (before + found[i]).ref() : found[i].ref();
-    }
+  if (accumulate) {
+    for (size_t i = 0; i < found.size(); ++i)
+      if (wanted[i] && !wanted[i].is_leaf() && found[i] && !(wanted[i]->extra && wanted[i]->extra->retain_grad))
+        add_to_grad(wanted[i], found[i]);
+    return nb::none();
   }
-  if (accumulate) return nb::none();
   nb::list out;
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i] && !allow_unused)
-      fail("One of the differentiated Tensors appears to not have been used in the graph: input ", i, " of shape ", r.inputs[i].sizes(),
+      fail("One of the differentiated Tensors appears to not have been used in the graph: input ", i,
+           wanted[i] ? " of shape " : "", wanted[i] ? shape_text(wanted[i]) : "",
            ". Set allow_unused=True if this is the desired behavior.");
     out.append(nb::steal(wrap(found[i])));
   }
@@ -435,43 +381,25 @@ PyObject* wrap_node(const Ref<Node>& n) {
     Py_INCREF(o);
     return o;
   }
-  auto* o = PyObject_New(PyNode, NodeType);
+  auto* o = PyObject_GC_New(PyNode, NodeType);
   if (!o) throw PythonError();
   o->node = n.get();
   ++n->refs;
   n->pyobj = o;
+  PyObject_GC_Track(o);
   return (PyObject*)o;
 }
 
 void bind_autograd(nb::module_& m) {
   NodeType = (PyTypeObject*)PyType_FromSpec(&node_spec);
   m.attr("Node") = nb::handle((PyObject*)NodeType);
-  g_hooks = {on_tensor, after_accumulate, before_node, after_node};
   g_interpreter.release_lock = [] { return (void*)PyEval_SaveThread(); };
   g_interpreter.take_lock = [](void* s) { PyEval_RestoreThread((PyThreadState*)s); };
   g_interpreter.interrupted = interrupted;
   g_interpreter.pack = pack;
   g_interpreter.unpack = unpack;
 
-  nb::class_<HookPlace>(m, "RemovableHandle")
-      .def("remove", &HookPlace::remove, "Takes the hook away.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
-      .def("__exit__", [](HookPlace& h, nb::args) { h.remove(); });
-  m.def("_register_hook", [](Tensor t, nb::handle f) {
-    if (!wants_grad(*t.get())) fail("register_hook: cannot register a hook on a tensor that doesn't require gradient");
-    if (t.is_leaf()) {
-      t->more();
-      return add_hook({t.ref(), nullptr, HookPlace::gradient, 0}, f, "register_hook");
-    }
-    if (!t->grad_fn->hooks) t->grad_fn->hooks = new NodeHooks;
-    return add_hook({nullptr, t->grad_fn, HookPlace::before, 0}, f, "register_hook", int(t->slot));
-  });
-  m.def("_register_post_accumulate_grad_hook", [](Tensor t, nb::handle f) {
-    if (!wants_grad(*t.get())) fail("register_post_accumulate_grad_hook: the tensor does not require gradient");
-    if (!t.is_leaf()) fail("post accumulate grad hooks cannot be registered on non-leaf tensors");
-    t->more();
-    return add_hook({t.ref(), nullptr, HookPlace::accumulated, 0}, f, "register_post_accumulate_grad_hook");
-  });
+  bind_hooks(m);
   m.def("_set_retain_grad", [](Tensor t) { t->more().retain_grad = true; });
   m.def("_function_record", function_record);
   m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());

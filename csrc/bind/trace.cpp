@@ -48,13 +48,14 @@ nb::tuple outputs_of(Call& c) {
   return nb::steal<nb::tuple>(t);
 }
 
-// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin).
+// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin, whether the outputs were given by out=).
 struct PyRecorder final : Recorder {
   nb::object callable;
   void record(Call& c) override {
     Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
     nb::object r = nb::steal(PyObject_CallFunction(
-        callable.ptr(), "sOOOs", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(), c.inplace ? Py_True : Py_False, user_line().c_str()));
+        callable.ptr(), "sOOOsO", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(), c.inplace ? Py_True : Py_False,
+        user_line().c_str(), c.given_out ? Py_True : Py_False));
     t_recorder = self;
     if (!r.is_valid()) throw PythonError();
   }

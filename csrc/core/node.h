@@ -12,6 +12,7 @@ namespace weft {
 class Tensor;
 struct Node;
 struct TensorImpl;
+struct Opaque;
 
 struct Edge {
   Ref<Node> node;      // empty: no gradient wanted
@@ -22,14 +23,24 @@ using Grads = std::vector<Tensor>;
 
 // Callables from Python or C++ that watch a node or a tensor; kept out of line since few have any.
 struct Hook : Counted {
-  uint64_t id = 0;
+  bool removed = false;  // by its handle: it is not called any more, and leaves its list when that is next added to
   virtual ~Hook() = default;
   void destroy() { delete this; }
+};
+using Hooks = std::vector<Ref<Hook>>;
+
+// Is shown everything that a node or tensor owns a count of: how bind/ lets Python's collector see through the graph.
+struct OwnedVisitor {
+  virtual void tensor(TensorImpl* t) = 0;
+  virtual void node(Node* n) = 0;
+  virtual void hook(Hook* h) = 0;
+  virtual void opaque(Opaque* o) = 0;
+  virtual void object(void* pyobj) = 0;
 };
 
 struct NodeHooks {
   // before(grads): may replace the gradients that arrive; after(result, grads): may replace those that leave.
-  std::vector<Ref<Hook>> before, after;
+  Hooks before, after;
 };
 
 struct Node : Counted {
@@ -51,9 +62,11 @@ struct Node : Counted {
   virtual bool released() const { return false; }
   virtual TensorImpl* leaf() { return nullptr; }        // of the node that adds to a leaf's grad
   virtual size_t bytes() const = 0;                     // of this object with its trailing arrays
+  virtual void visit_owned(OwnedVisitor& v);            // edges, hooks, and what it keeps
   // Tensors whose memory this node keeps alive, for looking into the graph.
   virtual std::vector<std::pair<std::string, Tensor>> saved() = 0;
 
+  NodeHooks& more_hooks() { if (!hooks) hooks = new NodeHooks; return *hooks; }
   void destroy();  // without recursion, however long the chain behind it
   void renumber();  // takes a new sequence number: a node must be newer than what its edges lead to
 

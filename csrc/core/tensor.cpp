@@ -79,6 +79,16 @@ void TensorImpl::destroy() {
   pool_free(this, sizeof(TensorImpl));
 }
 
+void TensorImpl::visit_owned(OwnedVisitor& v) {
+  if (grad_fn) v.node(grad_fn.get());
+  if (grad) v.tensor(grad.get());
+  if (base) v.tensor(base.get());
+  if (pinned_pyobj) v.object(pyobj);
+  if (!extra) return;
+  for (auto& h : extra->hooks) v.hook(h.get());
+  for (auto& h : extra->after_accumulate) v.hook(h.get());
+}
+
 void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) {
   sizes = new_sizes;
   strides = new_strides;
@@ -176,6 +186,14 @@ void Node::renumber() { sequence = ++g_sequence; }
 Node::~Node() {
   --g_nodes;
   delete hooks;
+}
+
+void Node::visit_owned(OwnedVisitor& v) {
+  for (uint32_t i = 0; i < edge_count; ++i)
+    if (edges[i].node) v.node(edges[i].node.get());
+  if (!hooks) return;
+  for (auto& h : hooks->before) v.hook(h.get());
+  for (auto& h : hooks->after) v.hook(h.get());
 }
 
 // Freeing a node frees its edges and saved tensors, which may free further nodes: they queue up instead of nesting.

@@ -26,8 +26,8 @@ struct TensorExtra {
   bool retain_grad = false;
   bool is_parameter = false;
   Node* accumulate = nullptr;    // the node that adds to grad, while one lives (it owns us)
-  std::vector<Ref<Hook>> hooks;             // on the gradient of this tensor
-  std::vector<Ref<Hook>> after_accumulate;  // on leaves, after grad was added to
+  Hooks hooks;                   // on the gradient of this tensor
+  Hooks after_accumulate;        // on leaves, after grad was added to
   std::string name;
 };
 
@@ -57,6 +57,7 @@ struct TensorImpl : Counted {
   bool wants_grad() const { return requires_grad || grad_fn; }
   TensorExtra& more() { if (!extra) extra = new TensorExtra; return *extra; }
   char* data() const { return storage->data + offset * item_size(dtype); }
+  void visit_owned(OwnedVisitor& v);
   void set_geometry(const Dims& sizes, const Dims& strides, int64_t offset);
 };
 

@@ -50,7 +50,7 @@ inline V load(const T* p) {
 
 template <class T, class V>
 inline void store(T* p, V v) {
-  std::memcpy(p, &v, sizeof v);
+  std::memcpy(static_cast<void*>(p), &v, sizeof v);
 }
 
 template <class T>

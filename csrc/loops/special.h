@@ -210,7 +210,7 @@ inline double airy_ai(double x) {
 
 template <class Step>
 inline double recurrence(double n, double first, double second, Step step) {
-  if (!(n >= 0)) return n != n ? n : 0;
+  if (!(n > -1)) return n != n ? n : 0;
   int64_t last = int64_t(n);
   if (last == 0) return first;
   double before = first, now = second;

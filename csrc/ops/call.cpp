@@ -52,7 +52,7 @@ void run(Call& c) {
   }
   int64_t work = c.out_count ? c.out[0].numel() : 0;
   if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
-  if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock)) {
+  if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
     struct Unlocked {
       void* state = g_interpreter.release_lock();
       ~Unlocked() { g_interpreter.take_lock(state); }
@@ -73,6 +73,14 @@ Value keep_tensor(const Tensor& t) {
   Value v(t);
   v.extra = t->storage->version;
   return v;
+}
+
+// Under detect_anomaly: what went in, should the derivative give NaN.
+void note_ranges(OpNode& n, Call& c) {
+  n.ranges = std::make_unique<std::string>();
+  for (int i = 0; i < c.count; ++i)
+    if (Value& v = c.arg(i); v.is_tensor())
+      *n.ranges += "\n  " + c.op.params[size_t(i)].name + ": " + describe_range(v.tensor());
 }
 
 Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_self) {
@@ -98,7 +106,12 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
       position += int(v.tensors().size());
     } else if (type == Type::Tensor || type == Type::Operand) {
       bool wanted = keeps & (1u << std::min(position, 15));
-      if (v.is_tensor() && wanted) n->args[i] = keep_tensor(position == 0 && original_self ? original_self : v.tensor());
+      if (v.is_tensor() && wanted) {
+        bool self = original_self && (position == 0 || v.tensor().is(c.tensor(0)));
+        n->args[i] = keep_tensor(self ? original_self : v.tensor());
+        // A further input that looks into the memory which was just changed: what it was is lost, and backward must say so.
+        if (c.inplace && !self && v.tensor()->storage == c.tensor(0)->storage && n->args[i].is_tensor()) --n->args[i].extra;
+      }
       else if (!v.is_tensor()) n->args[i] = v;
       ++position;
     } else {
@@ -112,6 +125,7 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
     n->kept[k++] = keep_tensor(alias(c.out[i]));
   }
   n->outputs = uint32_t(std::max(c.out_count, 1));
+  if (t_modes.anomaly) note_ranges(*n, c);
   if (c.out_count > 1)
     for (int i = 0; i < c.out_count; ++i) n->output_metas.push_back({c.out[i].sizes(), c.out[i].dtype()});
   return node;
@@ -151,7 +165,14 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
     fail(c.op.base, "_: result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
          name_of(self.dtype()));
   uint32_t keeps = c.op.form.keeps_when ? c.op.form.keeps_when(c.op, ~0u) : c.op.form.keeps;
-  if (recording && (keeps & keep::x0)) original_self = clone_data(self);
+  bool again = false;  // self is a further argument too, as in x.mul_(x)
+  for (int i = 1; i < c.count; ++i) again = again || (c.arg(i).is_tensor() && c.tensor(i).is(self));
+  if (recording && ((keeps & keep::x0) || again)) {  // the value before, with its place in the graph
+    original_self = clone_data(self);
+    Edge before = gradient_edge(*self.get());
+    original_self->grad_fn = before.node;
+    original_self->slot = before.slot;
+  }
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
   if (direct) {
     result = self;
@@ -219,6 +240,7 @@ void run_call(Call& c) {
   uint32_t wanting = inputs_wanting_grad(c, &inputs);
   bool recording = wanting && t_modes.grad && op.differentiable();
   if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
+  if (c.inplace && recording) check_rebase(c.tensor(0));
   if (c.given_out && recording)
     fail(op.base, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
          "arguments requires grad.");

@@ -227,9 +227,7 @@ tensor([[1, 1],
   },
   .keeps = keep::x1,
   .back = [](Grad& d) {
-    Tensor index = d.x(1);
-    Tensor none = zeros(d.shape(0), d.g().dtype());
-    d.give(0, index.numel() ? scatter_add(none, d.arg(1), index, d.g()) : none);
+    d.give(0, scatter_add(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g()));
   },
 };
 

@@ -203,12 +203,13 @@ tensor([[1, 3],
 class PartsNode final : public Node {
  public:
   static Ref<Node> make(const Tensor& source, uint32_t parts, int dim, Dims widths, const char* name) {
+    Edge edge = gradient_edge(*source.get());  // before the node: what leads to it must be older
     size_t bytes = sizeof(PartsNode) + sizeof(Edge);
     char* block = static_cast<char*>(pool_allocate(bytes));
     auto* n = new (block) PartsNode;
     n->edges = reinterpret_cast<Edge*>(block + sizeof(PartsNode));
     n->edge_count = 1;
-    new (n->edges) Edge(gradient_edge(*source.get()));
+    new (n->edges) Edge(std::move(edge));
     n->outputs = parts;
     n->dim_ = dim;
     n->widths_ = std::move(widths);
@@ -306,6 +307,7 @@ WEFT_OP {
 (tensor([0, 1]), tensor([2])))",
   .traits = kNoOut,
   .compose = [](Call& c) { c.list = split_by_size(c.tensor(0), c.integer(1), c.integer(2), "split"); },
+  .aliases = "unsafe_split",
 };
 
 WEFT_OP {
@@ -337,6 +339,7 @@ WEFT_OP {
 (tensor([0]), tensor([1, 2])))",
   .traits = kNoOut,
   .compose = [](Call& c) { c.list = split_by_sizes(c.tensor(0), c.ints(1), c.integer(2), "split_with_sizes"); },
+  .aliases = "unsafe_split_with_sizes",
 };
 
 WEFT_OP {
@@ -355,6 +358,7 @@ WEFT_OP {
     int64_t n = x.size(dim), width = n / chunks + (n % chunks != 0);
     c.list = split_into(x, dim, n ? equal_widths(n, width) : Dims(int(chunks), 0));
   },
+  .aliases = "unsafe_chunk",
 };
 
 // ---- cut at given places, or as evenly as possible

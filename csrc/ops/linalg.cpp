@@ -124,7 +124,12 @@ const OpRef kProduct{"matrix_product"};
 Tensor conj_of(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
 
 // x (…, m, k) and g (…, m, n) as two tall matrices: what a weight that all of the batch shares needs.
-Tensor folded(const Tensor& t) { return t.dim() == 2 ? t : reshape(t, Dims{-1, t.size(-1)}); }
+Tensor folded(const Tensor& t) {
+  if (t.dim() == 2) return t;
+  int64_t rows = 1;
+  for (int i = 0; i < t.dim() - 1; ++i) rows *= t.size(i);
+  return reshape(t, Dims{rows, t.size(-1)});
+}
 
 // Gradients of c = op(a) op(b), where a and b have at least two dimensions. Transposes are only flags.
 void product_back(Grad& d, const Tensor& g, const Tensor& a, const Tensor& b, bool ta, bool tb) {
@@ -352,12 +357,14 @@ tensor([[3, 4],
 bool is_real(const Value& v) { return v.tag() != Tag::Complex; }
 
 void check_factors(Call& c, DType type, int beta, int alpha) {
-  for (int i : {beta, alpha}) {
-    Tag tag = c.arg(i).tag();
-    if ((is_integral(type) && (tag == Tag::Float || tag == Tag::Complex)) || (!is_complex(type) && tag == Tag::Complex))
-      fail(c.name(), ": For ", name_of(type), " tensors, argument ", c.op.params[size_t(i)].name, " must not be a ",
-           tag == Tag::Complex ? "complex" : "floating point", " number.");
-  }
+  for (int i : {beta, alpha})
+    if (!is_complex(type) && c.arg(i).tag() == Tag::Complex)
+      fail(c.name(), ": For ", name_of(type), " tensors, argument ", c.op.params[size_t(i)].name, " must not be a complex number.");
+}
+
+// Integers are scaled by whole numbers.
+double factor(Call& c, int i) {
+  return is_integral(c.out[0].dtype()) ? double(int64_t(c.real(i))) : c.real(i);
 }
 
 // Shape rule of the family: input is expanded to the shape of the product.
@@ -380,10 +387,11 @@ void combine(C* out, const C* input, int64_t n, std::complex<double> alpha, std:
 
 void run_added(Call& c) {
   const Tensor &input = c.tensor(0), &a = c.tensor(1), &b = c.tensor(2), &out = c.out[0];
-  bool added = c.arg(3).complex() != std::complex<double>(0);
-  if (is_real(c.arg(3)) && is_real(c.arg(4))) {
+  bool real = is_real(c.arg(3)) && is_real(c.arg(4));
+  bool added = real ? factor(c, 3) != 0 : c.arg(3).complex() != std::complex<double>(0);
+  if (real) {
     if (added) copy_data(out, input);
-    return multiply(a, false, b, false, out, c.real(4), added ? c.real(3) : 0);
+    return multiply(a, false, b, false, out, factor(c, 4), added ? factor(c, 3) : 0);
   }
   multiply(a, false, b, false, out);
   Scratch wide(added ? out.numel() * item_size(out.dtype()) : 0);
@@ -518,7 +526,14 @@ tensor([[3., 4.],
     Tensor scaled = outer(c.tensor(1), c.tensor(2));
     if (!(broadcast(input.sizes(), scaled.sizes(), "addr") == scaled.sizes()))
       fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", scaled.sizes());
-    check_factors(c, promote(input.dtype(), scaled.dtype()), 3, 4);
+    DType type = promote(input.dtype(), scaled.dtype());
+    check_factors(c, type, 3, 4);
+    if (type == DType::Bool) {
+      if (!c.flag(4)) scaled = zeros_like(scaled);
+      return c.give(0, c.flag(3) ? logical_or(scaled, input) : scaled);
+    }
+    if (is_integral(type) && (c.arg(3).tag() == Tag::Float || c.arg(4).tag() == Tag::Float))
+      fail("addr: For integral input tensors, arguments beta and alpha must not be floating point numbers.");
     if (c.arg(4).complex() != 1.0) scaled = mul(scaled, c.arg(4));
     if (c.arg(3).complex() == 0.0) return c.give(0, scaled);
     c.give(0, add(c.arg(3).complex() == 1.0 ? input : mul(input, c.arg(3)), scaled));

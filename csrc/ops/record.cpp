@@ -1,10 +1,13 @@
 #include "ops/record.h"
 
+#include <cmath>
 #include <new>
 
 #include "ops/api.h"
 
 namespace weft {
+
+thread_local bool t_keeps_lock = false;
 
 // ---- nodes of ops
 
@@ -76,6 +79,19 @@ Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
   return t;
 }
 
+void visit_kept(const Value& v, OwnedVisitor& visitor) {
+  if (v.is_tensor()) visitor.tensor(v.tensor().get());
+  else if (v.tag() == Tag::Object) visitor.opaque(v.object());
+  else if (v.tag() == Tag::Tensors)
+    for (const Tensor& t : v.tensors()) visitor.tensor(t.get());
+}
+
+void OpNode::visit_owned(OwnedVisitor& v) {
+  Node::visit_owned(v);
+  for (int i = 0; i < arg_count; ++i) visit_kept(args[i], v);
+  for (int i = 0; i < kept_count; ++i) visit_kept(kept[i], v);
+}
+
 int OpNode::arg_of_input(int position) const {
   int p = 0;
   for (int i = 0; i < arg_count; ++i) {
@@ -104,6 +120,26 @@ std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
   for (int i = 0; i < kept_count; ++i)
     if (!kept[i].none()) found.emplace_back(i ? "result" + std::to_string(i) : "result", unpack(kept[i], "output", i, kept_slot[i]));
   return found;
+}
+
+std::string describe_range(const Tensor& t) {
+  std::ostringstream s;
+  s << name_of(t.dtype()) << " tensor of shape " << t.sizes();
+  if (!is_floating(t.dtype()) || t.numel() == 0) return s.str();
+  GradMode off(false);
+  Recorder* tracing = std::exchange(t_recorder, nullptr);
+  Tensor values = contiguous_of(to_dtype(alias(t), DType::Double));
+  t_recorder = tracing;
+  double lo = INFINITY, hi = -INFINITY;
+  int64_t nans = 0;
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    double v = values.data<double>()[i];
+    if (std::isnan(v)) ++nans;
+    else lo = std::min(lo, v), hi = std::max(hi, v);
+  }
+  if (nans < values.numel()) s << " in [" << lo << ", " << hi << "]";
+  if (nans) s << " with " << nans << " NaN";
+  return s.str();
 }
 
 void fail_freed(const Node& node) {
@@ -160,6 +196,11 @@ Ref<Node> AccumulateGrad::of(TensorImpl& leaf) {
   return Ref<Node>(more.accumulate);
 }
 
+void AccumulateGrad::visit_owned(OwnedVisitor& v) {
+  Node::visit_owned(v);
+  v.tensor(variable.get());
+}
+
 AccumulateGrad::~AccumulateGrad() {
   if (variable->extra) variable->extra->accumulate = nullptr;
 }
@@ -167,6 +208,10 @@ AccumulateGrad::~AccumulateGrad() {
 Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
   Tensor g = std::move(grads[0]);
   if (!g) return {};
+  struct KeepsLock {  // else two threads could both find no grad, or add to it at once
+    bool before = std::exchange(t_keeps_lock, true);
+    ~KeepsLock() { t_keeps_lock = before; }
+  } keeps_lock;
   TensorImpl& v = *variable;
   if (!(g.sizes() == v.sizes))
     fail("AccumulateGrad: a gradient of shape ", g.sizes(), " arrived at a leaf of shape ", v.sizes);
@@ -193,6 +238,7 @@ bool view_is_stale(const TensorImpl& t) { return t.base && t.view_version != t.s
 // A view whose base was changed through another view gets its history from the base again.
 static void refresh_view(TensorImpl& t) {
   t.view_version = t.storage->version;
+  if (t.dtype != t.base->dtype || (t.extra && t.extra->view_fixed)) return;
   if (!wants_grad(*t.base)) return;
   GradMode on(true);
   Tensor base(t.base.get());
@@ -237,11 +283,22 @@ void check_inplace(const Tensor& self, const char* op) {
          "`with no_grad():`, or make a copy of the leaf first.");
 }
 
+void check_rebase(const Tensor& self) {
+  if (!self->base) return;
+  if (self->extra && self->extra->view_fixed)
+    fail("this view is one of several made by a function that returns multiple views (such as unbind or split), or counts "
+         "other elements than its base: it must not be changed in place; use its out-of-place twin or clone() it");
+  Tensor base(self->base.get());
+  if (self.dtype() != base.dtype())
+    fail("in-place change of a view whose dtype is ", name_of(self.dtype()), " while that of its base is ",
+         name_of(base.dtype()), ": it cannot be recorded; clone() the view first");
+  if (!is_dense(base.sizes(), base.strides()))
+    fail("in-place change of a view whose base has gaps in memory (shape ", base.sizes(), ", strides ", base.strides(),
+         "): clone() the base first");
+}
+
 void rebase_history(Tensor& self, Ref<Node> node) {
   if (!self->base) return set_history(*self.get(), std::move(node), 0);
-  if (self->extra && self->extra->view_fixed)
-    fail("this view is one of several made by a function that returns multiple views (such as unbind or split): "
-         "it must not be changed in place; use its out-of-place twin or clone() it");
   Tensor base(self->base.get());
   Ref<Node> copy = CopySlices::make(base, self, std::move(node));
   set_history(*base.get(), copy, 0);
@@ -249,9 +306,6 @@ void rebase_history(Tensor& self, Ref<Node> node) {
 }
 
 Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> change) {
-  if (!is_dense(base.sizes(), base.strides()))
-    fail("in-place change of a view whose base has gaps in memory (shape ", base.sizes(), ", strides ", base.strides(),
-         "): clone() the base first");
   uint32_t edges = change->edge_count;
   Edge first = gradient_edge(*base.get());
   size_t bytes = sizeof(CopySlices) + sizeof(Edge) * edges;
@@ -269,6 +323,11 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   n->view_offset = view->offset - base->offset;
   n->origin = Origin::here();
   return Ref<Node>(n);
+}
+
+void CopySlices::visit_owned(OwnedVisitor& v) {
+  Node::visit_owned(v);
+  v.node(change.get());
 }
 
 size_t CopySlices::bytes() const { return sizeof(CopySlices) + sizeof(Edge) * edge_count; }

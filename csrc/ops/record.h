@@ -30,11 +30,13 @@ class OpNode final : public Node {
   void release() override;
   bool released() const override { return freed; }
   size_t bytes() const override { return bytes_; }
+  void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override;
 
   Tensor unpack(Value& v, const char* what, int index, int slot = -1);  // checks the version
   int arg_of_input(int position) const;                       // the argument a tensor position belongs to
   std::vector<InputMeta> output_metas;                        // shapes of several outputs, for zeros
+  std::unique_ptr<std::string> ranges;                        // of the inputs, taken under detect_anomaly
 
  private:
   OpNode(const Op& op, int inputs, int args, int kept);
@@ -52,6 +54,7 @@ class AccumulateGrad final : public Node {
   TensorImpl* leaf() override { return variable.get(); }
   Grads apply(Grads&& grads, bool create_graph) override;
   size_t bytes() const override { return sizeof(AccumulateGrad); }
+  void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
 };
 
@@ -67,6 +70,7 @@ class CopySlices final : public Node {
   void release() override { change->release(); }
   bool released() const override { return change->released(); }
   size_t bytes() const override;
+  void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
@@ -75,6 +79,12 @@ bool wants_grad(TensorImpl& t);         // looks through views whose base change
 void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot);
 void rebase_history(Tensor& self, Ref<Node> node);  // after an in-place change
 void check_inplace(const Tensor& self, const char* op);  // leaf, view and inference rules
+void check_rebase(const Tensor& self);  // can an in-place change of self be recorded?
+void visit_kept(const Value& v, OwnedVisitor& visitor);
+std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);
+
+// Set while a gradient is added to a leaf: the interpreter lock stays held, so that threads add one after the other.
+extern thread_local bool t_keeps_lock;
 
 }  // namespace weft

@@ -59,7 +59,6 @@ void run_scatter(Call& c, Scatter op) {
 void give_src(Grad& d, const Tensor& index, const Tensor& g) {
   if (!d.needs(2)) return;
   const Dims& sizes = d.shape(2);
-  if (index.numel() == 0) return d.give(2, zeros(sizes, g.dtype()));
   Tensor part = gather(g, d.arg(1), index);
   if (part.sizes() == sizes) return d.give(2, part);
   d.give(2, as_strided_scatter(zeros(sizes, g.dtype()), part, part.sizes(), contiguous_strides(sizes), 0));
@@ -354,8 +353,9 @@ tensor([7., 0., 7.]))",
   },
   .keeps = keep::x1,
   .back = [](Grad& d) {
-    if (d.needs(0)) d.give(0, index_fill(d.g(), d.arg(1), d.x(1), 0));
-    if (d.needs(2)) d.give(2, sum_all(index_select(d.g(), d.arg(1), d.x(1))));
+    Tensor rest = index_fill(d.g(), d.arg(1), d.x(1), 0);
+    d.give(0, rest);
+    if (d.needs(2)) d.give(2, sum_all(d.g() - rest));
   },
 };
 

@@ -58,12 +58,12 @@ WEFT_ROWS(special) {
   r.unary({"special_i1(Tensor input) -> Tensor", "The modified Bessel function of order 1.", Rule::floating, kNoMethod},
           types::floating, [](auto x) { return special_i1(x); },
           d(keep::x0 | keep::y0, [](auto g, auto x, auto y) {
-            return g * where(abs(x) < lit(x, 1e-300), lit(x, 0.5), i0(x) - y / x);
+            return g * where(x == 0, lit(x, 0.5), i0(x) - y / where(x == 0, lit(x, 1), x));
           }));
   r.unary({"special_i1e(Tensor input) -> Tensor", "exp(-|input|) times the modified Bessel function of order 1.",
            Rule::floating, kNoMethod}, types::floating, [](auto x) { return special_i1e(x); },
           d(keep::x0 | keep::y0, [](auto g, auto x, auto y) {
-            return g * where(abs(x) < lit(x, 1e-300), lit(x, 0.5), special_i0e(x) - y * (sgn(x) + 1 / x));
+            return g * where(x == 0, lit(x, 0.5), special_i0e(x) - y * (sgn(x) + 1 / where(x == 0, lit(x, 1), x)));
           }));
   r.unary({"special_entr(Tensor input) -> Tensor", "-input * log(input), the term of an entropy.", Rule::floating,
            kNoMethod}, types::floating, [](auto x) { return entropy(x); },

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ops/api.h"
 
@@ -16,6 +17,7 @@ HookRunner g_hooks;
 namespace {
 
 uint64_t g_walk = 0;
+bool g_marking = false;  // a walk is using the marks in the nodes: another one that runs meanwhile keeps its own
 
 struct Waiting {
   Ref<Node> node;
@@ -29,25 +31,25 @@ struct Capture {
 
 class Walk {
  public:
-  explicit Walk(const BackwardRequest& r) : request_(r), id_(++g_walk) {}
+  explicit Walk(const BackwardRequest& r) : request_(r), id_(++g_walk), marking_(!std::exchange(g_marking, true)) {}
+  ~Walk() { if (marking_) g_marking = false; }
 
   std::vector<Tensor> run() {
     GradMode mode(request_.create_graph);
     found_.resize(request_.inputs.size());
     for (size_t i = 0; i < request_.inputs.size(); ++i) watch(i);
     if (!request_.inputs.empty()) find_needed();
-    for (size_t i = 0; i < request_.roots.size(); ++i) {
-      Edge e = gradient_edge(*request_.roots[i].get());
-      arrive(e, request_.grads[i]);
-    }
+    for (size_t i = 0; i < request_.roots.size(); ++i) arrive(request_.roots[i], request_.grads[i]);
     int polls = 0;
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), older);
       Waiting w = std::move(waiting_[heap_.back()]);
       free_.push_back(heap_.back());
       heap_.pop_back();
-      w.node->mark = 0;
-      if ((++polls & 15) == 0 && g_interpreter.interrupted && g_interpreter.interrupted()) throw PythonError();
+      if (marking_) w.node->mark = 0;
+      else places_.erase(w.node.get());
+      bool large = w.grads[0] && w.grads[0].numel() > 4096;
+      if (((++polls & 15) == 0 || large) && g_interpreter.interrupted && g_interpreter.interrupted()) throw PythonError();
       visit(w);
     }
     return std::move(found_);
@@ -60,9 +62,8 @@ class Walk {
   };
 
   void watch(size_t i) {
-    Edge e = gradient_edge(*request_.inputs[i].get());
+    const Edge& e = request_.inputs[i];
     if (e.node) captures_[e.node.get()].push_back({e.slot, i});
-    pinned_.push_back(e.node);
   }
 
   // The nodes from which an input can be reached; others are left alone.
@@ -70,8 +71,8 @@ class Walk {
     std::vector<Node*> order;
     std::unordered_set<Node*> seen;
     std::vector<Node*> stack;
-    for (auto& root : request_.roots)
-      if (Edge e = gradient_edge(*root.get()); e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+    for (const Edge& e : request_.roots)
+      if (e.node && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
     while (!stack.empty()) {
       Node* n = stack.back();
       stack.pop_back();
@@ -91,22 +92,7 @@ class Walk {
   void arrive(const Edge& e, Tensor g) {
     if (!e.node || !g) return;
     if (selective_ && !needed_.count(e.node.get())) return;
-    Node* n = e.node.get();
-    if (n->mark != id_) {
-      n->mark = id_;
-      if (free_.empty()) {
-        n->place = uint32_t(waiting_.size());
-        waiting_.push_back({e.node, Grads(n->outputs)});
-      } else {
-        n->place = free_.back();
-        free_.pop_back();
-        waiting_[n->place].node = e.node;
-        waiting_[n->place].grads.assign(n->outputs, Tensor());
-      }
-      heap_.push_back(n->place);
-      std::push_heap(heap_.begin(), heap_.end(), older);
-    }
-    Tensor& sum = waiting_[n->place].grads[e.slot];
+    Tensor& sum = waiting_[place_of(e.node)].grads[e.slot];
     if (!sum) {
       sum = std::move(g);
     } else if (!request_.create_graph && sum->refs == 1 && sum->storage->refs == 1 && sum.dtype() == g.dtype() &&
@@ -117,13 +103,42 @@ class Walk {
     }
   }
 
+  // Where the gradients of a node wait; it begins to wait with its first one.
+  uint32_t place_of(const Ref<Node>& node) {
+    Node* n = node.get();
+    if (marking_) {
+      if (n->mark != id_) {
+        n->mark = id_;
+        n->place = begin_waiting(node);
+      }
+      return n->place;
+    }
+    auto [it, added] = places_.try_emplace(n, 0);
+    if (added) it->second = begin_waiting(node);
+    return it->second;
+  }
+
+  uint32_t begin_waiting(const Ref<Node>& node) {
+    uint32_t place = uint32_t(waiting_.size());
+    if (free_.empty()) {
+      waiting_.push_back({node, Grads(node->outputs)});
+    } else {
+      place = free_.back();
+      free_.pop_back();
+      waiting_[place].node = node;
+      waiting_[place].grads.assign(node->outputs, Tensor());
+    }
+    heap_.push_back(place);
+    std::push_heap(heap_.begin(), heap_.end(), older);
+    return place;
+  }
+
   void visit(Waiting& w) {
     Node& n = *w.node;
-    if (n.hooks)
-      for (auto& h : std::vector<Ref<Hook>>(n.hooks->before)) g_hooks.before_node(*h, w.grads);
+    if (n.hooks) each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
     TensorImpl* leaf = n.leaf();
     if (leaf && leaf->extra)
-      for (auto& h : std::vector<Ref<Hook>>(leaf->extra->hooks)) g_hooks.on_tensor(*h, w.grads[0]);
+      each_hook(leaf->extra->hooks, [&](Hook& h) { g_hooks.on_tensor(h, w.grads[0]); });
     auto capture = captures_.find(&n);
     if (capture != captures_.end()) {
       for (const Capture& c : capture->second) found_[c.input] = w.grads[c.slot];
@@ -131,59 +146,63 @@ class Walk {
       for (uint32_t i = 0; i < n.edge_count && !beyond; ++i) beyond = needed_.count(n.edges[i].node.get());
       if (!beyond && !(leaf && request_.accumulate)) return;
     }
+    bool checking = t_modes.anomaly && t_modes.anomaly_nan;
     Grads given;
-    if (n.hooks && !n.hooks->after.empty()) given = w.grads;
+    if (checking || (n.hooks && !n.hooks->after.empty())) given = w.grads;
     Grads results = n.apply(std::move(w.grads), request_.create_graph);
+    if (checking) check_nan(n, results, given);
     if (!request_.retain_graph) n.release();
-    if (n.hooks)
-      for (auto& h : std::vector<Ref<Hook>>(n.hooks->after)) g_hooks.after_node(*h, results, given);
+    if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { g_hooks.after_node(h, results, given); });
     if (leaf && leaf->extra)
-      for (auto& h : std::vector<Ref<Hook>>(leaf->extra->after_accumulate)) g_hooks.after_accumulate(*h, Tensor(leaf));
-    if (t_modes.anomaly && t_modes.anomaly_nan) check_nan(n, results);
+      each_hook(leaf->extra->after_accumulate, [&](Hook& h) { g_hooks.after_accumulate(h, Tensor(leaf)); });
     if (results.size() < n.edge_count) return;
     for (uint32_t i = 0; i < n.edge_count; ++i) arrive(n.edges[i], std::move(results[i]));
   }
 
-  static void check_nan(Node& n, const Grads& results) {
-    static const OpRef any{"any"};
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i] || !is_inexact(results[i].dtype()) || results[i].numel() == 0) continue;
-      GradMode off(false);
-      if (!*any(isnan(results[i])).data<bool>()) continue;
-      std::string ranges;
-      if (!n.released())
-        for (auto& [name, t] : n.saved()) ranges += "\n  " + name + ": " + describe_range(t);
-      fail("Function '", n.name(), "' returned nan values in its ", i, "th output. The forward call was made", n.origin.at(),
-           ranges.empty() ? "" : ", with", ranges);
-    }
+  // A hook may add or remove hooks: those that were there at the beginning are called.
+  template <class F>
+  static void each_hook(const Hooks& hooks, F&& f) {
+    if (hooks.empty()) return;
+    for (auto& h : Hooks(hooks))
+      if (!h->removed) f(*h);
   }
 
-  static std::string describe_range(const Tensor& t) {
-    std::ostringstream s;
-    s << name_of(t.dtype()) << " tensor of shape " << t.sizes();
-    if (!is_floating(t.dtype()) || t.numel() == 0) return s.str();
-    Tensor values = contiguous_of(to_dtype(t->grad_fn ? detach(t) : t, DType::Double));
-    double lo = INFINITY, hi = -INFINITY;
-    int64_t nans = 0;
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      double v = values.data<double>()[i];
-      if (std::isnan(v)) ++nans;
-      else lo = std::min(lo, v), hi = std::max(hi, v);
+  static bool has_nan(const Tensor& t) {
+    if (!t || !is_inexact(t.dtype()) || t.numel() == 0) return false;
+    GradMode off(false);
+    Tensor values = contiguous_of(alias(t));
+    bool complex = is_complex(t.dtype());
+    if (complex ? t.dtype() != DType::ComplexDouble : t.dtype() != DType::Double)
+      values = to_dtype(values, complex ? DType::ComplexDouble : DType::Double);
+    const double* v = values.data<double>();
+    return std::any_of(v, v + values.numel() * (complex ? 2 : 1), [](double x) { return std::isnan(x); });
+  }
+
+  static void check_nan(Node& n, const Grads& results, const Grads& given) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!has_nan(results[i])) continue;
+      auto* op = dynamic_cast<OpNode*>(&n);
+      std::string ranges;
+      if (op && op->ranges) ranges = *op->ranges;
+      else
+        for (auto& [name, t] : n.saved()) ranges += "\n  " + name + ": " + describe_range(t);
+      for (auto& g : given)
+        if (g) ranges += "\n  gradient: " + describe_range(g);
+      fail("Function '", n.name(), "' returned nan values in its ", i, "th output. The forward call was made", n.origin.at(),
+           ", with", ranges);
     }
-    s << " in [" << lo << ", " << hi << "]";
-    if (nans) s << " with " << nans << " NaN";
-    return s.str();
   }
 
   const BackwardRequest& request_;
   uint64_t id_;
+  bool marking_;
   bool selective_ = false;
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> heap_, free_;
   Older older{waiting_};
   std::unordered_map<Node*, std::vector<Capture>> captures_;
   std::unordered_set<Node*> needed_;
-  std::vector<Ref<Node>> pinned_;
+  std::unordered_map<Node*, uint32_t> places_;  // when not marking
   std::vector<Tensor> found_;
 };
 

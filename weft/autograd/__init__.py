@@ -223,6 +223,13 @@ def _start_gradients(
     return tuple([_start_gradient(i, y, g) for i, (y, g) in enumerate(zip(roots, grads))])
 
 
+def _made_at(y: Tensor) -> str:
+    """Return where ``y`` was made and where we are now, to end a message with."""
+    node = y.grad_fn
+    made = f"\n  it was made by {node.name()} at {node.origin}" if node is not None else ""
+    return f"{made}\n  at {_C._here()}"
+
+
 def _start_gradient(index: int, y: Any, g: Any) -> Any:
     """Return the gradient of one root, checked, or made of ones."""
     if not isinstance(y, weft.Tensor):  # a GradientEdge has no shape to check with
@@ -234,7 +241,7 @@ def _start_gradient(index: int, y: Any, g: Any) -> Any:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs: tensor "
                 f"{index} has shape {list(y.shape)}; give its gradient, or reduce it first, as "
-                "by .sum()"
+                f"by .sum(){_made_at(y)}"
             )
         if y.requires_grad and y.is_complex():
             raise RuntimeError(
@@ -246,7 +253,7 @@ def _start_gradient(index: int, y: Any, g: Any) -> Any:
     if g.shape != y.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
-            f"output[{index}] has a shape of {y.shape}."
+            f"output[{index}] has a shape of {y.shape}.{_made_at(y)}"
         )
     if g.is_complex() != y.is_complex():
         raise RuntimeError(

@@ -54,7 +54,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if node is not None:
         return GradientEdge(node, tensor.output_nr, None)
     with weft.enable_grad():  # a leaf: its accumulator is what follows a view of it
-        view = tensor.view_as(tensor)
+        view = tensor.expand(tensor.shape)
     return GradientEdge(view.grad_fn.next_functions[0][0], 0, None)
 
 

@@ -67,7 +67,7 @@ class _real_to_complex:
 
     def backward(ctx, g):
         n = ctx.shape("input")[ctx.dim[-1]]
-        return _complex_to_complex(_resized(g, ctx.dim[-1], n), ctx.dim, ctx.scale, False).real
+        return weft.real(_complex_to_complex(_resized(g, ctx.dim[-1], n), ctx.dim, ctx.scale, False))
 
 
 @primitive("_fft_c2r(Tensor input, int[] dim, float scale, int n) -> Tensor")

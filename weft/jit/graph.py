@@ -169,6 +169,11 @@ def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
     return type(x)(_rebuild(v, env) for v in x) if isinstance(x, (tuple, list)) else x
 
 
+def _place(t: Tensor) -> tuple[Any, ...]:
+    """Return what two tensors of the same elements in the same memory have in common."""
+    return t.data_ptr(), tuple(t.shape), t.stride(), t.dtype
+
+
 class Recorder:
     """Builds a graph from the calls that pass the gate."""
 
@@ -176,14 +181,17 @@ class Recorder:
         """Start with an empty graph."""
         self.graph = Graph()
         self.values: dict[int, Value] = {}
+        self.places: dict[Any, Value] = {}  # by memory: what backward kept is another object there
         self.alive: list[Tensor] = []  # an address must not be reused while it stands for a value
 
     def name(self, t: Tensor, prefix: str) -> Value:
         """Give ``t`` a fresh name."""
-        count = len(self.graph.inputs) if prefix == "x" else len(self.values)
+        count = len(self.graph.inputs) if prefix == "x" else len(self.alive)
         v = Value(f"{prefix}{count}", t)
         self.values[id(t)] = v
         self.alive.append(t)
+        if t.numel():
+            self.places[_place(t)] = v
         return v
 
     def value(self, a: Any) -> Any:
@@ -193,14 +201,33 @@ class Recorder:
         if not isinstance(a, weft.Tensor):
             return a
         if id(a) not in self.values:
+            known = self.places.get(_place(a)) if a.numel() else None
+            if known is not None:
+                self.values[id(a)] = known
+                self.alive.append(a)
+                return known
             v = self.name(a, "c")
             v.constant = a
             self.graph.constants.append(v)
         return self.values[id(a)]
 
-    def record(self, op: str, args: Any, outs: Any, inplace: bool, line: str) -> None:
-        """Take one call of the gate."""
+    def record(
+        self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool = False
+    ) -> None:
+        """Take one call of the gate; ``given``: its results were written into tensors that were there (out=)."""
         node = Node(op, tuple(self.value(a) for a in args), inplace, line)
+        if given:
+            self.graph.nodes.append(node)
+            for t in outs:
+                fresh = Value(f"v{len(self.alive)}_out", t)
+                fresh.producer = node
+                node.outputs.append(fresh)
+                copy = Node("copy_", (self.value(t), fresh), True, line)
+                v = self.name(t, "v")
+                v.producer = copy
+                copy.outputs.append(v)
+                self.graph.nodes.append(copy)
+            return
         for t in outs:
             v = self.name(t, "v")
             v.producer = node

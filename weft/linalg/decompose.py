@@ -196,7 +196,7 @@ class slogdet:
         return numpy.linalg.slogdet(A)
 
     def backward(ctx, gsign, glog):
-        g = weft.zeros_like(gsign).real if glog is None else glog
+        g = weft.zeros_like(weft.real(gsign)) if glog is None else glog
         if ctx.A.is_complex():
             turn = weft.zeros_like(g) if gsign is None else -weft.imag(gsign.conj() * ctx.sign)
             g = weft.complex(g, turn)
@@ -439,7 +439,7 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     low = m.tril(-1)
     diagonal = m.diagonal(0, -2, -1)
     if m.is_complex():
-        diagonal = weft.complex(diagonal.real, weft.zeros_like(diagonal.real))
+        diagonal = weft.complex(weft.real(diagonal), weft.zeros_like(weft.real(diagonal)))
     total = gq + q @ (low + _h(low) + diagonal.diag_embed())
     return solve_triangular(_h(r), total, upper=False, left=False)
 

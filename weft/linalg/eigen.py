@@ -101,7 +101,7 @@ class eig:
             column, row = _rows_and_columns(values)
             a = _h(v) @ gv
             # Eigenvectors have length one: what only stretches them does not count.
-            a = a - (_h(v) @ v) * a.diagonal(0, -2, -1).real.unsqueeze(-2)
+            a = a - (_h(v) @ v) * weft.real(a.diagonal(0, -2, -1)).unsqueeze(-2)
             middle = a / (row - column + _eye_like(values)).conj()
             middle = middle - middle.diagonal(0, -2, -1).diag_embed()
             if gl is not None:

@@ -237,10 +237,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     x = pinv(A, rtol=rcond) @ b
     s = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond) if driver != "gels" else weft.zeros(0, dtype=weft.int64)
-    residuals = weft.zeros(0, dtype=_real(A.dtype))
-    if m > n and (driver == "gels" or bool((rank == n).all())):
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
         residuals = ((A @ x - b).abs() ** 2).sum(-2)
         residuals = residuals.squeeze(-1) if vector else residuals
+    else:
+        residuals = weft.real(x).reshape(-1).narrow(0, 0, 0)
     values = s if driver in ("gelsd", "gelss") else weft.zeros(0, dtype=s.dtype)
     return _named(
         "linalg_lstsq",
@@ -336,7 +337,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
             f"linalg.tensorsolve: expected a square problem, got A {list(A.shape)} and B "
             f"{list(B.shape)}"
         )
-    return solve(A.reshape(B.numel(), -1), B.flatten()).reshape(shape)
+    return solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(shape)
 
 
 def _product(shape: list[int]) -> int:

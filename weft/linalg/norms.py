@@ -21,6 +21,13 @@ def _movedims(A: Tensor, dims: Sequence[int]) -> Tensor:
     return A.permute(*[i for i in range(A.ndim) if i not in (a, b)], a, b)
 
 
+def _extreme(t: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
+    """Return the largest or smallest along dim; the largest of nothing is zero."""
+    if largest and t.shape[dim] == 0:
+        return t.sum(dim, keepdim)
+    return t.amax(dim, keepdim) if largest else t.amin(dim, keepdim)
+
+
 @op(name="linalg_matrix_norm", function=False, method=False, out=True)
 def matrix_norm(
     A: Tensor,
@@ -61,7 +68,7 @@ def matrix_norm(
         return weft.linalg_vector_norm(A, 2, [a, b], keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
         s = svdvals(_movedims(A, (a, b)))
-        out = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord > 0 else s.amin(-1)
+        out = s.sum(-1) if ord == "nuc" else _extreme(s, -1, ord > 0)
         if keepdim:
             for d in sorted((a, b)):
                 out = out.unsqueeze(d)
@@ -71,7 +78,7 @@ def matrix_norm(
     if abs(ord) == _inf:
         a, b = b, a
     sums = weft.linalg_vector_norm(A, 1, a, True)
-    out = sums.amax(b, True) if ord > 0 else sums.amin(b, True)
+    out = _extreme(sums, b, ord > 0, True)
     return out if keepdim else out.squeeze((a, b))
 
 

@@ -144,7 +144,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             f"{A.shape[-2]} by {A.shape[-1]} matrices"
         )
     if n == 0:
-        return weft.eye(A.shape[-1], dtype=A.dtype).expand(A.shape).clone()
+        everywhere = weft.ones(A.shape, dtype=weft.bool)  # A has a part in the result, and a gradient of zero
+        return weft.where(everywhere, weft.eye(A.shape[-1], dtype=A.dtype), A)
     base = inv(A) if n < 0 else A
     n, out = abs(n), None
     while n:

@@ -162,7 +162,7 @@ def istft(
     elif onesided:
         frames = weft.fft.irfft(spectra, n_fft, norm=norm)
     else:
-        frames = weft.fft.ifft(spectra, norm=norm).real
+        frames = weft.real(weft.fft.ifft(spectra, norm=norm))
     count = frames.shape[-2]
     signal = _overlapped(frames * w, hop)
     weight = _overlapped((w * w).expand(count, n_fft), hop)
