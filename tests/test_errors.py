@@ -1,4 +1,4 @@
-"""The twelve classic mistakes: each message names the op, the rule, the values and the user's line."""
+"""The twelve classic mistakes: each message names op, rule, values and the user's line."""
 
 from __future__ import annotations
 
@@ -168,7 +168,12 @@ def test_cut_by_no_grad() -> None:
 def test_cut_by_an_integer_op() -> None:
     x = weft.ones(3, requires_grad=True)
     y, at = x > 0, line()
-    has(message(RuntimeError, lambda: y.to(weft.float32).sum().backward()), "gt", "no derivative", at)
+    has(
+        message(RuntimeError, lambda: y.to(weft.float32).sum().backward()),
+        "gt",
+        "no derivative",
+        at,
+    )
 
 
 def test_cut_by_numpy() -> None:
@@ -179,7 +184,11 @@ def test_cut_by_numpy() -> None:
 
 def test_numpy_of_a_tensor_with_history() -> None:
     x = weft.ones(3, requires_grad=True)
-    has(message(RuntimeError, lambda: x.numpy()), "Can't call numpy() on Tensor that requires grad", "detach()")
+    has(
+        message(RuntimeError, lambda: x.numpy()),
+        "Can't call numpy() on Tensor that requires grad",
+        "detach()",
+    )
 
 
 def test_nothing_requires_grad() -> None:
@@ -189,7 +198,11 @@ def test_nothing_requires_grad() -> None:
 
 
 def test_integers_have_no_gradient() -> None:
-    has(message(RuntimeError, lambda: weft.ones(1, dtype=weft.int64).sum().backward()), "int64", "floating point")
+    has(
+        message(RuntimeError, lambda: weft.ones(1, dtype=weft.int64).sum().backward()),
+        "int64",
+        "floating point",
+    )
     text = message(RuntimeError, lambda: weft.ones(1, dtype=weft.int64).requires_grad_())
     has(text.lower(), "only tensors of floating point and complex dtype can require gradients")
 
@@ -212,7 +225,14 @@ def test_leaf_in_place() -> None:
 def test_unused_input() -> None:
     x, u = weft.ones(3, requires_grad=True), weft.ones(2, 5, requires_grad=True)
     text, at = message(RuntimeError, lambda: weft.autograd.grad(x.sum(), [x, u])), line()
-    has(text, "appears to not have been used in the graph", "input 1", "[2, 5]", "allow_unused=True", at)
+    has(
+        text,
+        "appears to not have been used in the graph",
+        "input 1",
+        "[2, 5]",
+        "allow_unused=True",
+        at,
+    )
 
 
 # 11: a device that isn't there
@@ -254,8 +274,16 @@ def nan_message(anomaly_in_forward: bool) -> tuple[str, str]:
 @pytest.mark.parametrize("in_forward", [True, False])
 def test_nan_in_backward(in_forward: bool) -> None:
     text, made = nan_message(in_forward)
-    has(text, "Function 'DivBackward0' returned nan values in its", f"forward call was made at {made}")
-    has(text, "float32 tensor of shape [2] in [0, 4]", "gradient: float32 tensor of shape [2] in [1, 1]")
+    has(
+        text,
+        "Function 'DivBackward0' returned nan values in its",
+        f"forward call was made at {made}",
+    )
+    has(
+        text,
+        "float32 tensor of shape [2] in [0, 4]",
+        "gradient: float32 tensor of shape [2] in [1, 1]",
+    )
 
 
 def test_nan_names_inputs_that_nothing_kept() -> None:

@@ -223,3 +223,54 @@ def test_an_exception_in_a_hook_leaves_a_usable_graph() -> None:
     handle.remove()
     z.backward()
     assert grad_of(x) == [8, 16]
+
+
+# ---- on saved tensors ---------------------------------------------------------------------------
+
+
+def test_saved_tensors_hooks() -> None:
+    x, log = leaf(), []
+
+    def pack(t: weft.Tensor) -> list[Any]:
+        log.append(("pack", t.tolist()))
+        return t.tolist()
+
+    def unpack(values: list[Any]) -> weft.Tensor:
+        log.append(("unpack", values))
+        return weft.tensor(values)
+
+    with weft.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = x * x
+    z = y.exp()  # outside: kept as it is
+    z.sum().backward()
+    assert [kind for kind, _ in log] == ["pack", "pack", "unpack", "unpack"]
+    expected = 2 * x.detach() * (x.detach() ** 2).exp()
+    assert x.grad is not None and x.grad.tolist() == pytest.approx(expected.tolist())
+
+
+def test_nested_saved_tensors_hooks_use_the_innermost() -> None:
+    x, log = leaf(), []
+    hooks = weft.autograd.graph.saved_tensors_hooks
+    with hooks(lambda t: log.append("outer") or t, lambda t: t):
+        with hooks(lambda t: log.append("inner") or t, lambda t: t):
+            x.exp()
+        x.exp()
+    x.exp()
+    assert log == ["inner", "outer"]
+    with (
+        weft.autograd.graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        hooks(lambda t: t, lambda t: t),
+    ):
+        pass
+
+
+def test_a_packed_tensor_may_change() -> None:
+    """What a pack hook made its own copy of is not checked for later changes."""
+    x = leaf()
+    y = x * 1
+    with weft.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        z = y * y
+    y.add_(100)
+    z.sum().backward()
+    assert grad_of(x) == [2, 4]

@@ -109,7 +109,7 @@ def test_one_graph_walked_by_all() -> None:
 
 
 def test_interleaved_walks_do_not_mix() -> None:
-    """Hooks hand the interpreter over in the middle of a walk, with gradients waiting at shared leaves."""
+    """Hooks hand the interpreter over in the middle of a walk, while gradients wait at a leaf."""
     w = weft.ones(4, requires_grad=True)
 
     def work(i: int) -> None:

@@ -129,7 +129,9 @@ def test_verify_finds_a_broken_graph() -> None:
 
 def test_wrong_inputs() -> None:
     f = weft.jit.trace(lambda x: x + 1, (weft.ones(2, 3),))
-    with pytest.raises(RuntimeError, match=r"%x0 was traced as float32\[2, 3\], got float32\[3, 2\]"):
+    with pytest.raises(
+        RuntimeError, match=r"%x0 was traced as float32\[2, 3\], got float32\[3, 2\]"
+    ):
         f(weft.ones(3, 2))
     with pytest.raises(RuntimeError, match=r"got int64\[2, 3\]"):
         f(weft.ones(2, 3, dtype=weft.int64))
@@ -217,7 +219,7 @@ def test_a_trace_of_a_training_step_includes_backward() -> None:
 
 
 def test_structures_come_back() -> None:
-    Pair = namedtuple("Pair", "a b")  # noqa: PYI024
+    Pair = namedtuple("Pair", "a b")
     f = weft.jit.trace(lambda x: Pair(x + 1, [x, (3, "text", None)]), (weft.ones(1),))
     out = f(weft.ones(1))
     assert out[0].item() == 2 and out[1][1] == (3, "text", None)
@@ -238,7 +240,7 @@ def test_inference_and_no_grad_inside_a_trace() -> None:
     assert traced(weft.ones(2)).tolist() == [2, 2]
 
 
-# ---- run writes into given outputs ----------------------------------------------------------------
+# ---- run writes into given outputs --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,9 @@ def test_run_writes_into_given_outputs(op: str, args: tuple[Any, ...]) -> None:
 
 def test_run_into_checks_its_outputs() -> None:
     x = weft.ones(2, 3)
-    with pytest.raises(RuntimeError, match=r"output 0 must be float32\[2, 3\], got float32\[3, 2\]"):
+    with pytest.raises(
+        RuntimeError, match=r"output 0 must be float32\[2, 3\], got float32\[3, 2\]"
+    ):
         _C._run_op_into("exp", (x,), (weft.empty(3, 2),))
     with pytest.raises(RuntimeError, match="float64"):
         _C._run_op_into("exp", (x,), (weft.empty(2, 3, dtype=weft.float64),))

@@ -143,7 +143,7 @@ struct Brackets {
     }
     if (sizes_.empty() && n == 1 && read[0].kind == Item::integer)
       fail_index("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
-    if (named > sizes_.size()) fail_index("too many indices for tensor of dimension ", sizes_.size());
+    if (named > sizes_.size()) fail_index("index: too many indices for tensor of dimension ", sizes_.size());
     for (const Item& it : read) {
       switch (it.kind) {
         case Item::integer: add_integer(it.value); break;

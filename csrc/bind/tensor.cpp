@@ -487,6 +487,47 @@ void bind_tensor(nb::module_& m) {
     Value x(a), y(b);
     return nb::steal(wrap_dtype(common_dtype(Operands{2, {&x, &y}})));
   });
+  m.def("_resize", [](Tensor t, nb::tuple sizes) {
+    Dims d;
+    for (nb::handle s : sizes) d.push(nb::cast<int64_t>(s));
+    for (int64_t s : d) if (s < 0) fail("resize_: negative size in ", d);
+    resize_to(t, d);
+  });
+  // Squeezes, transposes … of a tensor in place: it takes the geometry of a view of itself.
+  m.def("_set_geometry_of", [](nb::handle self, Tensor view) {
+    Tensor t = to_tensor(self, "self");
+    check_inplace(t, "in-place view");
+    if (t->grad_fn || t->base) fail("changing the geometry of a recorded tensor in place is not supported: use the out-of-place twin");
+    t->set_geometry(view.sizes(), view.strides(), view->offset);
+    return nb::borrow(self);
+  });
+  m.def("_view_dtype", [](Tensor t, nb::handle o, int64_t, int64_t) {
+    DType to;
+    if (!read_dtype(o.ptr(), &to)) fail_type("view: expected a dtype");
+    int64_t have = item_size(t.dtype()), want = item_size(to);
+    Dims sizes = t.sizes(), strides = t.strides();
+    int64_t offset = t->offset;
+    if (have != want) {
+      if (!t.dim()) fail("view: self.dim() cannot be 0 to view ", name_of(t.dtype()), " as ", name_of(to), " (different element sizes)");
+      int last = t.dim() - 1;
+      if (strides[last] != 1 && sizes[last] != 1) fail("view: self.stride(-1) must be 1 to view ", name_of(t.dtype()), " as ", name_of(to), " (different element sizes), but got ", strides[last]);
+      int64_t bytes = sizes[last] * have;
+      if (bytes % want || (offset * have) % want) fail("view: ", bytes, " bytes in the last dimension are no multiple of ", want);
+      for (int i = 0; i < last; ++i) {
+        if (strides[i] * have % want) fail("view: stride ", strides[i], " does not fit elements of ", want, " bytes");
+        strides[i] = strides[i] * have / want;
+      }
+      sizes[last] = bytes / want;
+      strides[last] = 1;
+      offset = offset * have / want;
+    }
+    Tensor out(TensorImpl::make());
+    out->dtype = to;
+    out->untracked = t->untracked;
+    out->storage = t->storage;
+    out->set_geometry(sizes, strides, offset);
+    return out;
+  });
   m.def("_memory_stats", [] {
     MemoryStats& s = memory_stats();
     nb::dict d;

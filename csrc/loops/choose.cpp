@@ -8,6 +8,9 @@
 #include "loops/isa.h"
 #include "loops/random.h"
 #include "loops/reduce.h"
+#include "loops/sort.h"
+#include "loops/softmax.h"
+#include "loops/scan.h"
 
 namespace weft {
 
@@ -35,5 +38,8 @@ WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
+WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
+WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
+WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)
 
 }  // namespace weft

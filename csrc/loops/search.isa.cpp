@@ -14,18 +14,20 @@ constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloa
 template <class T>
 using Compared = std::conditional_t<is_half_type<T>, float, T>;
 
-// Halves the part that is left without branching. Comparisons with NaN fail, so NaN comes last.
-template <bool right, class T, class At>
-int64_t place_of(T value, int64_t n, const At& at) {
-  int64_t from = 0;
-  while (n > 0) {
-    int64_t half = n / 2;
-    auto x = at(from + half);
-    bool later = right ? !(x > value) : !(x >= value);
-    from = later ? from + half + 1 : from;
-    n = later ? n - half - 1 : half;
+// Looks for several values at once, so that they wait for memory together. The part that is left has the same length
+// for all. Comparisons with NaN fail, so NaN comes last.
+template <bool right, int together, class T, class At>
+void places_of(const T* values, int64_t n, const At& at, int64_t* places) {
+  auto later = [&](int64_t i, auto value) { return right ? !(at(i) > value) : !(at(i) >= value); };
+  int64_t from[together] = {};
+  for (int64_t left = n; left > 1;) {
+    int64_t half = left / 2;
+#pragma GCC unroll 8
+    for (int k = 0; k < together; ++k)
+      from[k] = later(from[k] + half - 1, Compared<T>(values[k])) ? from[k] + half : from[k];
+    left -= half;
   }
-  return from;
+  for (int k = 0; k < together; ++k) places[k] = n == 0 ? 0 : from[k] + later(from[k], Compared<T>(values[k]));
 }
 
 }  // namespace
@@ -40,7 +42,10 @@ void search(DType dtype, const void* sorted, const int64_t* sorter, int64_t n, c
     auto indirect = [&](int64_t i) { return A(x[sorter[i]]); };
     auto run = [&](auto&& get, auto side) {
       parallel_chunks(m, 2048, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) at[i] = place_of<decltype(side)::value>(A(v[i]), n, get);
+        constexpr bool side_right = decltype(side)::value;
+        int64_t i = begin;
+        for (; i + 8 <= end; i += 8) places_of<side_right, 8>(v + i, n, get, at + i);
+        for (; i < end; ++i) places_of<side_right, 1>(v + i, n, get, at + i);
       });
     };
     auto with_side = [&](auto&& get) {

@@ -29,7 +29,7 @@ enum class Pick : uint8_t {
 
 // Bytes that the functions below need to sort a line of n elements.
 inline int64_t sort_scratch_bytes(DType dtype, int64_t n) {
-  return 2 * n * (item_size(dtype) < 8 && n < int64_t(1) << 32 ? 8 : 16);
+  return 2 * (n + 8) * (item_size(dtype) < 8 && n < int64_t(1) << 32 ? 8 : 16);
 }
 
 struct SortKernels {

@@ -1,3 +1,4 @@
+#include "loops/parallel.h"
 #include "loops/sort_keys.h"
 
 namespace weft::WEFT_ISA {
@@ -9,7 +10,8 @@ void histogram(DType, const void*, int64_t, int64_t, double, double, void*);
 
 namespace {
 
-constexpr int64_t kSmall = 256;  // lines up to here are merged, longer ones distributed by digits
+constexpr int64_t kSpare = 8;    // items that may be touched past the last
+constexpr int64_t kSmall = 128;  // lines up to here are sorted by counting ranks, longer ones by digits
 
 template <class T>
 inline uint64_t order_key(T x, bool descending) {
@@ -30,36 +32,29 @@ void write(const Line& line, const SortedLine& to, const Item* items, int64_t n,
   }
 }
 
-template <class Item>
-void insertion_sort(Item* a, int64_t n) {
-  for (int64_t i = 1; i < n; ++i) {
-    Item v = a[i];
-    int64_t j = i;
-    for (; j > 0 && v < a[j - 1]; --j) a[j] = a[j - 1];
-    a[j] = v;
+// Writes a into b in order: every item counts those that come before it, a vector of items at a time, with nothing to
+// predict. a may be read, and b written, past n up to a whole vector.
+inline void rank_sort(const Packed* a, Packed* b, int64_t n) {
+  constexpr int L = kLanes<uint64_t>;
+  for (int64_t i = 0; i < n; i += L) {
+    auto v = load<Vec<uint64_t>>(&a[i].bits);
+    Vec<int64_t> rank = {};
+    for (int64_t j = 0; j < n; ++j) rank -= splat(a[j].bits) < v;
+    for (int64_t k = 0; k < std::min<int64_t>(L, n - i); ++k) b[rank[k]] = a[i + k];
   }
 }
-
-// Short sorted runs, merged pairwise without branches; a and b change roles. Gives the one that holds the result.
-template <class Item>
-Item* merge_sort(Item* a, Item* b, int64_t n) {
-  constexpr int64_t run = 8;
-  for (int64_t i = 0; i < n; i += run) insertion_sort(a + i, std::min(run, n - i));
-  for (int64_t width = run; width < n; width *= 2) {
-    for (int64_t i = 0; i < n; i += 2 * width) {
-      int64_t left = i, middle = std::min(i + width, n), right = middle, end = std::min(i + 2 * width, n), out = i;
-      while (left < middle && right < end) {
-        bool second = a[right] < a[left];
-        b[out++] = second ? a[right] : a[left];
-        right += second;
-        left += !second;
-      }
-      while (left < middle) b[out++] = a[left++];
-      while (right < end) b[out++] = a[right++];
+inline void rank_sort(const Pair* a, Pair* b, int64_t n) {
+  constexpr int L = kLanes<uint64_t>;
+  for (int64_t i = 0; i < n; i += L) {
+    Vec<uint64_t> v = {};
+    Vec<int64_t> at = {}, rank = {};
+    for (int64_t k = 0; k < std::min<int64_t>(L, n - i); ++k) v[k] = a[i + k].bits, at[k] = a[i + k].at;
+    for (int64_t j = 0; j < n; ++j) {
+      auto w = splat(a[j].bits);
+      rank -= (w < v) | ((w == v) & (splat(a[j].at) < at));
     }
-    std::swap(a, b);
+    for (int64_t k = 0; k < std::min<int64_t>(L, n - i); ++k) b[rank[k]] = a[i + k];
   }
-  return a;
 }
 
 // Distributes by one byte of the key after the other, the lowest first. Bytes that all keys share are left out.
@@ -90,8 +85,10 @@ template <class T, class Item>
 Item* sort_items(const Line& line, bool descending, Item* a) {
   const T* x = static_cast<const T*>(line.x);
   for (int64_t i = 0; i < line.n; ++i) a[i] = Item(order_key(x[i * line.stride], descending), i);
-  Item* b = a + line.n;
-  return line.n <= kSmall ? merge_sort(a, b, line.n) : radix_sort<sizeof(T)>(a, b, line.n);
+  Item* b = a + line.n + kSpare;
+  if (line.n > kSmall) return radix_sort<sizeof(T)>(a, b, line.n);
+  rank_sort(a, b, line.n);
+  return b;
 }
 
 void sort(DType dtype, const Line& line, const SortedLine& to, bool descending, void* scratch) {
@@ -102,10 +99,16 @@ void sort(DType dtype, const Line& line, const SortedLine& to, bool descending, 
   });
 }
 
-// Keeps the k first of `held` items in front.
+// Brings the k first of n items to the front, in order if there are few.
 template <class Item>
-void cut_to(Item* items, int64_t k, int64_t held) {
-  if (k < held) std::nth_element(items, items + k - 1, items + held);
+void cut_to(Item* items, int64_t k, int64_t n) {
+  if (n <= kSmall) {
+    Item sorted[kSmall];
+    rank_sort(items, sorted, n);
+    std::copy(sorted, sorted + k, items);
+  } else if (k < n) {
+    std::nth_element(items, items + k - 1, items + n);
+  }
 }
 
 // Whether elements come before `limit`, NaN being the largest.
@@ -120,12 +123,15 @@ template <bool largest, class T, class Item>
 void collect_best(const T* x, int64_t n, int64_t k, Item* items) {
   using A = std::conditional_t<is_half(dtype_of<T>), float, T>;
   constexpr int L = kLanes<A>;
-  int64_t room = std::max<int64_t>(4 * k, 256), held = 0, i = 0;
+  int64_t room = 2 * k + 32, held = 0, i = 0;
   auto take = [&](int64_t at) { items[held++] = Item(order_key(x[at], largest), at); };
   A limit{};
-  auto lower_limit = [&] {
+  auto cut = [&] {
     cut_to(items, k, held);
     held = k;
+  };
+  auto lower_limit = [&] {
+    cut();
     limit = A(x[items[k - 1].index()]);
   };
   for (; i < std::min(n, room); ++i) take(i);
@@ -141,8 +147,8 @@ void collect_best(const T* x, int64_t n, int64_t k, Item* items) {
   }
   for (; i < n; ++i)
     if (comes_before<largest>(A(x[i]), limit)) take(i);
-  cut_to(items, k, held);
-  std::sort(items, items + k);
+  cut();
+  if (k > kSmall / 4) std::sort(items, items + k);
 }
 
 void topk(DType dtype, const Line& line, const SortedLine& to, int64_t k, bool largest, void* scratch) {
@@ -151,12 +157,12 @@ void topk(DType dtype, const Line& line, const SortedLine& to, int64_t k, bool l
     using T = decltype(zero);
     using Item = decltype(item);
     Item* items = static_cast<Item*>(scratch);
-    if (line.n < 64 || k > line.n / 16) {
+    if (line.n <= 64 || k > line.n / 8) {
       items = sort_items<T>(line, largest, items);
     } else {
       const T* x = static_cast<const T*>(line.x);
       if (line.stride != 1) {  // the items need less than half of the scratch
-        T* copy = static_cast<T*>(static_cast<void*>(items + line.n));
+        T* copy = static_cast<T*>(static_cast<void*>(items + line.n + kSpare));
         for (int64_t i = 0; i < line.n; ++i) copy[i] = x[i * line.stride];
         x = copy;
       }
@@ -170,30 +176,55 @@ void topk(DType dtype, const Line& line, const SortedLine& to, int64_t k, bool l
 template <class T>
 inline bool is_nan(T x) { return Ordered<T>::is_float && Ordered<T>::key(x) == Ordered<T>::nan; }
 
-// The item of rank k: counts keys by their upper bits, then looks only at those that share the bits of rank k.
-template <class T, class Item>
-Item item_of_rank(const T* x, int64_t stride, int64_t n, int64_t k, Item* items) {
-  constexpr int bits = 8 * sizeof(T) < 12 ? 8 * sizeof(T) : 12, shift = 8 * sizeof(T) - bits;
-  int64_t held = 0;
-  if (n <= 1024) {
-    for (int64_t i = 0; i < n; ++i) items[held++] = Item(Ordered<T>::key(x[i * stride]), i);
-  } else {
-    uint32_t counts[2][1 << bits] = {};
-    for (int64_t i = 0; i < n; ++i) ++counts[i & 1][Ordered<T>::key(x[i * stride]) >> shift];
-    uint64_t part = 0;
-    for (;; ++part) {
-      int64_t here = int64_t(counts[0][part]) + counts[1][part];
-      if (k < here) break;
-      k -= here;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      auto key = Ordered<T>::key(x[i * stride]);
-      items[held] = Item(key, i);
-      held += key >> shift == part;
-    }
+template <class T>
+int64_t count_nan(const T* x, int64_t stride, int64_t n) {
+  int64_t count = 0;
+  if (stride == 1)
+    for (int64_t i = 0; i < n; ++i) count += x[i] != x[i];
+  else
+    for (int64_t i = 0; i < n; ++i) count += x[i * stride] != x[i * stride];
+  return count;
+}
+
+// keys[i] = key of x[i]; gives the smallest and the largest.
+template <class T, class Bits>
+std::pair<Bits, Bits> write_keys(const T* x, int64_t stride, int64_t n, Bits* __restrict keys) {
+  Bits low = Bits(~Bits(0)), high = 0;
+  auto take = [&](int64_t i, T v) {
+    Bits key = Ordered<T>::key(v);
+    keys[i] = key;
+    low = key < low ? key : low;
+    high = key > high ? key : high;
+  };
+  if (stride == 1)
+    for (int64_t i = 0; i < n; ++i) take(i, x[i]);
+  else
+    for (int64_t i = 0; i < n; ++i) take(i, x[i * stride]);
+  return {low, high};
+}
+
+// The place of the element of rank k: keys are counted by their upper bits, then only those that share the bits of
+// rank k are looked at.
+template <int upper_bits, class T, class Item>
+int64_t place_of_rank(const T* x, int64_t stride, int64_t n, int64_t k, Item* items) {
+  using Bits = typename Ordered<T>::Bits;
+  Bits* keys = static_cast<Bits*>(static_cast<void*>(items + n + kSpare));
+  auto [low, high] = write_keys(x, stride, n, keys);
+  int width = std::bit_width(Bits(high - low)), shift = std::max(0, width - upper_bits);
+  uint32_t counts[2][1 << upper_bits] = {};
+  for (int64_t i = 0; i < n; ++i) ++counts[i & 1][Bits(keys[i] - low) >> shift];
+  int64_t part = 0, held = 0;
+  for (;; ++part) {
+    int64_t here = int64_t(counts[0][part]) + counts[1][part];
+    if (k < here) break;
+    k -= here;
   }
-  std::nth_element(items, items + k, items + held);
-  return items[k];
+  for (int64_t i = 0; i < n; ++i) {
+    items[held] = Item(keys[i], i);
+    held += Bits(keys[i] - low) >> shift == uint64_t(part);
+  }
+  if (shift > 0) std::nth_element(items, items + k, items + held);
+  return items[k].index();
 }
 
 void pick(DType dtype, const Line& line, const SortedLine& to, Pick what, int64_t k, void* scratch) {
@@ -203,12 +234,16 @@ void pick(DType dtype, const Line& line, const SortedLine& to, Pick what, int64_
     const T* x = static_cast<const T*>(line.x);
     int64_t at = -1, n = line.n;
     if (what != Pick::kth) {
-      for (int64_t i = line.n - 1; Ordered<T>::is_float && i >= 0; --i)
-        if (is_nan(x[i * line.stride])) at = i, --n;
-      k = what == Pick::median ? (line.n - 1) / 2 : std::max<int64_t>(0, (n - 1) / 2);
+      n -= count_nan(x, line.stride, line.n);
+      if (n < line.n && (what == Pick::median || n == 0))
+        for (at = 0; !is_nan(x[at * line.stride]);) ++at;
+      k = (n - 1) / 2;
     }
-    if (at < 0 || (what == Pick::nanmedian && n > 0))
-      at = item_of_rank<T>(x, line.stride, line.n, k, static_cast<Item*>(scratch)).index();
+    Item* items = static_cast<Item*>(scratch);
+    if (at < 0) {
+      auto place = n < 512 ? place_of_rank<7, T, Item> : n < kGrain ? place_of_rank<10, T, Item> : place_of_rank<12, T, Item>;
+      at = place(x, line.stride, line.n, k, items);
+    }
     *static_cast<T*>(to.values) = x[at * line.stride];
     *to.indices = at;
   });

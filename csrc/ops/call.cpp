@@ -206,15 +206,31 @@ void run_into_given(Call& c) {
 }
 
 void run_composed(Call& c) {
-  // The parts are recorded and traced by themselves.
-  c.op.form.compose(c);
+  // The parts are recorded and traced by themselves. What they keep of self must outlive its change.
+  Tensor self;
+  int inputs;
+  if (c.inplace) {
+    self = c.tensor(0);
+    if (t_modes.grad && inputs_wanting_grad(c, &inputs)) c.arg(0) = Value(clone_of(self));
+  }
+  try {
+    c.op.form.compose(c);
+  } catch (Error& e) {  // the user called this op, not its parts
+    if (e.text.find(c.op.base) == std::string::npos) e.text = c.op.base + ": " + e.text;
+    throw;
+  }
   if (c.op.returns_list) return;
   if (c.inplace) {
-    Tensor self = c.tensor(0);
     if (!c.out[0].is(self)) copy_.into(self, c.out[0]);
     c.out[0] = self;
   } else if (c.given_out) {
-    for (int i = 0; i < c.out_count; ++i) write_out(c.given_out[i], c.out[i], c.name());
+    for (int i = 0; i < c.out_count; ++i) {
+      if (t_modes.grad && c.out[i].wants_grad())
+        fail(c.op.base, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+             "arguments requires grad.");
+      write_out(c.given_out[i], c.out[i], c.name());
+      c.out[i] = c.given_out[i];
+    }
   }
 }
 

@@ -34,10 +34,15 @@ template <class T> T after(T x, T towards) {
 template <class T> constexpr T step_at_zero(T x, T at_zero) { return x == T(0) ? at_zero : T(x > T(0)); }
 // The logarithm of a sum of powers; equal infinities have no difference.
 template <class T, class Log1p, class Exp> T log_of_sum(T a, T b, Log1p log1p_, Exp exp_) {
-  T high = a > b ? a : b, low = a > b ? b : a;
-  T y = high + log1p_(exp_(low - high));
-  y = a == b && abs(a) == math::inf<T> ? a : y;
-  return a != a ? a : y;
+  if constexpr (complex_v<T>) {
+    bool first = a.real() > b.real();
+    return (first ? a : b) + log(T(1) + exp_(first ? b - a : a - b));
+  } else {
+    T high = a > b ? a : b, low = a > b ? b : a;
+    T y = high + log1p_(exp_(low - high));
+    y = a == b && abs(a) == math::inf<T> ? a : y;
+    return a != a ? a : y;
+  }
 }
 template <class T> constexpr T zero_or_product(T x, T log_y, T y) { return isnan(y) ? y : x == 0 ? T(0) : x * log_y; }
 template <class T> constexpr T largest_number(T a, T b) { return isnan(a) ? b : isnan(b) ? a : a > b ? a : b; }
@@ -155,11 +160,11 @@ WEFT_ROWS(elementary) {
   r.binary({"heaviside(Tensor input, Tensor values) -> Tensor", "0 below zero, 1 above, values at zero.", Rule::promote,
             kInplace, steps}, types::real, [](auto x, auto v) { return step_at_zero(x, v); });
   r.binary({"logaddexp(Tensor input, Tensor other) -> Tensor", "log(exp(input) + exp(other)), without overflow.",
-            Rule::promote}, types::floating, [](auto a, auto b) {
+            Rule::promote}, types::inexact, [](auto a, auto b) {
              return log_of_sum(a, b, [](auto v) { return log1p(v); }, [](auto v) { return exp(v); });
            },
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return g / (1 + exp(b - a)); }),
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return g / (1 + exp(a - b)); }));
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return g / conj(1 + exp(b - a)); }),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return g / conj(1 + exp(a - b)); }));
   r.binary({"logaddexp2(Tensor input, Tensor other) -> Tensor", "log2(2 ** input + 2 ** other), without overflow.",
             Rule::promote}, types::floating, [](auto a, auto b) {
              return log_of_sum(a, b, [](auto v) { return log1p(v) * lit(v, 1.4426950408889634); },
@@ -188,6 +193,10 @@ WEFT_ROWS(elementary) {
             Rule::promote}, types::real, [](auto a, auto b) { return smallest_number(a, b); },
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return where(a <= b || isnan(b), g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return where(a <= b || isnan(b), lit(g, 0.0), g); }));
+  r.binary({"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2 ** other.", Rule::floating, kInplace},
+           types::floating, [](auto a, auto b) { return a * exp2(b); },
+           d(keep::x1, [](auto g, auto, auto b, auto) { return g * exp2(b); }),
+           d(keep::y0, [](auto g, auto, auto, auto y) { return g * y * lit(y, 0.69314718055994531); }));
   r.binary({"gcd(Tensor input, Tensor other) -> Tensor", "The greatest common divisor.", Rule::promote, kInplace, whole},
            types::integers, [](auto a, auto b) { return common_divisor(a, b); });
   r.binary({"lcm(Tensor input, Tensor other) -> Tensor", "The least common multiple.", Rule::promote, kInplace, whole},

@@ -317,6 +317,16 @@ tensor([1, 2, 3]))",
   },
 };
 
+// Reached only with what does not do as an int.
+WEFT_OP {
+  .signature = "narrow.tensor(Tensor input, int dim, Tensor start, int length) -> Tensor",
+  .doc = "The same, with start in a tensor.",
+  .traits = kNoOut,
+  .compose = [](Call& c) {
+    fail("narrow: start must be an 0-dim integral Tensor, got ", name_of(c.tensor(2).dtype()), " of shape ", c.tensor(2).sizes());
+  },
+};
+
 WEFT_OP {
   .signature = "narrow_copy(Tensor input, int dim, int start, int length) -> Tensor",
   .doc = R"(A copy of length elements along dim from start on.

@@ -5,6 +5,21 @@
 namespace weft {
 namespace {
 
+// How many elements lie between the first and the last of t, both included.
+int64_t span_of(const Tensor& t) {
+  int64_t span = 1;
+  for (int d = 0; d < t.dim(); ++d) span += (t.size(d) - 1) * t.stride(d);
+  return t.numel() ? span : 0;
+}
+
+// The memory of t in another type, with the same strides.
+std::unique_ptr<Scratch> converted(const Tensor& t, DType type) {
+  int64_t span = span_of(t);
+  auto copy = std::make_unique<Scratch>(span * item_size(type));
+  copy_kernels().convert(t.dtype(), type, t.data(), copy->as<char>(), span);
+  return copy;
+}
+
 // A 0-d tensor is walked as one of a single element.
 struct Geometry {
   Dims sizes, strides;
@@ -42,12 +57,7 @@ void Planner::input(const Tensor& index, const Dims& strides, const Tensor& tabl
   if (index.dtype() == DType::Int64) {
     values = index.data<int64_t>();
   } else {
-    // Converted where it lies: the copy has the strides of the original.
-    int64_t span = 1;
-    for (int d = 0; d < index.dim(); ++d) span += (index.size(d) - 1) * index.stride(d);
-    if (index.numel() == 0) span = 0;
-    converted_.push_back(std::make_unique<Scratch>(span * item_size(DType::Int64)));
-    copy_kernels().convert(index.dtype(), DType::Int64, index.data(), converted_.back()->as<char>(), span);
+    converted_.push_back(converted(index, DType::Int64));
     values = converted_.back()->as<int64_t>();
   }
   inputs_.push_back({values, nullptr, size, step});
@@ -121,16 +131,16 @@ InOrder::InOrder(const Tensor& t, const Dims& sizes) : data_(t.data()) {
 
 void scatter_planned(Scatter op, const Tensor& table, const Tensor& dense, Planner& planner, ErrorKind kind,
                      const char* name) {
-  const char* from = dense.data();
-  std::unique_ptr<Scratch> aside;
-  if (shares_memory(table, dense) && dense.numel()) {  // the copy has the strides of the original
-    int64_t span = 1;
-    for (int d = 0; d < dense.dim(); ++d) span += (dense.size(d) - 1) * dense.stride(d);
-    aside = std::make_unique<Scratch>(span * item_size(dense.dtype()));
-    std::memcpy(aside->as<char>(), from, size_t(span * item_size(dense.dtype())));
-    from = aside->as<char>();
+  bool good;
+  if (op != Scatter::set && is_half(table.dtype())) {  // rounded once, at the end
+    auto wide = converted(table, DType::Float), from = converted(dense, DType::Float);
+    good = index_kernels().scatter(op, DType::Float, wide->as<char>(), from->as<char>(), planner.plan());
+    if (good) copy_kernels().convert(DType::Float, table.dtype(), wide->as<char>(), table.data(), span_of(table));
+  } else {
+    auto aside = shares_memory(table, dense) ? converted(dense, dense.dtype()) : nullptr;
+    good = index_kernels().scatter(op, table.dtype(), table.data(), aside ? aside->as<char>() : dense.data(), planner.plan());
   }
-  if (!index_kernels().scatter(op, table.dtype(), table.data(), from, planner.plan())) planner.fail_range(kind, name);
+  if (!good) planner.fail_range(kind, name);
 }
 
 }  // namespace weft

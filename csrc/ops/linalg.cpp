@@ -1,6 +1,8 @@
 // Products of vectors, matrices and batches of them.
 #include "loops/gemm.h"
 
+#include <optional>
+
 #include "loops/copy.h"
 #include "ops/api.h"
 
@@ -89,15 +91,36 @@ void join_batch(Dims& batch, Operand& a, Operand& b) {
   }
 }
 
+// A matrix as the loops read it: whether its columns are the contiguous direction, and how far apart they are.
+struct Layout {
+  bool transposed;
+  int64_t stride;
+};
+
+// The layout of a matrix of which one direction is contiguous; false for others.
+inline bool layout_of(const Tensor& t, bool transposed, Layout* found) {
+  int64_t rows = t.size(0), cols = t.size(1), down = t.stride(0), across = t.stride(1);
+  if (across == 1 || cols == 1) *found = {transposed, down};
+  else if (down == 1 || rows == 1) *found = {!transposed, across};
+  else return false;
+  return true;
+}
+
 // out = alpha op(x) op(y) + beta out. out is contiguous, its batch is the broadcast of theirs.
 void multiply(const Tensor& x, bool trans_x, const Tensor& y, bool trans_y, const Tensor& out, double alpha = 1,
               double beta = 0) {
   if (out.numel() == 0) return;
   DType type = x.dtype();
+  Layout left, right;
+  if (x.dim() == 2 && y.dim() == 2 && layout_of(x, trans_x, &left) && layout_of(y, trans_y, &right)) {
+    int64_t m = out.size(0), n = out.size(1), k = x.size(trans_x ? 0 : 1);
+    return gemm(type, Product{left.transposed, right.transposed, m, n, k, x.data(), left.stride, y.data(), right.stride,
+                              out.data(), n, alpha, beta});
+  }
   Operand a(x, false, trans_x), b(y, y.dim() == 1, trans_y);
-  Scratch copy_a(a.readable() ? 0 : a.bytes(type)), copy_b(b.readable() ? 0 : b.bytes(type));
-  if (!a.readable()) a.copy_into(copy_a.as<char>(), type);
-  if (!b.readable()) b.copy_into(copy_b.as<char>(), type);
+  std::optional<Scratch> copy_a, copy_b;
+  if (!a.readable()) a.copy_into(copy_a.emplace(a.bytes(type)).as<char>(), type);
+  if (!b.readable()) b.copy_into(copy_b.emplace(b.bytes(type)).as<char>(), type);
   if (a.batch.empty() && b.batch.empty()) return gemm(type, product_of(a, b, out.data(), alpha, beta));
   Dims batch = a.batch == b.batch ? a.batch : broadcast(a.batch, b.batch, "matmul");
   a.align(batch), b.align(batch);
@@ -279,6 +302,15 @@ tensor([3., 3.]))",
   .back = matmul_back,
 };
 
+void check_vectors(Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  if (a.dim() != 1 || b.dim() != 1)
+    fail(c.name(), ": 1D tensors expected, but got ", a.dim(), "D and ", b.dim(), "D tensors");
+  check_types(c, a, b);
+  if (a.size(0) != b.size(0))
+    fail(c.name(), ": inconsistent tensor size, expected the same number of elements, but got ", a.size(0), " and ", b.size(0));
+}
+
 WEFT_OP {
   .signature = "dot(Tensor input, Tensor tensor) -> Tensor",
   .doc = R"(The inner product of two vectors.
@@ -286,13 +318,8 @@ WEFT_OP {
 >>> weft.dot(weft.tensor([2, 3]), weft.tensor([2, 1]))
 tensor(7))",
   .infer = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    if (a.dim() != 1 || b.dim() != 1)
-      fail("dot: 1D tensors expected, but got ", a.dim(), "D and ", b.dim(), "D tensors");
-    check_types(c, a, b);
-    if (a.size(0) != b.size(0))
-      fail("dot: inconsistent tensor size, expected the same number of elements, but got ", a.size(0), " and ", b.size(0));
-    c.give(0, meta(a.dtype(), {}));
+    check_vectors(c);
+    c.give(0, meta(c.tensor(0).dtype(), {}));
   },
   .run = [](Call& c) {
     const Tensor &a = c.tensor(0), &b = c.tensor(1);
@@ -313,6 +340,7 @@ WEFT_OP {
 tensor(7))",
   .compose = [](Call& c) {
     static const OpRef dot{"dot"};
+    check_vectors(c);
     c.give(0, dot(conj_of(c.tensor(0)), c.tensor(1)));
   },
 };
@@ -522,11 +550,13 @@ tensor([[3., 4.],
   .compose = [](Call& c) {
     static const OpRef outer{"outer"};
     check_dims(c, 1, 1), check_dims(c, 2, 1);
-    const Tensor& input = c.tensor(0);
-    Tensor scaled = outer(c.tensor(1), c.tensor(2));
+    Tensor input = c.tensor(0), x = c.tensor(1), y = c.tensor(2);
+    DType type = promote(input.dtype(), promote(x.dtype(), y.dtype()));
+    bool half = is_half(type);  // rounded once, at the end
+    if (half) input = to_dtype(input, DType::Float), x = to_dtype(x, DType::Float), y = to_dtype(y, DType::Float);
+    Tensor scaled = outer(x, y);
     if (!(broadcast(input.sizes(), scaled.sizes(), "addr") == scaled.sizes()))
       fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", scaled.sizes());
-    DType type = promote(input.dtype(), scaled.dtype());
     check_factors(c, type, 3, 4);
     if (type == DType::Bool) {
       if (!c.flag(4)) scaled = zeros_like(scaled);
@@ -535,8 +565,8 @@ tensor([[3., 4.],
     if (is_integral(type) && (c.arg(3).tag() == Tag::Float || c.arg(4).tag() == Tag::Float))
       fail("addr: For integral input tensors, arguments beta and alpha must not be floating point numbers.");
     if (c.arg(4).complex() != 1.0) scaled = mul(scaled, c.arg(4));
-    if (c.arg(3).complex() == 0.0) return c.give(0, scaled);
-    c.give(0, add(c.arg(3).complex() == 1.0 ? input : mul(input, c.arg(3)), scaled));
+    if (c.arg(3).complex() != 0.0) scaled = add(c.arg(3).complex() == 1.0 ? input : mul(input, c.arg(3)), scaled);
+    c.give(0, half ? to_dtype(scaled, type) : scaled);
   },
 };
 

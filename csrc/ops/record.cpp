@@ -313,6 +313,9 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   auto* n = new (block) CopySlices;
   n->edges = reinterpret_cast<Edge*>(block + sizeof(CopySlices));
   n->edge_count = edges;
+  // The change itself only asks whether its first input wants a gradient. Its edge went to the view, and by that to the base,
+  // which this node is about to be the history of: a cycle.
+  change->edges[0] = first;
   new (n->edges) Edge(std::move(first));
   for (uint32_t i = 1; i < edges; ++i) new (n->edges + i) Edge(change->edges[i]);
   n->change = std::move(change);

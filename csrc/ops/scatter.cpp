@@ -214,7 +214,12 @@ tensor([5., 2.]))",
     bool include_self = c.flag(5);
     if (src.dtype() != x.dtype())
       fail("scatter_reduce: Expected self.dtype to be equal to src.dtype, got ", name_of(x.dtype()), " and ", name_of(src.dtype()));
-    Tensor start = include_self || index.numel() == 0 ? x : scatter_value(x, dim, index, neutral(how, x.dtype()));
+    if (is_half(x.dtype()) && how == "mean") {  // rounded once, at the end
+      Tensor wide = scatter_reduce(to_dtype(x, DType::Float), dim, index, to_dtype(src, DType::Float), c.arg(4), c.arg(5));
+      return c.give(0, to_dtype(wide, x.dtype()));
+    }
+    bool counts = include_self || index.numel() == 0;  // what is there; kept for backward, so not what will be changed
+    Tensor start = !counts ? scatter_value(x, dim, index, neutral(how, x.dtype())) : c.inplace ? clone_of(x) : x;
     Tensor y;
     if (how == "sum" || how == "mean") y = scatter_add(start, dim, index, src);
     else if (how == "prod") y = scatter_prod(start, dim, index, src);
@@ -234,7 +239,10 @@ WEFT_OP {
   .signature = "scatter.reduce(Tensor input, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
   .doc = "The same, with src added or multiplied to what is there.",
   .traits = kInplace,
-  .compose = [](Call& c) { c.give(0, scatter_with(c.tensor(0), c.arg(1), c.tensor(2), c.tensor(3), c.text(4))); },
+  .compose = [](Call& c) {
+    Tensor x = c.inplace ? clone_of(c.tensor(0)) : c.tensor(0);  // kept for backward, so not what will be changed
+    c.give(0, scatter_with(x, c.arg(1), c.tensor(2), c.tensor(3), c.text(4)));
+  },
 };
 
 WEFT_OP {
@@ -242,7 +250,7 @@ WEFT_OP {
   .doc = "The same, with value added or multiplied to what is there.",
   .traits = kInplace,
   .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
+    Tensor x = c.inplace ? clone_of(c.tensor(0)) : c.tensor(0);
     Tensor src = expand(scalar_tensor(c.arg(3), x.dtype()), c.tensor(2).sizes());
     c.give(0, scatter_with(x, c.arg(1), c.tensor(2), src, c.text(4)));
   },

@@ -34,16 +34,6 @@ tensor([-1.]))",
   },
 };
 
-WEFT_OP {
-  .signature = "ldexp(Tensor input, Tensor other) -> Tensor",
-  .doc = R"(input * 2 ** other.
-
->>> weft.ldexp(weft.tensor([1.0, 3.0]), weft.tensor([2, -1]))
-tensor([4.0000, 1.5000]))",
-  .traits = kInplace,
-  .compose = [](Call& c) { c.give(0, c.tensor(0) * pow(2.0, c.tensor(1))); },
-};
-
 // float_power computes in double, or complex double.
 Value in_double(const Value& v, bool complex) {
   if (v.is_tensor()) return to_dtype(v.tensor(), complex ? DType::ComplexDouble : DType::Double);

@@ -214,7 +214,7 @@ class Recorder:
     def record(
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool = False
     ) -> None:
-        """Take one call of the gate; ``given``: its results were written into tensors that were there (out=)."""
+        """Take one call of the gate; ``given``: its results went into tensors given by out=."""
         node = Node(op, tuple(self.value(a) for a in args), inplace, line)
         if given:
             self.graph.nodes.append(node)

@@ -381,6 +381,42 @@ class cholesky:
         return (s + _h(s)) * 0.5
 
 
+@primitive("_cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor")
+class _cholesky_solve:
+    """The X of A X = B, given the Cholesky factor of A.
+
+    >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+
+    keeps = ("L", "result")
+
+    def infer(B, L, upper):
+        shape = _square("cholesky_solve", L)
+        _matrix("cholesky_solve", B, "B")
+        _same_dtype("cholesky_solve", L, B)
+        if B.shape[-2] != shape[-1]:
+            raise RuntimeError(
+                f"cholesky_solve: Incompatible matrix sizes: each A matrix is {shape[-1]} by {shape[-1]} "
+                f"but each b matrix is {B.shape[-2]} by {B.shape[-1]}"
+            )
+        return [(_batch("cholesky_solve", shape[:-2], tuple(B.shape[:-2])) + tuple(B.shape[-2:]), B.dtype)]
+
+    def run(B, L, upper):
+        low = L.swapaxes(-1, -2).conj() if upper else L
+        y = _substitute(low, B)
+        high = low.swapaxes(-1, -2).conj()
+        return [_substitute(high[..., ::-1, ::-1], y[..., ::-1, :])[..., ::-1, :]]
+
+    def backward(ctx, g):
+        gb = _cholesky_solve(g, ctx.L, ctx.upper)
+        if not ctx.needs("L"):
+            return gb, None
+        ga = -(gb @ _h(ctx.result))
+        ga = ga + _h(ga)
+        return gb, ctx.L @ ga if ctx.upper else ga @ ctx.L
+
+
 @primitive("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
 class qr:
     """Q with orthonormal columns and the upper triangle R, whose product is A.

@@ -108,21 +108,18 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 # ---- rank, pseudo-inverse, least squares ----
 
 
-def _tolerance(A: Tensor, s: Tensor, atol: Any, rtol: Any) -> Tensor:
-    """Return the size below which a singular value counts as zero."""
+def _tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
+    """Return the absolute and relative size up to which a singular value counts as zero, beside the values."""
+    real = weft.float64 if A.dtype in (weft.float64, weft.complex128) else weft.float32
     if rtol is None:
         absolute = atol is not None and (isinstance(atol, Tensor) or atol > 0)
-        rtol = 0.0 if absolute else max(A.shape[-2:]) * weft.finfo(s.dtype).eps
-    atol = 0.0 if atol is None else atol
-    if isinstance(rtol, Tensor):
-        rtol = rtol.unsqueeze(-1) if rtol.ndim else rtol
-    if isinstance(atol, Tensor):
-        atol = atol.unsqueeze(-1) if atol.ndim else atol
-    largest = s.amax(-1, True)
-    relative = largest * rtol
-    return weft.maximum(
-        relative, atol if isinstance(atol, Tensor) else weft.full_like(relative, atol)
-    )
+        rtol = 0.0 if absolute else max(A.shape[-2:]) * weft.finfo(real).eps
+
+    def beside(t: Any) -> Tensor:
+        t = t.to(real) if isinstance(t, Tensor) else weft.tensor(t, dtype=real)
+        return t.unsqueeze(-1) if t.ndim else t
+
+    return beside(0.0 if atol is None else atol), beside(rtol)
 
 
 @op(
@@ -149,10 +146,11 @@ def matrix_rank(
     if A.numel() == 0:
         return weft.zeros(A.shape[:-2], dtype=weft.int64)
     s = eigvalsh(A).abs() if hermitian else svdvals(A)
-    return (s > _tolerance(A, s, atol, rtol)).sum(-1)
+    least, relative = _tolerances(A, atol, rtol)
+    return (s > weft.maximum(relative * s.amax(-1, True), least)).sum(-1)
 
 
-@primitive("_linalg_pinv(Tensor A, Tensor tolerance, bool hermitian) -> Tensor")
+@primitive("_linalg_pinv(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor")
 class _pinv:
     """The pseudo-inverse, taking singular values up to the tolerance for zero.
 
@@ -163,11 +161,11 @@ class _pinv:
 
     keeps = ("A", "result")
 
-    def infer(A, tolerance, hermitian):
+    def infer(A, atol, rtol, hermitian):
         shape = tuple(A.shape)
         return [((*shape[:-2], shape[-1], shape[-2]), A.dtype)]
 
-    def run(A, tolerance, hermitian):
+    def run(A, atol, rtol, hermitian):
         import numpy
 
         if hermitian:
@@ -176,7 +174,8 @@ class _pinv:
         else:
             u, s, vh = numpy.linalg.svd(A, full_matrices=False)
         with numpy.errstate(divide="ignore"):
-            inverse = numpy.where(abs(s) > tolerance, 1 / s, 0).astype(s.dtype)
+            least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
+            inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
         return [(vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()]
 
     def backward(ctx, g):
@@ -186,10 +185,10 @@ class _pinv:
         if a.shape[-2] <= a.shape[-1]:
             k = gh @ p
             kp = k @ ph
-            return -_h(p @ k) + kp - (a @ p) @ kp + (ph @ p) @ (gh - k @ a), None
+            return -_h(p @ k) + kp - (a @ p) @ kp + (ph @ p) @ (gh - k @ a), None, None
         k = p @ gh
         pk = ph @ k
-        return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a, None
+        return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a, None, None
 
 
 @op(name="linalg_pinv", function=False, method=False, out=True)
@@ -206,9 +205,7 @@ def pinv(
         _square("pinv", A)
     if A.numel() == 0:
         return weft.zeros([*A.shape[:-2], A.shape[-1], A.shape[-2]], dtype=A.dtype) + A.sum()
-    detached = A.detach()
-    s = eigvalsh(detached).abs() if hermitian else svdvals(detached)
-    return _pinv(A, _tolerance(A, s, atol, rcond if rtol is None else rtol), hermitian)
+    return _pinv(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
 
 
 @op(name="linalg_lstsq", function=False, method=False)

@@ -21,17 +21,16 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    a, b = weft.broadcast_tensors(input, other)
-    if not -a.ndim <= dim < a.ndim:
+    n = input.ndim
+    if not -n <= dim < n:
         raise IndexError(
-            f"linalg.cross: Dimension out of range (expected to be in [{-a.ndim}, {a.ndim - 1}], "
-            f"but got {dim})"
+            f"linalg.cross: Dimension out of range (expected to be in [{-n}, {n - 1}], but got {dim})"
         )
-    if a.shape[dim] != 3:
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
-            f"{other.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
         )
+    a, b = weft.broadcast_tensors(input, other)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(dim), b.unbind(dim)
     return weft.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
 
@@ -43,6 +42,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     >>> weft.linalg.vecdot(weft.ones(2, 3), weft.ones(2, 3))
     tensor([3., 3.])
     """
+    if x.ndim and y.ndim and x.shape[dim] != y.shape[dim]:
+        raise RuntimeError(f"linalg.vecdot: the operands have sizes {x.shape[dim]} and {y.shape[dim]} along dim {dim}")
     return (x.conj() * y).sum(dim)
 
 

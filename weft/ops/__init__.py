@@ -272,6 +272,7 @@ def _example(row: dict[str, Any]) -> str:
 
 # The families. Each module declares its ops as it is imported.
 from . import (  # noqa: E402, F401
+    compare,
     convert,
     create,
     decompositions,
@@ -279,6 +280,8 @@ from . import (  # noqa: E402, F401
     index,
     join,
     linalg,
+    order,
+    shape,
     spectrum,
 )
 

@@ -121,6 +121,22 @@ def view_as_dtype(self: Tensor, kind: dtype) -> Tensor:
     return _C._view_dtype(self, kind, have, want)
 
 
+_view_sizes = Tensor.view
+
+
+def view(self: Tensor, *size: Any, **kwargs: Any) -> Tensor:
+    """Return the same memory in another shape, or read as another dtype.
+
+    >>> weft.ones(1).view(weft.int32)
+    tensor([1065353216], dtype=torch.int32)
+    """
+    kind = kwargs.get("dtype", size[0] if len(size) == 1 else None)
+    if isinstance(kind, dtype):
+        return view_as_dtype(self, kind)
+    return _view_sizes(self, *size, **kwargs)
+
+
+Tensor.view = view
 Tensor.numpy = numpy
 Tensor.device = property(lambda self: weft._setting.CPU, doc="Where the tensor lives: the CPU.")
 Tensor.layout = property(lambda self: weft.strided, doc="How the elements are stored.")

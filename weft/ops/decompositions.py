@@ -113,9 +113,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    low = _h(L) if upper else L
-    y = weft.linalg.solve_triangular(low, B, upper=False)
-    return weft.linalg.solve_triangular(_h(low), y, upper=True)
+    return weft.linalg.decompose._cholesky_solve(B, L, upper)
 
 
 @op(out=True)

@@ -28,6 +28,21 @@ def nonzero(
     return _rows(input) if out is None else _rows(input, out=out)
 
 
+@op(derivative="the result is made of indices")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Return the coordinates of the first ``size`` elements that are not zero, then rows of ``fill_value``.
+
+    >>> weft.nonzero_static(weft.tensor([0, 7]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be a non-negative value, got {size}")
+    found = _rows(input)[:size]
+    rest = weft.full((size - found.shape[0], found.shape[1]), fill_value, dtype=weft.int64)
+    return weft.cat([found, rest])
+
+
 def where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     """Return this tensor where ``condition`` holds, else ``other``.
 

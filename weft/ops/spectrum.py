@@ -159,10 +159,8 @@ def istft(
     norm = "ortho" if normalized else None
     if return_complex:
         frames = weft.fft.ifft(spectra, norm=norm)
-    elif onesided:
-        frames = weft.fft.irfft(spectra, n_fft, norm=norm)
-    else:
-        frames = weft.real(weft.fft.ifft(spectra, norm=norm))
+    else:  # of a full spectrum, the second half mirrors the first
+        frames = weft.fft.irfft(spectra.narrow(-1, 0, n_fft // 2 + 1), n_fft, norm=norm)
     count = frames.shape[-2]
     signal = _overlapped(frames * w, hop)
     weight = _overlapped((w * w).expand(count, n_fft), hop)

@@ -1,0 +1,304 @@
+// Sorting, selecting, searching and counting.
+#include "loops/sort.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "loops/parallel.h"
+#include "ops/api.h"
+
+namespace weft {
+namespace {
+
+void refuse_complex(Call& c) {
+  if (is_complex(c.tensor(0).dtype())) fail("\"", c.name(), "\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+}
+
+int axis_of(Call& c, int at) { return wrap_dim(c.integer(at), c.tensor(0).dim(), c.name()); }
+
+// Calls f(line of x, where its results begin in a contiguous box that has m elements along the axis).
+template <class F>
+void each_line(const Tensor& x, int axis, int64_t m, F f) {
+  int64_t n = x.dim() ? x.size(axis) : 1, inner = 1, outer = 1;
+  for (int i = 0; i < x.dim(); ++i) {
+    if (i > axis) inner *= x.size(i);
+    if (i < axis) outer *= x.size(i);
+  }
+  int64_t lines = x.numel() ? outer * inner : 0, grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1));
+  parallel_chunks(lines, grain, [&](int64_t begin, int64_t end) {
+    Scratch scratch(sort_scratch_bytes(x.dtype(), n));
+    for (int64_t k = begin; k < end; ++k) {
+      int64_t at = k, offset = 0;  // the k-th line in the order of the kept dimensions
+      for (int d = x.dim() - 1; d >= 0; --d) {
+        if (d == axis) continue;
+        offset += at % x.size(d) * x.stride(d);
+        at /= x.size(d);
+      }
+      Line line{x.data() + offset * item_size(x.dtype()), n, x.dim() ? x.stride(axis) : 1};
+      f(line, (k / inner) * m * inner + k % inner, inner, scratch.as<char>());
+    }
+  });
+}
+
+SortedLine place(const Tensor& values, const Tensor& indices, int64_t offset, int64_t stride) {
+  return {values.data() + offset * item_size(values.dtype()), indices.data<int64_t>() + offset, stride};
+}
+
+void gathered_back(Grad& d, int64_t dim, bool squeezed) {
+  const Dims& shape = d.shape(0);
+  if (shape.empty()) return d.give(0, reshape(d.g(), Dims{}));
+  Tensor g = d.g(), index = d.y(1);
+  if (squeezed) {
+    g = unsqueeze(g, dim);
+    index = unsqueeze(index, dim);
+  }
+  d.give(0, scatter_add(zeros(shape, g.dtype()), dim, index, g));
+}
+
+WEFT_OP {
+  .signature = "sort(Tensor input, int dim=-1, bool descending=False, *, bool? stable=None) -> (Tensor values, Tensor indices)",
+  .doc = R"(The elements in order along dim, and where they stood. Equal ones keep their order.
+
+>>> weft.tensor([3, 1, 2]).sort().indices
+tensor([1, 2, 0]))",
+  .infer = [](Call& c) {
+    refuse_complex(c);
+    axis_of(c, 1);
+    c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+    c.give(1, meta(DType::Int64, c.tensor(0).sizes()));
+  },
+  .run = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    int axis = axis_of(c, 1);
+    each_line(x, axis, x.dim() ? x.size(axis) : 1, [&](const Line& line, int64_t at, int64_t stride, void* scratch) {
+      sort_kernels().sort(x.dtype(), line, place(c.out[0], c.out[1], at, stride), c.flag(2), scratch);
+    });
+  },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(1).integer(), false); },
+};
+
+WEFT_OP {
+  .signature = "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+  .doc = R"(The k largest (or smallest) elements along dim, in order, and where they stood.
+
+>>> weft.tensor([3, 1, 2]).topk(2).values
+tensor([3, 2]))",
+  .infer = [](Call& c) {
+    refuse_complex(c);
+    const Tensor& x = c.tensor(0);
+    int axis = axis_of(c, 2);
+    int64_t k = c.integer(1), n = x.dim() ? x.size(axis) : 1;
+    if (k < 0 || k > n) fail("topk: selected index k out of range: k is ", k, ", dimension ", axis, " has size ", n);
+    Dims sizes = x.sizes();
+    if (x.dim()) sizes[axis] = k;
+    c.give(0, meta(x.dtype(), sizes));
+    c.give(1, meta(DType::Int64, sizes));
+  },
+  .run = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    if (!c.out[0].numel()) return;
+    each_line(x, axis_of(c, 2), c.integer(1), [&](const Line& line, int64_t at, int64_t stride, void* scratch) {
+      sort_kernels().topk(x.dtype(), line, place(c.out[0], c.out[1], at, stride), c.integer(1), c.flag(3), scratch);
+    });
+  },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(2).integer(), false); },
+};
+
+void infer_pick(Call& c, int dim_at, bool keepdim) {
+  refuse_complex(c);
+  const Tensor& x = c.tensor(0);
+  int axis = axis_of(c, dim_at);
+  if (x.dim() && x.size(axis) == 0) fail_index(c.name(), "(): Expected reduction dim ", axis, " to have non-zero size.");
+  Dims sizes = x.sizes();
+  if (x.dim()) {
+    if (keepdim) sizes[axis] = 1;
+    else sizes.erase(axis);
+  }
+  c.give(0, meta(x.dtype(), sizes));
+  c.give(1, meta(DType::Int64, sizes));
+}
+
+void run_pick(Call& c, int dim_at, Pick what, int64_t k) {
+  const Tensor& x = c.tensor(0);
+  each_line(x, axis_of(c, dim_at), 1, [&](const Line& line, int64_t at, int64_t stride, void* scratch) {
+    sort_kernels().pick(x.dtype(), line, place(c.out[0], c.out[1], at, stride), what, k, scratch);
+  });
+}
+
+WEFT_OP {
+  .signature = "kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+  .doc = R"(The k-th smallest element along dim (from 1), and where it stood.
+
+>>> weft.tensor([3, 1, 2]).kthvalue(2).values
+tensor(2))",
+  .infer = [](Call& c) {
+    infer_pick(c, 2, c.flag(3));
+    int64_t n = c.tensor(0).dim() ? c.tensor(0).size(axis_of(c, 2)) : 1;
+    if (c.integer(1) < 1 || c.integer(1) > n) fail("kthvalue(): selected number k out of range for dimension ", c.integer(2), ": k is ", c.integer(1), ", the size ", n);
+  },
+  .run = [](Call& c) { run_pick(c, 2, Pick::kth, c.integer(1) - 1); },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(2).integer(), !d.arg(3).flag()); },
+};
+
+WEFT_OP {
+  .signature = "median.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+  .doc = "The lower median along dim, and where it stood.",
+  .infer = [](Call& c) { infer_pick(c, 1, c.flag(2)); },
+  .run = [](Call& c) { run_pick(c, 1, Pick::median, 0); },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(1).integer(), !d.arg(2).flag()); },
+};
+
+WEFT_OP {
+  .signature = "nanmedian.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+  .doc = "The lower median of the numbers along dim, and where it stood.",
+  .infer = [](Call& c) { infer_pick(c, 1, c.flag(2)); },
+  .run = [](Call& c) { run_pick(c, 1, Pick::nanmedian, 0); },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(1).integer(), !d.arg(2).flag()); },
+};
+
+void flat_median(Call& c, const OpRef& of) {
+  const Tensor& x = c.tensor(0);
+  if (x.numel() == 0) return c.give(0, full({}, Value(std::numeric_limits<double>::quiet_NaN()), x.dtype()));
+  c.give(0, of(reshape(x, Dims{-1}), int64_t(0), false));
+}
+
+WEFT_OP {
+  .signature = "median(Tensor input) -> Tensor",
+  .doc = R"(The lower median of all elements, or along dim with where it stood.
+
+>>> weft.tensor([3, 1, 2]).median()
+tensor(2))",
+  .traits = kNoOut,
+  .compose = [](Call& c) {
+    static const OpRef of{"median.dim"};
+    flat_median(c, of);
+  },
+};
+
+WEFT_OP {
+  .signature = "nanmedian(Tensor input) -> Tensor",
+  .doc = R"(The lower median of all elements that are numbers.
+
+>>> weft.tensor([3.0, float("nan"), 2.0]).nanmedian()
+tensor(2.))",
+  .traits = kNoOut,
+  .compose = [](Call& c) {
+    static const OpRef of{"nanmedian.dim"};
+    flat_median(c, of);
+  },
+};
+
+WEFT_OP {
+  .signature = "mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+  .doc = R"(The most frequent element along dim, the smallest of several, and its last place.
+
+>>> weft.tensor([1, 2, 2]).mode().values
+tensor(2))",
+  .infer = [](Call& c) { infer_pick(c, 1, c.flag(2)); },
+  .run = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    each_line(x, axis_of(c, 1), 1, [&](const Line& line, int64_t at, int64_t stride, void* scratch) {
+      sort_kernels().mode(x.dtype(), line, place(c.out[0], c.out[1], at, stride), scratch);
+    });
+  },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { gathered_back(d, d.arg(1).integer(), !d.arg(2).flag()); },
+};
+
+WEFT_OP {
+  .signature = "search_sorted(Tensor sorted, Tensor values, bool right, Tensor? sorter=None) -> Tensor",
+  .doc = "Where values would go among sorted rows.",
+  .traits = kHidden,
+  .infer = [](Call& c) { c.give(0, meta(DType::Int64, c.tensor(1).sizes())); },
+  .run = [](Call& c) {  // all contiguous, of one dtype; sorted is a vector or has values' leading dimensions
+    const Tensor &s = c.tensor(0), &v = c.tensor(1), &y = c.out[0];
+    int64_t n = s.dim() ? s.size(-1) : 1, m = v.dim() ? v.size(-1) : 1, size = item_size(s.dtype());
+    if (!y.numel()) return;
+    bool shared = s.dim() <= 1;
+    int64_t rows = shared ? 1 : v.numel() / m;
+    if (shared) m = v.numel();
+    for (int64_t i = 0; i < rows; ++i)
+      sort_kernels().search(s.dtype(), s.data() + i * n * size, c.has(3) ? c.tensor(3).data<int64_t>() + i * n : nullptr, n,
+                            v.data() + i * m * size, m, c.flag(2), y.data<int64_t>() + i * m);
+  },
+  .no_derivative = "an index has no derivative",
+};
+
+WEFT_OP {
+  .signature = "run_starts(Tensor input) -> Tensor",
+  .doc = "Where runs of equal neighbours start in a contiguous vector.",
+  .traits = kHidden | kDynamic,
+  .infer = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    Scratch starts((x.numel() + 1) * 8);
+    int64_t n = x.numel() ? sort_kernels().runs(x.dtype(), x.data(), x.numel(), starts.as<int64_t>()) : 0;
+    Tensor y = empty({n}, DType::Int64);
+    std::copy_n(starts.as<int64_t>(), n, y.data<int64_t>());
+    c.give(0, y);
+  },
+  .run = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    Scratch starts((x.numel() + 1) * 8);
+    int64_t n = x.numel() ? sort_kernels().runs(x.dtype(), x.data(), x.numel(), starts.as<int64_t>()) : 0;
+    std::copy_n(starts.as<int64_t>(), n, c.out[0].data<int64_t>());
+  },
+  .no_derivative = "an index has no derivative",
+};
+
+WEFT_OP {
+  .signature = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
+  .doc = R"(How often each whole number occurs, or the sum of the weights there.
+
+>>> weft.bincount(weft.tensor([0, 1, 1]))
+tensor([1, 2]))",
+  .traits = kNoOut | kDynamic | kKeepsLock,
+  .infer = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    if (x.dim() != 1 || !is_integral(x.dtype()) || x.dtype() == DType::Bool) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", name_of(x.dtype()), x.sizes());
+    if (c.integer(2) < 0) fail("bincount: minlength should be >= 0, got ", c.integer(2));
+    if (c.has(1) && !(c.tensor(1).sizes() == x.sizes())) fail("bincount: weights should be 1-d and have the same length as input, got ", c.tensor(1).sizes(), " for ", x.sizes());
+    Tensor wide = contiguous_of(to_dtype(x, DType::Int64));
+    int64_t size = c.integer(2);
+    for (int64_t i = 0; i < wide.numel(); ++i) {
+      int64_t v = wide.data<int64_t>()[i];
+      if (v < 0) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", v);
+      size = std::max(size, checked_add(v, 1));
+    }
+    DType t = c.has(1) ? (c.tensor(1).dtype() == DType::Float ? DType::Float : DType::Double) : DType::Int64;
+    c.give(0, meta(t, Dims{size}));
+  },
+  .run = [](Call& c) {
+    Tensor x = contiguous_of(c.tensor(0));
+    const Tensor& y = c.out[0];
+    if (!c.has(1)) {
+      fill_data(y, Value(0));
+      sort_kernels().bincount(x.dtype(), x.data(), x.numel(), nullptr, y.data());
+      return;
+    }
+    Tensor weights = contiguous_of(to_dtype(detach(c.tensor(1)), DType::Double)), sums = zeros(y.sizes(), DType::Double);
+    sort_kernels().bincount(x.dtype(), x.data(), x.numel(), weights.data<double>(), sums.data());
+    copy_data(y, sums);
+  },
+  .no_derivative = "a count has no derivative",
+};
+
+WEFT_OP {
+  .signature = "histogram_counts(Tensor input, int bins, float low, float high) -> Tensor",
+  .doc = "How many elements lie in each of bins equal parts of [low, high].",
+  .traits = kHidden,
+  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), Dims{c.integer(1)})); },
+  .run = [](Call& c) {
+    fill_data(c.out[0], Value(0));
+    const Tensor& x = c.tensor(0);
+    sort_kernels().histogram(x.dtype(), x.data(), x.numel(), c.integer(1), c.real(2), c.real(3), c.out[0].data());
+  },
+  .no_derivative = "a count has no derivative",
+};
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,346 @@
+"""Orders made of sorting: arguments, quantiles, uniqueness, places; and the norm of old."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@op(derivative="an index has no derivative")
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Return the indices that sort along ``dim``.
+
+    >>> weft.argsort(weft.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    return weft.sort(input.detach(), dim, descending).indices
+
+
+@op(out=True)
+def msort(input: Tensor) -> Tensor:
+    """Sort along the first dimension.
+
+    >>> weft.msort(weft.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+    """
+    return weft.sort(input, 0).values
+
+
+def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool, name: str) -> Tensor:
+    if not input.is_floating_point():
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if how not in ("linear", "lower", "higher", "nearest", "midpoint"):
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {how}"
+        )
+    qs = q if isinstance(q, Tensor) else weft.tensor(q, dtype=input.dtype)
+    if qs.dim() > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if qs.dtype != input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if bool(((qs < 0) | (qs > 1)).any()):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if input.numel() == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    x = input.reshape(-1) if dim is None else input
+    d = 0 if dim is None else dim
+    x = x.reshape(1) if x.dim() == 0 else x
+    ordered = weft.sort(x.movedim(d, -1), -1).values
+    n = ordered.shape[-1]
+    if skip_nan:
+        count = (~weft.isnan(ordered)).sum(-1, keepdim=True)
+        rank = qs.reshape(-1) * (count - 1).clamp(min=0).to(qs.dtype)
+    else:
+        rank = (qs.reshape(-1) * (n - 1)).expand((*ordered.shape[:-1], qs.numel()))
+    if how == "lower":
+        rank = rank.floor()
+    elif how == "higher":
+        rank = rank.ceil()
+    elif how == "nearest":
+        rank = rank.round()
+    low = rank.floor()
+    a, b = ordered.gather(-1, low.long()), ordered.gather(-1, rank.ceil().long())
+    weight = weft.full_like(rank, 0.5) if how == "midpoint" else (rank - low)
+    if how in ("linear", "midpoint"):
+        a = weft.lerp(a, b, weight.detach())
+    if not skip_nan:
+        a = weft.where(weft.isnan(ordered).any(-1, keepdim=True), float("nan"), a)
+    if dim is None:
+        a = a.reshape((-1, *([1] * input.dim() if keepdim else [])))
+    else:
+        a = a.movedim(-1, 0)
+        if keepdim:
+            a = a.unsqueeze(1 + (dim if dim >= 0 else dim + input.dim())) if input.dim() else a
+    if input.dim() == 0 and dim is not None:
+        a = a.reshape(-1)
+    return a if qs.dim() else a.squeeze(0)
+
+
+@op(out=True)
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """Return the ``q``-th quantiles over ``dim``, between elements as ``interpolation`` says.
+
+    >>> weft.quantile(weft.tensor([1.0, 2.0, 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False, "quantile")
+
+
+@op(out=True)
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """Return the quantiles of the elements that are numbers.
+
+    >>> weft.nanquantile(weft.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, True, "nanquantile")
+
+
+def _runs(order: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of a sorted vector: the first of each run, the run of each element, the lengths."""
+    starts = _C._call_op("run_starts", (flat,), False)[0]
+    n = flat.numel()
+    ends = weft.cat([starts[1:], weft.tensor([n])]) if starts.numel() else starts
+    counts = ends - starts
+    which = weft.zeros(n, dtype=weft.int64)
+    if starts.numel() > 1:
+        which[starts[1:]] = 1
+    return starts, which.cumsum(0), counts
+
+
+def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
+    """A number per slice along ``dim``, equal where slices are, ordered as the slices are."""
+    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1).contiguous()
+    keys = weft.zeros(rows.shape[0], dtype=weft.int64)
+    for column in range(rows.shape[1] - 1, -1, -1):  # least significant first, each sort stable
+        keys_order = keys.argsort()
+        values, order = weft.sort(rows[:, column][keys_order])
+        place = keys_order[order]
+        pair_changes = (values[1:] != values[:-1]) | (keys[place][1:] != keys[place][:-1])
+        rank = weft.cat([weft.zeros(min(1, len(place)), dtype=weft.int64), pair_changes.long()]).cumsum(0)
+        fresh = weft.zeros_like(keys)
+        fresh[place] = rank
+        keys = fresh
+    return keys
+
+
+def _answer(values: Tensor, inverse: Tensor, counts: Tensor, want_inverse: bool, want_counts: bool) -> Any:
+    parts = (values, *([inverse] if want_inverse else []), *([counts] if want_counts else []))
+    return parts if len(parts) > 1 else values
+
+
+@op(derivative="which elements are equal has no derivative")
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the different elements (or slices along ``dim``) in order, and where and how often they occur.
+
+    >>> weft.unique(weft.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    x = input.detach()
+    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
+    ordered, order = weft.sort(keys)
+    starts, which, counts = _runs(order, ordered)
+    inverse = weft.empty_like(which)
+    inverse[order] = which
+    if dim is None:
+        values, inverse = ordered[starts], inverse.reshape(tuple(x.shape))
+    else:
+        values = x.index_select(dim, order[starts])
+    return _answer(values, inverse, counts, return_inverse, return_counts)
+
+
+@op(derivative="which elements are equal has no derivative")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Return the elements (or slices along ``dim``) without repeats of their neighbour.
+
+    >>> weft.unique_consecutive(weft.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    x = input.detach()
+    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
+    starts, which, counts = _runs(keys, keys)
+    values = keys[starts] if dim is None else x.index_select(dim, starts)
+    inverse = which.reshape(tuple(x.shape)) if dim is None else which
+    return _answer(values, inverse, counts, return_inverse, return_counts)
+
+
+@op(method=False, out=True, derivative="an index has no derivative")
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Return where each value would go in the sorted rows so that they stay sorted.
+
+    >>> weft.searchsorted(weft.tensor([1, 3, 5]), weft.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted: side and right can't be set to opposites, got side of left while right was True")
+    s = sorted_sequence.detach()
+    v = values.detach() if isinstance(values, Tensor) else weft.tensor(values)
+    if s.dim() == 0:
+        raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
+    if s.dim() > 1 and (v.dim() != s.dim() or v.shape[:-1] != s.shape[:-1]):
+        raise RuntimeError(
+            "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries and "
+            f"input must match, but got {list(s.shape)} and {list(v.shape)}"
+        )
+    if not isinstance(values, Tensor) and s.dim() != 1:
+        raise RuntimeError("searchsorted: input value can be a scalar only when boundaries tensor is 1 dimension")
+    if sorter is not None:
+        if sorter.shape != s.shape:
+            raise RuntimeError("searchsorted: boundary and sorter must have the same size")
+        if sorter.dtype != weft.int64:
+            raise RuntimeError("searchsorted: sorter must be a tensor of long dtype")
+        if sorter.numel() and bool(((sorter < 0) | (sorter >= s.shape[-1])).any()):
+            raise RuntimeError("searchsorted: sorter index out of range")
+    if isinstance(values, Tensor) and s.dtype != v.dtype:
+        raise RuntimeError(
+            "searchsorted: boundary tensor and input value tensor should have same dtype, "
+            f"but got boundary dtype {s.dtype} and input dtype {v.dtype}"
+        )
+    common = weft.promote_types(s.dtype, v.dtype)
+    common = weft.float32 if common in (weft.float16, weft.bfloat16) else common
+    found = _C._call_op(
+        "search_sorted",
+        (s.to(common).contiguous(), v.to(common).contiguous(), right or side == "right",
+         None if sorter is None else sorter.contiguous()), False,
+    )[0]  # fmt: skip
+    return found.int() if out_int32 else found
+
+
+@op(method=False, out=True, derivative="an index has no derivative")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Return the bucket between ``boundaries`` that each element falls into.
+
+    >>> weft.bucketize(weft.tensor([1.5, 4.0]), weft.tensor([1.0, 2.0, 3.0]))
+    tensor([1, 3])
+    """
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@op(out=True, derivative="a count has no derivative")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Count the elements in each of ``bins`` equal parts between ``min`` and ``max``.
+
+    >>> weft.histc(weft.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+    tensor([2., 1.])
+    """
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
+    x = input.detach().reshape(-1).contiguous()
+    low, high = float(min), float(max)
+    if low == high and x.numel():
+        low, high = float(x.min()), float(x.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (low < high and abs(low) != float("inf") and abs(high) != float("inf")):
+        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite or max is less than min")
+    return _C._call_op("histogram_counts", (x, bins, low, high), False)[0]
+
+
+@op(out=True, derivative="the result is bool")
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Say of each element whether it is among ``test_elements``.
+
+    >>> weft.isin(weft.tensor([1, 2]), weft.tensor([2, 3]))
+    tensor([False,  True])
+    """
+    x = elements if isinstance(elements, Tensor) else weft.tensor(elements)
+    tests = test_elements if isinstance(test_elements, Tensor) else weft.tensor(test_elements)
+    found = (x.unsqueeze(-1) == tests.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+@op(out=True)
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """Return the ``n``-th differences of neighbours along ``dim``.
+
+    >>> weft.diff(weft.tensor([1, 3, 6]))
+    tensor([2, 3])
+    """
+    if n < 0:
+        raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    if input.dim() == 0:
+        raise RuntimeError("diff: expects input to be at least one-dimensional")
+    parts = [p for p in (prepend, input, append) if p is not None]
+    x = weft.cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min_of(n, x.shape[dim])):
+        a, b = x.narrow(dim, 1, x.shape[dim] - 1), x.narrow(dim, 0, x.shape[dim] - 1)
+        x = weft.logical_xor(a, b) if x.dtype == weft._C.bool else a - b
+    return x if n else x.clone()
+
+
+def min_of(a: int, b: int) -> int:
+    """Return the smaller number (``min`` is a parameter above)."""
+    return a if a < b else b
+
+
+@op(out=True)
+def norm(
+    input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """Return the vector norm of order ``p``, or the matrix norms 'fro' and 'nuc'.
+
+    >>> weft.norm(weft.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if p in (None, "fro"):
+        if isinstance(dim, (tuple, list)) and len(dim) > 2:
+            raise RuntimeError(f"norm: the Frobenius norm is of at most two dimensions, got dim={dim}")
+        return weft.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if p == "nuc":
+        dims = (-2, -1) if dim is None else dim
+        return weft.linalg.matrix_norm(input, "nuc", dims, keepdim, dtype=dtype)
+    if isinstance(p, str):
+        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', got '{p}'")
+    return weft.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+@op(out=False)
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """Return the ``p``-norm of ``input - other``.
+
+    >>> weft.dist(weft.tensor([3.0]), weft.tensor([1.0]))
+    tensor(2.)
+    """
+    return weft.linalg_vector_norm(input - other, p)
+
+
+@op(method=False)
+def softmin(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """Softmax of the negative.
+
+    >>> weft.softmin(weft.zeros(2), 0)
+    tensor([0.5000, 0.5000])
+    """
+    return weft.softmax(-input, dim, dtype=dtype)

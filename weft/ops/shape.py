@@ -1,0 +1,236 @@
+"""Shapes: dimensions joined, moved, named by another tensor."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Size, Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+def _wrap(dim: int, n: int, name: str) -> int:
+    low, high = (-1, 0) if n == 0 else (-n, n - 1)
+    if not low <= dim <= high:
+        raise IndexError(
+            f"{name}: Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+        )
+    return dim + (n or 1) if dim < 0 else dim
+
+
+@op()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Join the dimensions from ``start_dim`` to ``end_dim`` into one.
+
+    >>> weft.ones(2, 3).flatten().shape
+    torch.Size([6])
+    """
+    n = input.dim()
+    start, end = _wrap(start_dim, n, "flatten"), _wrap(end_dim, n, "flatten")
+    if n == 0:
+        return input.reshape(1)
+    if start > end:
+        raise RuntimeError(f"flatten: start_dim ({start_dim}) cannot come after end_dim ({end_dim})")
+    if start == end:
+        return input
+    shape = tuple(input.shape)
+    joined = 1
+    for s in shape[start : end + 1]:
+        joined *= s
+    return input.reshape(shape[:start] + (joined,) + shape[end + 1 :])
+
+
+@op()
+def ravel(input: Tensor) -> Tensor:
+    """Join all dimensions into one.
+
+    >>> weft.ones(2, 3).ravel().shape
+    torch.Size([6])
+    """
+    return input.contiguous().view(-1)
+
+
+@op()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Split dimension ``dim`` into ``sizes``; one of them may be -1.
+
+    >>> weft.ones(6).unflatten(0, (2, 3)).shape
+    torch.Size([2, 3])
+    """
+    sizes = tuple(sizes) if not isinstance(sizes, int) else (sizes,)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    d = _wrap(dim, input.dim(), "unflatten")
+    shape, known = tuple(input.shape), 1
+    for s in sizes:
+        known *= s if s != -1 else 1
+    if sizes.count(-1) == 1 and known > 0 and shape[d] % known == 0:
+        sizes = tuple(shape[d] // known if s == -1 else s for s in sizes)
+    elif known != shape[d] or -1 in sizes:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[d]})"
+        )
+    return input.view(shape[:d] + sizes + shape[d + 1 :])
+
+
+@op(aliases=("moveaxis",))
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Move dimensions to other places; the rest keep their order.
+
+    >>> weft.ones(2, 3, 4).movedim(0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    n = input.dim()
+    froms = (source,) if isinstance(source, int) else tuple(source)
+    tos = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(froms) != len(tos):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(froms)} dims) should contain the same "
+            f"number of dims as destination ({list(tos)} dims)"
+        )
+    froms = tuple(_wrap(d, n, "movedim") for d in froms)
+    tos = tuple(_wrap(d, n, "movedim") for d in tos)
+    for what, dims in (("source", froms), ("destination", tos)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(dims)})")
+    if n == 0:
+        return input.view_as(input)
+    rest = iter(d for d in range(n) if d not in froms)
+    placed = dict(zip(tos, froms))
+    return input.permute(tuple(placed[i] if i in placed else next(rest) for i in range(n)))
+
+
+@op()
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """Repeat dimensions of size one without a copy.
+
+    >>> weft.ones(1, 2).broadcast_to((3, 2)).shape
+    torch.Size([3, 2])
+    """
+    return input.expand(tuple(size))
+
+
+@op(function=False)
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Expand to the shape of ``other``.
+
+    >>> weft.ones(1, 2).expand_as(weft.ones(3, 2)).shape
+    torch.Size([3, 2])
+    """
+    return self.expand(tuple(other.shape))
+
+
+@op(function=False)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """View in the shape of ``other``.
+
+    >>> weft.arange(4).view_as(weft.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return self.view(tuple(other.shape))
+
+
+@op(function=False)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """Reshape to the shape of ``other``.
+
+    >>> weft.arange(4).reshape_as(weft.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return self.reshape(tuple(other.shape))
+
+
+@op(function=False)
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Sum dimensions away until the shape is ``size``, which must broadcast to this one's.
+
+    >>> weft.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    lead = self.dim() - len(shape)
+    fits = lead >= 0 and all(s in (1, t) for s, t in zip(shape, tuple(self.shape)[lead:]))
+    if not fits:
+        raise RuntimeError(
+            f"sum_to_size: size {list(shape)} is not expandable to size {list(self.shape)}."
+        )
+    dims = [*range(lead), *(lead + i for i, s in enumerate(shape) if s == 1 and self.shape[lead + i] != 1)]
+    return (self.sum(dims, keepdim=True) if dims else self).reshape(shape)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """Return the shape that all of ``shapes`` broadcast to.
+
+    >>> weft.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    empties = [weft.empty((s,) if isinstance(s, int) else tuple(s)) for s in shapes]
+    return broadcast_tensors(*empties)[0].shape if empties else Size()
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Expand all tensors to their common shape.
+
+    >>> [t.shape for t in weft.broadcast_tensors(weft.ones(2, 1), weft.ones(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
+    shape: list[int] = []
+    for t in tensors:
+        shape += [1] * (t.dim() - len(shape)) if not shape else []
+        if len(shape) < t.dim():
+            shape = [1] * (t.dim() - len(shape)) + shape
+        for i in range(1, t.dim() + 1):
+            s = t.shape[-i]
+            if s != 1 and shape[-i] not in (1, s):
+                raise RuntimeError(
+                    f"broadcast_tensors: shapes {[list(t.shape) for t in tensors]} do not fit together"
+                )
+            shape[-i] = s if shape[-i] == 1 else shape[-i]
+    return tuple(t.expand(tuple(shape)) for t in tensors)
+
+
+def _t_property(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    return self.permute(tuple(range(self.dim() - 1, -1, -1)))
+
+
+def _mt_property(self: Tensor) -> Tensor:
+    """The last two dimensions swapped."""
+    if self.dim() < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of them. Got {self.dim()}-D tensor.")
+    return self.transpose(-2, -1)
+
+
+Tensor.T = property(_t_property)
+Tensor.mT = property(_mt_property)
+Tensor.H = property(lambda self: self.T.conj() if self.is_complex() else self.T)
+Tensor.mH = property(lambda self: self.mT.conj() if self.is_complex() else self.mT)
+Tensor.adjoint = lambda self: self.mH
+Tensor.is_set_to = lambda self, other: (
+    self.data_ptr() == other.data_ptr() and self.shape == other.shape and self.stride() == other.stride()
+)
+
+
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place; the memory grows if it must, new elements are not set."""
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if self.requires_grad:
+        raise RuntimeError("resize_: cannot resize variables that require grad")
+    _C._resize(self, shape)
+    return self
+
+
+Tensor.resize_ = resize_
+Tensor.resize_as_ = lambda self, other, memory_format=None: self.resize_(tuple(other.shape))
+for _f in (broadcast_shapes, broadcast_tensors):
+    setattr(weft, _f.__name__, _f)
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
+
+    def _in_place(self: Tensor, *args: Any, _f: Any = getattr(weft, _name), **kwargs: Any) -> Tensor:
+        return _C._set_geometry_of(self, _f(self.detach(), *args, **kwargs))
+
+    setattr(Tensor, _name + "_", _in_place)
