@@ -350,3 +350,4 @@ import samples_random  # noqa: E402, F401
 import samples_reduce  # noqa: E402, F401
 import samples_shape  # noqa: E402, F401
 import samples_sort  # noqa: E402, F401
+import samples_special  # noqa: E402, F401

@@ -108,15 +108,20 @@ struct Brackets {
   bool plain = true;   // the view is all of x
 
   Brackets(const Tensor& x, PyObject* key) : sizes_(x.sizes()) {
-    bool many = PyTuple_Check(key) || list_as_tuple(key);
-    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(key) : 1;
+    if (list_as_tuple(key)) {  // a copy: reading an item may run Python code, which could change the list
+      tuple_ = nb::steal(PyList_AsTuple(key));
+      key = tuple_.ptr();
+    }
+    bool many = PyTuple_Check(key);
+    Py_ssize_t n = many ? PyTuple_GET_SIZE(key) : 1;
     PyObject** items = many ? PySequence_Fast_ITEMS(key) : &key;
     if (!basic(items, n)) general(items, n);
   }
 
  private:
-  const Dims& sizes_;
+  const Dims sizes_;
   int dim_ = 0;  // of x
+  nb::object tuple_;
 
   // Only integers and slices, the common case: nothing is read ahead.
   bool basic(PyObject** items, Py_ssize_t n) {

@@ -93,6 +93,7 @@ bool gather_rows(const IndexWalk& w, char* dense, const char* table) {
 
 template <class T>
 inline void fetch(T* __restrict out, const char* __restrict table, const int64_t* __restrict places, int64_t n) {
+#pragma GCC unroll 4
   for (int64_t j = 0; j < n; ++j) out[j] = load<T>(table + places[j]);
 }
 
@@ -179,8 +180,7 @@ struct Values : Walk<1> {
 }  // namespace
 
 bool check_indices(const IndexPlan& plan, IndexFault* fault) {
-  for (int d = 0; d < plan.ndim; ++d)
-    if (plan.sizes[d] == 0) return true;
+  if (is_empty(plan.ndim, plan.sizes)) return true;
   for (int t = 0; t < plan.inputs; ++t) {
     const IndexInput& in = plan.input[t];
     Values w(plan, in);
@@ -200,8 +200,8 @@ bool check_indices(const IndexPlan& plan, IndexFault* fault) {
 }
 
 bool gather(int64_t item, char* dense, const char* table, const IndexPlan& plan) {
+  if (is_empty(plan.ndim, plan.sizes)) return true;
   IndexWalk w(plan, item);
-  if (w.count() == 0) return true;
   w.rows_to_elements();
   if (w.whole_rows()) return gather_rows(w, dense, table);
   bool good = true;

@@ -175,6 +175,7 @@ void write_coordinates(const V* x, int64_t begin, int64_t end, int ndim, const i
 
 void blend(int64_t item, char* out, const char* cond, const char* a, const char* b, int ndim, const int64_t* sizes,
            const BlendStrides& s) {
+  if (is_empty(ndim, sizes)) return;
   Walk<4> w;
   w.start(4);
   for (int d = 0; d < ndim; ++d) {
@@ -182,7 +183,6 @@ void blend(int64_t item, char* out, const char* cond, const char* a, const char*
     w.push(sizes[d], strides);
   }
   w.finish();
-  if (w.count() == 0) return;
   visit_item(item, [&](auto zero) { blend_items<decltype(zero)>(w, out, cond, a, b); });
 }
 

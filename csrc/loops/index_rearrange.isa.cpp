@@ -64,6 +64,7 @@ void join(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
 }
 
 void flip(int64_t item, char* out, const char* x, int ndim, const int64_t* sizes, uint64_t flipped) {
+  if (is_empty(ndim, sizes)) return;
   // Neighbours that go the same way are one dimension, walked from either end.
   Walk<2> w;
   w.start(2);
@@ -76,7 +77,6 @@ void flip(int64_t item, char* out, const char* x, int ndim, const int64_t* sizes
     if (back) x += (sizes[d] - 1) * steps[d];
   }
   w.finish();
-  if (w.count() == 0) return;
   // Long rows are cut, so that all threads have work.
   int64_t part = kTaskBytes / item, parts = (w.row() + part - 1) / part;
   bool back = w.row_stride(1) < 0;

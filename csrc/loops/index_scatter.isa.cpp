@@ -244,8 +244,8 @@ void visit_scatter(Scatter op, DType type, int64_t item, const F& f) {
 }  // namespace
 
 bool scatter(Scatter op, DType type, char* table, const char* dense, const IndexPlan& plan) {
+  if (is_empty(plan.ndim, plan.sizes)) return true;
   IndexWalk w(plan, item_size(type));
-  if (w.count() == 0) return true;
   if (op == Scatter::set) w.rows_to_elements();
   bool good = true;
   visit_scatter(op, type, w.item, [&](auto o, auto zero) {
@@ -255,8 +255,8 @@ bool scatter(Scatter op, DType type, char* table, const char* dense, const Index
 }
 
 void scatter_windows(Scatter op, DType type, char* table, const char* dense, const IndexPlan& plan) {
+  if (is_empty(plan.ndim, plan.sizes)) return;
   IndexWalk w(plan, item_size(type));
-  if (w.count() == 0) return;
   visit_scatter(op, type, w.item, [&](auto o, auto zero) {
     scatter_part<decltype(o)::value, decltype(zero)>(w, table, dense, kAll);
   });

@@ -40,7 +40,7 @@ inline void store(char* p, T x) {
   std::memcpy(p, &x, sizeof x);
 }
 
-// Several tensors walked together: dimensions of size 1 are gone, dimensions that one stride can walk are joined.
+// Several tensors walked together, none of them empty: dimensions of size 1 are gone, dimensions that one stride can walk are joined.
 // There is always at least one dimension, so that the last one can be called a row.
 template <int Operands>
 struct Walk {
@@ -174,6 +174,12 @@ struct IndexWalk : Walk<2 + kIndexDims> {
     --ndim;
   }
 };
+
+inline bool is_empty(int ndim, const int64_t* sizes) {
+  for (int d = 0; d < ndim; ++d)
+    if (sizes[d] == 0) return true;
+  return false;
+}
 
 using IndexRows = Rows<2 + kIndexDims>;
 

@@ -221,7 +221,7 @@ int64_t place_of_rank(const T* x, int64_t stride, int64_t n, int64_t k, Item* it
   }
   for (int64_t i = 0; i < n; ++i) {
     items[held] = Item(keys[i], i);
-    held += Bits(keys[i] - low) >> shift == uint64_t(part);
+    held += uint64_t(Bits(keys[i] - low)) >> shift == uint64_t(part);
   }
   if (shift > 0) std::nth_element(items, items + k, items + held);
   return items[k].index();

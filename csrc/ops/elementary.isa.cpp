@@ -197,9 +197,13 @@ WEFT_ROWS(elementary) {
            types::floating, [](auto a, auto b) { return a * exp2(b); },
            d(keep::x1, [](auto g, auto, auto b, auto) { return g * exp2(b); }),
            d(keep::y0, [](auto g, auto, auto, auto y) { return g * y * lit(y, 0.69314718055994531); }));
-  r.binary({"gcd(Tensor input, Tensor other) -> Tensor", "The greatest common divisor.", Rule::promote, kInplace, whole},
+  r.binary({"gcd(Tensor input, Tensor other) -> Tensor",
+            "The greatest common divisor.\n\n>>> weft.gcd(weft.tensor([4]), weft.tensor([6]))\ntensor([2])",
+            Rule::promote, kInplace, whole},
            types::integers, [](auto a, auto b) { return common_divisor(a, b); });
-  r.binary({"lcm(Tensor input, Tensor other) -> Tensor", "The least common multiple.", Rule::promote, kInplace, whole},
+  r.binary({"lcm(Tensor input, Tensor other) -> Tensor",
+            "The least common multiple.\n\n>>> weft.lcm(weft.tensor([4]), weft.tensor([6]))\ntensor([12])",
+            Rule::promote, kInplace, whole},
            types::integers, [](auto a, auto b) { return common_multiple(a, b); });
   r.binary({"bitwise_left_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Bits moved up by other places.",
             Rule::promote, kInplace, whole}, types::integers, [](auto a, auto b) { return shift_left(a, b); });

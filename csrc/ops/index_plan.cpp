@@ -54,7 +54,7 @@ void Planner::input(const Tensor& index, const Dims& strides, const Tensor& tabl
   strides_.push_back(strides);
   dims_.push(dim);
   const int64_t* values = nullptr;
-  if (index.dtype() == DType::Int64) {
+  if (index.dtype() == DType::Int64 && !shares_memory(index, table)) {
     values = index.data<int64_t>();
   } else {
     converted_.push_back(converted(index, DType::Int64));
@@ -94,6 +94,10 @@ Planner plan_slices_of_one(const Tensor& table, int dim, const Tensor& index, bo
 void check_index_dtype(const Tensor& index, const char* op) {
   if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
     fail(op, ": Expected dtype int32 or int64 for index, got ", name_of(index.dtype()));
+}
+
+void check_dims(int n, const char* op) {
+  if (n > 64) fail(op, ": at most 64 dimensions are supported, got ", n);
 }
 
 bool shares_memory(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }

@@ -55,6 +55,7 @@ struct IndexedShape {
 TensorList index_tensors(const Tensor& x, const TensorList& indices);
 
 void check_index_dtype(const Tensor& index, const char* op);
+void check_dims(int n, const char* op);  // no more than the kernels take
 bool shares_memory(const Tensor& a, const Tensor& b);
 // out= of these ops must have the result's type, and memory of its own.
 void check_out(Call& c, DType result);

@@ -271,8 +271,15 @@ TensorList split_into(const Tensor& x, int dim, const Dims& widths) {
              [&](int64_t i) { return slice(x, dim, starts[int(i)], starts[int(i)] + widths[int(i)]); });
 }
 
+constexpr int64_t kMostParts = int64_t(1) << 26;
+
+void check_parts(int64_t parts, const char* op) {
+  if (parts > kMostParts) fail(ErrorKind::Memory, op, ": ", parts, " tensors do not fit in memory");
+}
+
 // n cut in pieces of `width`, the last one perhaps shorter; nothing makes one piece of nothing.
 Dims equal_widths(int64_t n, int64_t width) {
+  check_parts(n / width, "split");
   Dims widths;
   for (int64_t at = 0; at < n; at += width) widths.push(std::min(width, n - at));
   if (widths.empty()) widths.push(0);
@@ -355,6 +362,7 @@ WEFT_OP {
     int64_t chunks = c.integer(1);
     if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
     int dim = wrap_dim(c.integer(2), x.dim(), "chunk");
+    if (x.size(dim) == 0) check_parts(chunks, "chunk");
     int64_t n = x.size(dim), width = n / chunks + (n % chunks != 0);
     c.list = split_into(x, dim, n ? equal_widths(n, width) : Dims(int(chunks), 0));
   },
@@ -365,6 +373,7 @@ WEFT_OP {
 
 TensorList tensor_split(const Tensor& x, int64_t sections, int dim, const char* op) {
   if (sections <= 0) fail(op, ": number of sections must be larger than 0, got ", sections);
+  check_parts(sections, op);
   int64_t n = x.size(dim);
   Dims widths;
   for (int64_t i = 0; i < sections; ++i) widths.push(n / sections + (i < n % sections));
@@ -509,6 +518,7 @@ WEFT_OP {
     const Tensor& x = c.tensor(0);
     int dim = wrap_dim(c.integer(1), x.dim(), "unbind");
     if (x.dim() == 0) fail_index("unbind: Dimension specified as ", c.integer(1), " but tensor has no dimensions");
+    check_parts(x.size(dim), "unbind");
     c.list = cut(x, x.size(dim), dim, Dims(), "UnbindBackward0", [&](int64_t i) { return select(x, dim, i); });
   },
 };

@@ -12,6 +12,7 @@ const OpRef roll_dim{"roll.dim"}, repeat{"repeat"};
 // ---- flips and rolls
 
 uint64_t dims_as_bits(const Dims& dims, int n, const char* op) {
+  check_dims(n, op);
   uint64_t bits = 0;
   for (int64_t d : dims) {
     int w = wrap_dim(d, n, op);
@@ -331,15 +332,21 @@ struct TriangleRow {
   }
 };
 
+// How many of the first `rows` rows' columns lie at or left of the diagonal: 0, then one more in each row, then all.
+int64_t count_lower(int64_t rows, int64_t cols, int64_t offset) {
+  int64_t empty = std::clamp<int64_t>(-offset, 0, rows), full = std::clamp<int64_t>(cols - offset - 1, empty, rows);
+  __int128 growing = full - empty, first = empty + offset + 1;
+  __int128 n = growing * first + growing * (growing - 1) / 2 + __int128(rows - full) * cols;
+  if (n > INT64_MAX) fail(ErrorKind::Memory, "the triangle of ", rows, " rows and ", cols, " columns does not fit in memory");
+  return int64_t(n);
+}
+
 void infer_triangle_indices(Call& c, bool upper) {
-  int64_t rows = c.integer(0), cols = c.integer(1), n = 0;
+  int64_t rows = c.integer(0), cols = c.integer(1);
   if (rows < 0) fail(c.name(), ": row must be non-negative, got ", rows);
   if (cols < 0) fail(c.name(), ": col must be non-negative, got ", cols);
   int64_t offset = std::clamp(c.integer(2), -rows, cols);
-  for (int64_t r = 0; r < rows; ++r) {
-    TriangleRow row(r, cols, offset, upper);
-    n = checked_add(n, row.last - row.first);
-  }
+  int64_t n = upper ? checked_mul(rows, cols) - count_lower(rows, cols, offset - 1) : count_lower(rows, cols, offset);
   DType t = c.dtype_or(3, DType::Int64);
   if (t != DType::Int64 && t != DType::Int32) fail(c.name(), ": not implemented for '", name_of(t), "'");
   c.give(0, meta(t, Dims{2, n}));

@@ -59,19 +59,27 @@ tensor([4., 9.], dtype=torch.float64))",
   },
 };
 
+Tensor polygamma(int64_t n, const Tensor& x) {
+  if (n < 0) fail("polygamma(n, x) does not support negative n, got ", n);
+  if (n == 0) return digamma(x);
+  double factor = (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1);
+  return zeta(double(n + 1), x) * factor;
+}
+
 WEFT_OP {
   .signature = "polygamma(int n, Tensor input) -> Tensor",
   .doc = R"(The n-th derivative of digamma.
 
 >>> weft.polygamma(1, weft.tensor([1.0]))
 tensor([1.6449]))",
-  .compose = [](Call& c) {
-    int64_t n = c.integer(0);
-    if (n < 0) fail("polygamma(n, x) does not support negative n, got ", n);
-    if (n == 0) return c.give(0, digamma(c.tensor(1)));
-    double factor = (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1);
-    c.give(0, zeta(double(n + 1), c.tensor(1)) * factor);
-  },
+  .compose = [](Call& c) { c.give(0, polygamma(c.integer(0), c.tensor(1))); },
+};
+
+WEFT_OP {
+  .signature = "polygamma.method(Tensor input, int n) -> Tensor",
+  .doc = "The n-th derivative of digamma.",
+  .traits = kNoFunction | kInplace,
+  .compose = [](Call& c) { c.give(0, polygamma(c.integer(1), c.tensor(0))); },
 };
 
 WEFT_OP {

@@ -244,7 +244,7 @@ def registry() -> dict[str, OpInfo]:
         getattr(weft, part, None)
     infos: dict[str, OpInfo] = {}
     for row in _C._ops():
-        if row["hidden"]:
+        if row["hidden"] or row["base"].startswith("_"):
             continue
         info = infos.get(row["base"])
         if info is None:
