@@ -150,6 +150,15 @@ def _cholesky_solve(b: np.ndarray, c: np.ndarray, upper: bool = False) -> np.nda
     return np.linalg.solve(half @ half.T, b)
 
 
+def _ok(a: np.ndarray) -> np.ndarray:
+    return np.zeros(a.shape[:-2], np.int32)
+
+
+def _svd(a: np.ndarray) -> Any:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return u, s, np.swapaxes(vh, -1, -2)
+
+
 def _lower(x: Any) -> Any:
     return x.tril()
 
@@ -215,6 +224,32 @@ matrix("cross", lambda: [S(t(2, 3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0)],
 matrix("diagonal", lambda: [S(t(3, 3)), S(t(2, 3, 3), offset=1)],
     lambda a, offset=0: np.diagonal(a, offset, -2, -1), lambda: [E(IndexError, t(3))])
 matrix("matrix_exp", lambda: [S(0.3 * well()), S(np.zeros((2, 2)))], lambda a: _expm(a), atol=2e-5)
+matrix("eig", lambda: [S(well()), S(well(2))], lambda a: tuple(np.linalg.eig(a)), canon=abs)
+matrix("eigvals", lambda: [S(well()), S(well(2))], lambda a: np.linalg.eigvals(a) + 0j)
+matrix("inv_ex", lambda: [S(well()), S(well(2))], lambda a: (np.linalg.inv(a), _ok(a)))
+matrix("cholesky_ex", lambda: [S(spd()), S(spd(2))], lambda a: (np.linalg.cholesky(a), _ok(a)),
+    prep=_sym)
+matrix("solve_ex", lambda: [S(well(), t(3)), S(well(2), t(2, 3, 2))],
+    lambda a, b: (_solve(a, b), _ok(a)), lambda: [E(RuntimeError, t(2, 3), t(2))])
+matrix("lstsq", lambda: [S(well(), t(3, 2)), S(well()[:, :2], t(3, 1))],
+    lambda a, b: (np.linalg.pinv(a) @ b, np.zeros(0), np.linalg.matrix_rank(a), np.zeros(0)),
+    lambda: [E(RuntimeError, t(3, 2), t(2, 2))], ulp=256, atol=2e-5)
+matrix("cond", lambda: [S(well()), S(well(), 1), S(well(2), "fro"), S(well()[:, :2], -2)],
+    lambda a, p=None: np.linalg.cond(a, p), lambda: [E(RuntimeError, t(3))], atol=2e-5)
+matrix("tensorinv", lambda: [S(well(n=4).reshape(2, 2, 4)), S(well(), 1)], np.linalg.tensorinv,
+    lambda: [E(RuntimeError, t(2, 3), 1)])
+matrix("tensorsolve", lambda: [S(well(n=4).reshape(2, 2, 4), t(2, 2))], np.linalg.tensorsolve,
+    lambda: [E(RuntimeError, t(2, 3), t(4))])
+matrix("vander", lambda: [S(t(3)), S(t(2, 3), N=4)],
+    lambda x, N=None: x[..., None] ** np.arange(N or x.shape[-1]),
+    lambda: [E(RuntimeError, t(2), N=0, match="N must be")], ulp=16)
+row("triangular_solve", lambda: [S(t(3, 2), well()), S(t(3, 2), well(), upper=False)],
+    lambda b, a, upper=True: (_solve_triangular(a, b, upper=upper), a), "f", matrix=True,
+    atol=2e-5, half=None)
+row("svd", lambda: [S(s.args[0]) for s in _svd_samples()], _svd, "f", matrix=True, atol=5e-6,
+    half=None, ulp=64, canon=abs)
+row("qr", lambda: [S(well()), S(well()[:, :2])], lambda a: tuple(np.linalg.qr(a)), "f", matrix=True,
+    atol=5e-6, half=None, ulp=64, canon=abs)
 row("logdet", lambda: [S(spd()), S(spd(2))], lambda a: np.linalg.slogdet(a)[1], "f", matrix=True,
     atol=5e-6, half=None, ulp=64)
 row("cholesky_solve",

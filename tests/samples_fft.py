@@ -50,6 +50,19 @@ def _fftn(name: str) -> Any:
     return twin
 
 
+def _mirrored(name: str) -> Any:
+    """hfft is irfft of the conjugate, scaled the other way round; ihfft the conjugate of rfft."""
+    f = _fftn(("i" if name.startswith("h") else "") + "rfft" + name[-1])
+    other = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+    def twin(x: np.ndarray, s: Any = None, norm: Any = None, **dims: Any) -> Any:
+        x = np.conj(x) if name.startswith("h") else x
+        y = f(x, s, norm=other[norm], **dims)
+        return y if name.startswith("h") else np.conj(y)
+
+    return twin
+
+
 def fft(name: str, make: Any, twin: Any, **more: Any) -> None:
     """A Fourier transform."""
     row("fft." + name, make, twin, "f", **{"half": None, "atol": 2e-5, **more})
@@ -98,6 +111,14 @@ for _name, _make in {"fft2": t, "ifft2": z, "rfft2": t, "fftn": t, "ifftn": z, "
     fft(_name, _planes(_make), _fftn(_name))
 for _name in ("irfft2", "irfftn"):
     fft(_name, lambda: [S(z(2, 3)), S(z(2, 2, 2), (3, 3)), S(z(3, 4), norm="ortho")], _fftn(_name))
+for _name in ("hfft2", "hfftn"):
+    fft(
+        _name,
+        lambda: [S(z(2, 3)), S(z(2, 2, 2), (3, 3)), S(z(3, 4), norm="ortho")],
+        _mirrored(_name),
+    )
+for _name in ("ihfft2", "ihfftn"):
+    fft(_name, _planes(t), _mirrored(_name))
 # fmt: off
 fft("fftfreq", lambda: [S(5), S(4, 0.5)], lambda n, d=1.0: np.fft.fftfreq(n, d).astype(np.float32),
     grad=False, wide=True)

@@ -443,8 +443,9 @@ static void collect(nb::dict functions, nb::dict methods) {
   std::vector<std::string> order;
   auto add = [](OpSet*& set, const std::string& name, const Op* op, bool inplace) {
     if (!set) set = new OpSet{name, "", {}, inplace};
-    set->ops.push_back(op);
-    if (set->doc.empty()) set->doc = op->form.doc;
+    bool plain = op->name == op->base;  // the plain overload is tried first, and its doc is the doc
+    set->ops.insert(plain ? set->ops.begin() : set->ops.end(), op);
+    if (set->doc.empty() || plain) set->doc = op->form.doc;
   };
   for (Op* op : Registry::get().all()) {
     intern_params(*op);

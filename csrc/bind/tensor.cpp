@@ -497,8 +497,11 @@ void bind_tensor(nb::module_& m) {
   m.def("_set_geometry_of", [](nb::handle self, Tensor view) {
     Tensor t = to_tensor(self, "self");
     check_inplace(t, "in-place view");
-    if (t->grad_fn || t->base) fail("changing the geometry of a recorded tensor in place is not supported: use the out-of-place twin");
+    if (t->base) fail("changing the geometry of a view in place is not supported: use the out-of-place twin");
+    Ref<Node> node = view->grad_fn;
     t->set_geometry(view.sizes(), view.strides(), view->offset);
+    if (node) set_history(*t.get(), node, view->slot);
+    t->storage->touch();
     return nb::borrow(self);
   });
   m.def("_view_dtype", [](Tensor t, nb::handle o, int64_t, int64_t) {

@@ -168,15 +168,16 @@ Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t 
 void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, const char* op) {
   if (offset < 0) fail(op, ": the storage offset must not be negative, got ", offset);
   if (numel_of(sizes) == 0) return;
-  int64_t last = offset;
+  __int128 last = offset;
   for (int i = 0; i < sizes.size(); ++i) {
     if (strides[i] < 0) fail(op, ": negative strides are not supported, got strides ", strides);
-    last = checked_add(last, checked_mul(strides[i], sizes[i] - 1));
+    last += __int128(strides[i]) * (sizes[i] - 1);
   }
-  int64_t needed = checked_mul(checked_add(last, 1), item_size(dtype));
-  if (needed > s.bytes)
+  if (last >= s.bytes / item_size(dtype)) {
+    double needed = double(last + 1) * double(item_size(dtype));
     fail(op, ": size ", sizes, ", strides ", strides, " and offset ", offset, " need ", needed,
          " bytes, out of bounds for storage of size ", s.bytes);
+  }
 }
 
 // ---- nodes

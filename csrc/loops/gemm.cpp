@@ -171,19 +171,35 @@ void multiply_vectors(DType type, const Product& p) {
 
 // ---- float, double, int32, int64 ----
 
-constexpr int64_t kTinyBytes = 4096;
+void multiply(DType type, const Product& p);
+
+constexpr int64_t kTinyBytes = 8192;  // of b
+
+// c^T = op(b)^T op(a)^T, where that reads a along its rows; c is turned back in the end.
+void multiply_turned(DType type, const Product& p) {
+  Buffer turned = allocate(p.m * p.n * item_size(type));
+  int64_t down[2] = {1, p.m}, across[2] = {p.ldc, 1}, sizes[2] = {p.m, p.n};
+  const auto& copy = copy_kernels().copy;
+  if (p.beta != 0) copy(type, turned.get(), down, type, static_cast<const char*>(p.c), across, sizes, 2);
+  multiply(type, Product{!p.trans_b, false, p.n, p.m, p.k, p.b, p.ldb, p.a, p.lda, turned.get(), p.m, p.alpha, p.beta});
+  copy(type, static_cast<char*>(p.c), across, type, turned.get(), down, sizes, 2);
+}
 
 void multiply(DType type, const Product& p) {
   const GemmKernels& kernels = gemm_kernels();
   int64_t size = item_size(type);
-  if (p.k * round_up(p.n, kernels.tile_bytes / size) * size <= kTinyBytes && p.m <= 64) {
+  if (p.k * p.n * size <= kTinyBytes && p.m <= 64) {
     if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
-    alignas(64) char packed[kTinyBytes];
-    kernels.pack_b(type, p, packed);
-    return kernels.multiply(type, p, nullptr, packed);
+    int64_t tile = kernels.tile_bytes / size;
+    if (p.k * round_up(p.n, tile) * size <= kTinyBytes) {
+      alignas(64) char packed[kTinyBytes];
+      kernels.pack_b(type, p, packed);
+      return kernels.multiply(type, p, nullptr, packed);
+    }
   }
   if (p.m == 1 || p.n == 1) return multiply_vectors(type, p);
-  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 128 && work_of(p) < kThreadedWork) return kernels.inner(type, p);
+  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 64 && work_of(p) < 2 * kThreadedWork) return kernels.inner(type, p);
+  if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return multiply_turned(type, p);
   multiply_matrices(type, p);
 }
 
@@ -209,37 +225,47 @@ void multiply_through(DType type, DType wide, const Product& p) {
   copy_kernels().copy(type, static_cast<char*>(p.c), to_strides, wide, c.get(), from_strides, sizes, 2);
 }
 
-// The real and imaginary parts of a complex matrix, each contiguous.
+// The real and the imaginary part of a complex matrix, contiguous, one behind the other.
 struct Planes {
-  Buffer re, im;
-  Planes(DType real, const void* x, int64_t ld, int64_t rows, int64_t cols)
-      : re(allocate(rows * cols * item_size(real))), im(allocate(rows * cols * item_size(real))) {
-    int64_t to[2] = {cols, 1}, from[2] = {2 * ld, 2}, sizes[2] = {rows, cols};
-    const auto& copy = copy_kernels().copy;
-    copy(real, re.get(), to, real, static_cast<const char*>(x), from, sizes, 2);
-    copy(real, im.get(), to, real, static_cast<const char*>(x) + item_size(real), from, sizes, 2);
+  DType real;
+  int64_t rows, cols;
+  Buffer memory;
+
+  Planes(DType real, int64_t rows, int64_t cols)
+      : real(real), rows(rows), cols(cols), memory(allocate(2 * rows * cols * item_size(real))) {}
+  char* re() const { return memory.get(); }
+  char* im() const { return at(memory.get(), real, rows * cols); }
+
+  void read(const void* x, int64_t ld) {
+    parallel_chunks(rows, rows_at_once(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        gemm_kernels().split(real, at(x, real, 2 * i * ld), cols, at(re(), real, i * cols), at(im(), real, i * cols));
+    });
   }
-  void write(DType real, void* x, int64_t ld, int64_t rows, int64_t cols) const {
-    int64_t to[2] = {2 * ld, 2}, from[2] = {cols, 1}, sizes[2] = {rows, cols};
-    const auto& copy = copy_kernels().copy;
-    copy(real, static_cast<char*>(x), to, real, re.get(), from, sizes, 2);
-    copy(real, static_cast<char*>(x) + item_size(real), to, real, im.get(), from, sizes, 2);
+  void write(void* x, int64_t ld) const {
+    parallel_chunks(rows, rows_at_once(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        gemm_kernels().join(real, at(re(), real, i * cols), at(im(), real, i * cols), cols, at(x, real, 2 * i * ld));
+    });
   }
+  int64_t rows_at_once() const { return std::max<int64_t>(1, kGrain / cols); }
 };
 
 void multiply_complex(DType type, const Product& p) {
   DType real = real_of(type);
+  Planes a(real, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k), b(real, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
+  Planes c(real, p.m, p.n);
+  a.read(p.a, p.lda), b.read(p.b, p.ldb);
+  if (p.beta != 0) c.read(p.c, p.ldc);
   Product r = p;
-  r.lda = p.trans_a ? p.m : p.k, r.ldb = p.trans_b ? p.k : p.n, r.ldc = p.n;
-  Planes a(real, p.a, p.lda, p.trans_a ? p.k : p.m, r.lda), b(real, p.b, p.ldb, p.trans_b ? p.n : p.k, r.ldb);
-  Planes c(real, p.c, p.ldc, p.m, p.n);
-  auto add = [&](const Buffer& x, const Buffer& y, const Buffer& sum, double alpha, double beta) {
-    r.a = x.get(), r.b = y.get(), r.c = sum.get(), r.alpha = alpha, r.beta = beta;
+  r.lda = a.cols, r.ldb = b.cols, r.ldc = c.cols;
+  auto add = [&](char* x, char* y, char* sum, double alpha, double beta) {
+    r.a = x, r.b = y, r.c = sum, r.alpha = alpha, r.beta = beta;
     multiply(real, r);
   };
-  add(a.re, b.re, c.re, p.alpha, p.beta), add(a.im, b.im, c.re, -p.alpha, 1);
-  add(a.re, b.im, c.im, p.alpha, p.beta), add(a.im, b.re, c.im, p.alpha, 1);
-  c.write(real, p.c, p.ldc, p.m, p.n);
+  add(a.re(), b.re(), c.re(), p.alpha, p.beta), add(a.im(), b.im(), c.re(), -p.alpha, 1);
+  add(a.re(), b.im(), c.im(), p.alpha, p.beta), add(a.im(), b.re(), c.im(), p.alpha, 1);
+  c.write(p.c, p.ldc);
 }
 
 template <class T>

@@ -178,7 +178,6 @@ inline void add_inner(const Product& p, T* c, T sum) {
 template <class T, int R, int C>
 void inner_tile(const Product& p, const T* a, const T* b, T* c) {
   using S = Simd<T>;
-  constexpr int64_t kAhead = 1024 / sizeof(T);
   typename S::Vec sum[R][C] = {};
   int64_t q = 0;
   auto step = [&](auto load) {
@@ -193,8 +192,7 @@ void inner_tile(const Product& p, const T* a, const T* b, T* c) {
     }
   };
   for (; q + S::W <= p.k; q += S::W) {
-    if (R == 1)  // b passes by once, from memory
-      for (int j = 0; j < C; ++j) __builtin_prefetch(b + j * p.ldb + q + kAhead);
+    for (int j = 0; j < C; ++j) __builtin_prefetch(b + (C + j) * p.ldb + q);  // for the next tile
     step([](const T* x) { return S::load(x); });
   }
   if (q < p.k) step([left = p.k - q](const T* x) { return S::load(x, left); });
@@ -221,6 +219,7 @@ void inner(const Product& p) {
   T* c = static_cast<T*>(p.c);
   int64_t i = 0;
   for (; i + 4 <= p.m; i += 4) inner_rows<T, 4, 4>(p, a + i * p.lda, c + i * p.ldc);
+  for (; i + 2 <= p.m; i += 2) inner_rows<T, 2, 4>(p, a + i * p.lda, c + i * p.ldc);
   for (; i < p.m; ++i) inner_rows<T, 1, 8>(p, a + i * p.lda, c + i * p.ldc);
 }
 
@@ -252,6 +251,8 @@ inline void row_strip(const Product& p, int64_t j, int64_t last) {
   typename S::Vec sum[V] = {};
   for (int64_t q = 0; q < p.k; ++q, b += p.ldb) {
     typename S::Vec xq = S::splat(x[q]);
+    if (V == 8)  // the strip after the next
+      for (int v = 0; v < V; ++v) __builtin_prefetch(b + (2 * V + v) * S::W);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
       sum[v] = S::fma(xq, v == V - 1 && last < S::W ? S::load(b + v * S::W, last) : S::load(b + v * S::W), sum[v]);
@@ -267,6 +268,18 @@ void row(const Product& p) {
   for (; p.n - j >= 8 * W; j += 8 * W) row_strip<T, 8>(p, j, W);
   for (; p.n - j >= 2 * W; j += 2 * W) row_strip<T, 2>(p, j, W);
   for (; p.n - j > 0; j += W) row_strip<T, 1>(p, j, least(W, p.n - j));
+}
+
+// ---- complex matrices as two real ones ----
+
+template <class T>
+void split(const T* __restrict pairs, int64_t n, T* __restrict re, T* __restrict im) {
+  for (int64_t i = 0; i < n; ++i) re[i] = pairs[2 * i], im[i] = pairs[2 * i + 1];
+}
+
+template <class T>
+void join(const T* __restrict re, const T* __restrict im, int64_t n, T* __restrict pairs) {
+  for (int64_t i = 0; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
 }
 
 // ---- the table ----
@@ -304,6 +317,14 @@ void any_dot(DType type, const void* a, const void* b, int64_t n, void* result) 
     *static_cast<T*>(result) = dot(static_cast<const T*>(a), static_cast<const T*>(b), n);
   });
 }
+void any_split(DType type, const void* pairs, int64_t n, void* re, void* im) {
+  if (type == DType::Float) split((const float*)pairs, n, (float*)re, (float*)im);
+  else split((const double*)pairs, n, (double*)re, (double*)im);
+}
+void any_join(DType type, const void* re, const void* im, int64_t n, void* pairs) {
+  if (type == DType::Float) join((const float*)re, (const float*)im, n, (float*)pairs);
+  else join((const double*)re, (const double*)im, n, (double*)pairs);
+}
 void any_row(DType type, const Product& p) {
   visit_number(type, [&](auto t) { row<decltype(t)>(p); });
 }
@@ -311,7 +332,8 @@ void any_row(DType type, const Product& p) {
 }  // namespace
 
 extern const GemmKernels gemm_kernels_table;
-const GemmKernels gemm_kernels_table = {kRows,     kVectors * kVectorBytes, any_pack_b, any_pack_a,
-                                        any_multiply, any_inner,            any_row,    any_dot};
+const GemmKernels gemm_kernels_table = {
+    kRows,   kVectors * kVectorBytes, any_pack_b, any_pack_a, any_multiply, any_inner,
+    any_row, any_dot,                 any_split,  any_join};
 
 }  // namespace weft::WEFT_ISA

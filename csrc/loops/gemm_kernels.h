@@ -37,6 +37,9 @@ struct GemmKernels {
   void (*row)(DType type, const Product& p);
   // The inner product of two contiguous vectors.
   void (*dot)(DType type, const void* a, const void* b, int64_t n, void* result);
+  // The real and imaginary parts of n complex numbers (float or double), apart and together again.
+  void (*split)(DType type, const void* pairs, int64_t n, void* re, void* im);
+  void (*join)(DType type, const void* re, const void* im, int64_t n, void* pairs);
 };
 
 WEFT_DECLARE_KERNELS(GemmKernels, gemm_kernels)

@@ -140,7 +140,7 @@ WEFT_MATH float lgamma(float xf) {
   double den = g.reflected ? abs(sin_half_turn(turn_of(x))) : g.product;
   double y = (g.reflected ? -s : s) + log(num / den);
   y = abs(x) == inf<double> ? inf<double> : y;
-  return float(y);
+  return x == 1 || x == 2 ? 0 : float(y);
 }
 inline double lgamma(double x) {
   int sign;

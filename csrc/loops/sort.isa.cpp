@@ -240,7 +240,9 @@ void pick(DType dtype, const Line& line, const SortedLine& to, Pick what, int64_
       k = (n - 1) / 2;
     }
     Item* items = static_cast<Item*>(scratch);
-    if (at < 0) {
+    if (at < 0 && line.n <= 32) {
+      at = sort_items<T>(line, false, items)[k].index();
+    } else if (at < 0) {
       auto place = n < 512 ? place_of_rank<7, T, Item> : n < kGrain ? place_of_rank<10, T, Item> : place_of_rank<12, T, Item>;
       at = place(x, line.stride, line.n, k, items);
     }

@@ -185,14 +185,14 @@ inline double airy_ai(double x) {
     return z > 745 ? 0 : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
   }
   if (x > -8) {
-    double f = 1, g = x, u = 1, w = x, cube = x * x * x;
-    for (int k = 1; k < 80 && (abs(u) > kTiny || abs(w) > kTiny); ++k) {
-      u *= cube / ((3 * k - 1) * (3.0 * k));
-      w *= cube / ((3 * k) * (3.0 * k + 1));
+    long double f = 1, g = x, u = 1, w = x, cube = g * g * g;  // large terms cancel
+    for (int k = 1; k < 80; ++k) {
+      u *= cube / ((3.0L * k - 1) * (3 * k));
+      w *= cube / ((3.0L * k + 1) * (3 * k));
       f += u;
       g += w;
     }
-    return 0.35502805388781723926 * f - 0.25881940379280679841 * g;
+    return double(0.355028053887817239260L * f - 0.258819403792806798405L * g);
   }
   double a = -x, z = a * math::sqrt(a) * 2 / 3, term = 1, even = 1, odd = 0;
   for (int k = 1; k < 20; ++k) {

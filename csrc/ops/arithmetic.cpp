@@ -11,6 +11,10 @@ namespace {
 const OpRef clamp_both{"clamp.both"}, clamp_min{"clamp_min"}, clamp_max{"clamp_max"}, floor_divide{"floor_divide"},
     trunc_divide{"trunc_divide"}, round_plain{"round"};
 
+// The common dtype of the three tensors of addcmul and addcdiv; half types are computed in float and rounded once.
+DType common_of(Call& c) { return common_dtype(Operands{3, {&c.arg(0), &c.arg(1), &c.arg(2)}}); }
+Tensor widened(const Tensor& t, DType common) { return is_half(common) ? to_dtype(t, DType::Float) : t; }
+
 Value scaled(Call& c, int at, const Value& factor, const char* op) {
   const Value& other = c.arg(at);
   if (factor.tag() == Tag::Int && factor.integer() == 1) return other;
@@ -20,6 +24,8 @@ Value scaled(Call& c, int at, const Value& factor, const char* op) {
     fail(op, ": For integral input tensors, argument alpha must not be a floating point number.");
   if (factor.tag() == Tag::Bool && !(c.arg(0).is_tensor() && c.tensor(0).dtype() == DType::Bool))
     fail(op, ": Boolean alpha only supported for Boolean results.");
+  if (other.is_tensor() && other.tensor().dtype() == DType::Bool && c.arg(0).is_tensor() && c.tensor(0).dtype() == DType::Bool)
+    return Value(mul(other.tensor(), factor.flag()));
   if (other.is_tensor()) return Value(mul(other.tensor(), factor));
   return other.tag() == Tag::Float || factor.tag() == Tag::Float ? Value(other.real() * factor.real()) : Value(other.integer() * factor.integer());
 }
@@ -107,9 +113,10 @@ WEFT_OP {
 tensor([3.]))",
   .traits = kInplace,
   .compose = [](Call& c) {
-    Tensor product = mul(c.tensor(1), c.tensor(2));
+    DType common = common_of(c);
+    Tensor product = mul(widened(c.tensor(1), common), c.tensor(2));
     bool one = c.arg(3).tag() == Tag::Int && c.integer(3) == 1;
-    c.give(0, add(c.tensor(0), one ? product : mul(product, c.arg(3))));
+    c.give(0, to_dtype(add(c.tensor(0), one ? product : mul(product, c.arg(3))), common));
   },
 };
 
@@ -123,9 +130,11 @@ tensor([3.]))",
   .compose = [](Call& c) {
     if (is_integral(c.tensor(1).dtype()) && is_integral(c.tensor(2).dtype()))
       fail("addcdiv: Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 to a floating type");
-    Tensor quotient = div(c.tensor(1), c.tensor(2));
+    DType common = common_of(c);
+    Tensor quotient = div(widened(c.tensor(1), common), c.tensor(2));
     bool one = c.arg(3).tag() == Tag::Int && c.integer(3) == 1;
-    c.give(0, add(c.tensor(0), one ? quotient : mul(quotient, c.arg(3))));
+    Tensor y = add(c.tensor(0), one ? quotient : mul(quotient, c.arg(3)));
+    c.give(0, is_half(common) ? to_dtype(y, common) : y);
   },
 };
 

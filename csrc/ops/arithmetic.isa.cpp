@@ -39,6 +39,7 @@ template <class T> constexpr T trunc_mod(T a, T b) {
   else return b == T(0) || b == T(-1) ? T(0) : T(a % b);
 }
 template <class T> T integer_power(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) return a || !b;
   if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
   T r = 1;
   for (auto e = uint64_t(b); e; e >>= 1, a = T(a * a))
@@ -60,6 +61,7 @@ inline Tensor trunc_div(const Tensor& a, const Tensor& b) { return trunc(a / b);
 }  // namespace weft::WEFT_ISA::rows
 
 WEFT_ROWS(arithmetic) {
+  auto zero = d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; });
   auto pass = d(keep::nothing, [](auto g, auto, auto, auto) { return g; });
 
   r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
@@ -84,9 +86,8 @@ WEFT_ROWS(arithmetic) {
             "the result is piecewise constant"}, types::number,
            careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }));
   r.binary({"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-            "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden,
-            "the result is piecewise constant"}, types::number,
-           [](auto a, auto b) { return trunc_div(a, b); });
+            "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden},
+           types::number, [](auto a, auto b) { return trunc_div(a, b); }, zero, zero);
   r.binary({"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of other, as Python's % gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_mod(a, b); }), pass,
@@ -96,7 +97,7 @@ WEFT_ROWS(arithmetic) {
            types::number, careful(FarQuotient(), [](auto a, auto b) { return trunc_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
   r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
-            Rule::promote, kInplace}, types::arithmetic,
+            Rule::promote, kInplace | kRefusesNegative}, types::all,
            [](auto a, auto b) { return power(a, b); },
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
              return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));

@@ -178,7 +178,7 @@ WEFT_OP {
   .doc = R"(Tensors joined along the third dimension.
 
 >>> weft.dstack([weft.tensor([1, 2]), weft.tensor([3, 4])]).shape
-weft.Size([1, 2, 2]))",
+torch.Size([1, 2, 2]))",
   .compose = [](Call& c) { c.give(0, cat(all_at_least(c, 3), 2)); },
 };
 
@@ -496,7 +496,7 @@ WEFT_OP {
   .doc = R"(input cut along the third dimension: into equal sections, or at the given indices.
 
 >>> [part.shape for part in weft.dsplit(weft.ones(1, 2, 4), 2)]
-[weft.Size([1, 2, 2]), weft.Size([1, 2, 2])])",
+[torch.Size([1, 2, 2]), torch.Size([1, 2, 2])])",
   .traits = kNoOut,
   .compose = along_depth,
 };

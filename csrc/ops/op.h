@@ -47,6 +47,7 @@ enum Trait : uint32_t {
   kHidden = 256,       // not public: a building block of other ops
   kDynamic = 1024,     // the shape of the result depends on the values: the shape rule reads them
   kRefusesZero = 2048,  // integer division: zeros in the second operand are an error
+  kRefusesNegative = 4096,  // whole powers: a negative number as second operand of integers is an error
   kKeepsLock = 512,    // run makes tensors or calls back: the interpreter lock stays held
 };
 

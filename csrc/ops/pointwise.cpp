@@ -337,7 +337,10 @@ void pointwise_infer(Call& c) {
   bool any = false;
   for (int i = 0; i < in.count; ++i) any = any || in.v[i]->is_tensor();
   if (!any) fail_type(c.op.base, "(): at least one of the arguments must be a Tensor, got only numbers");
-  c.give(0, pointwise_meta(in, types_of(in, row, c.name()).result, c.name()));
+  Types types = types_of(in, row, c.name());
+  if (c.op.is(kRefusesNegative) && is_integral(types.common) && in.v[1]->is_number() && in.v[1]->integer() < 0)
+    fail(c.op.base, ": Integers to negative integer powers are not allowed.");
+  c.give(0, pointwise_meta(in, types.result, c.name()));
 }
 
 void refuse_zeros(const Value& divisor, const char* op) {

@@ -90,8 +90,8 @@ WEFT_OP {
   .signature = "bernoulli_.tensor(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor",
   .doc = R"(Fills the tensor with zeros and ones: p is the probability of a one, or a tensor of them.
 
->>> weft.empty(2).bernoulli_(1.0)
-tensor([1., 1.]))",
+>>> weft.empty(2).bernoulli_(weft.tensor([0.0, 1.0]))
+tensor([0., 1.]))",
   .traits = kInplaceOnly | kNoFunction | kNoOut,
   .infer = [](Call& c) {
     const Tensor& self = c.tensor(0);
@@ -106,7 +106,10 @@ tensor([1., 1.]))",
 
 WEFT_OP {
   .signature = "bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor",
-  .doc = "Fills the tensor with zeros and ones: p is the probability of a one.",
+  .doc = R"(Fills the tensor with zeros and ones: p is the probability of a one.
+
+>>> weft.empty(2).bernoulli_(1.0)
+tensor([1., 1.]))",
   .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
   .infer = [](Call& c) {
     check_probability(c.real(1), "bernoulli_");

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <new>
+#include <string_view>
 
 #include "ops/api.h"
 
@@ -60,7 +61,7 @@ void OpNode::release() {
 Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
   if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
   if (!v.is_tensor()) {
-    if (v.is_number()) return scalar_tensor(v, v.number_dtype(), true);
+    if (v.is_number()) return scalar_tensor(v, v.tag() == Tag::Float ? DType::Double : v.tag() == Tag::Complex ? DType::ComplexDouble : v.number_dtype(), true);
     if (freed) fail_freed(*this);
     fail(op.base, ": its derivative asks for ", what, " ", index, ", which was not kept");
   }
@@ -269,7 +270,8 @@ void check_inplace(const Tensor& self, const char* op) {
   if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
   if (self->inference && !t_modes.inference)
     fail(op, ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
-  if (!self->contiguous && may_overlap(self.sizes(), self.strides()) && self.numel() > 1)
+  bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
+  if (!all_equal && !self->contiguous && may_overlap(self.sizes(), self.strides()) && self.numel() > 1)
     for (int i = 0; i < self.dim(); ++i)
       if (self.stride(i) == 0 && self.size(i) > 1)
         fail(op, ": unsupported operation: more than one element of the written-to tensor refers to a single memory "

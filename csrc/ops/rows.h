@@ -66,7 +66,7 @@ template <class T> requires std::is_arithmetic_v<T> constexpr T abs(T x) {
   else return x < T(0) ? T(-x) : x;
 }
 template <class T> requires std::is_arithmetic_v<T> constexpr T sign(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x != x ? x : T((x > 0) - (x < 0));
+  if constexpr (std::is_floating_point_v<T>) return T((x > 0) - (x < 0));
   else return T((x > T(0)) - (x < T(0)));
 }
 template <class T> requires std::is_arithmetic_v<T> constexpr T sgn(T x) { return sign(x); }

@@ -115,6 +115,7 @@ tensor([0.0000, 0.6931]))",
     if (x.dim() == 0) return d.give(0, g);
     int64_t dim = d.arg(1).integer();
     Dims at{dim};
+    if (d.create_graph) return d.give(0, exp(x) * flip(cumsum_of(flip(g * exp(-y), at), dim), at));
     auto part = [&](const Tensor& positive) { return exp(flip(logcumsumexp_of(flip(log(positive) - y, at), dim), at) + x); };
     static const OpRef clamp_min{"clamp_min"};
     d.give(0, part(clamp_min(g, 0.0)) - part(clamp_min(-g, 0.0)));

@@ -295,7 +295,27 @@ WEFT_OP {
   .run = [](Call& c) {
     fill_data(c.out[0], Value(0));
     const Tensor& x = c.tensor(0);
-    sort_kernels().histogram(x.dtype(), x.data(), x.numel(), c.integer(1), c.real(2), c.real(3), c.out[0].data());
+    double low = c.real(2), high = c.real(3);
+    if (low == high && x.numel()) {  // the range of the elements
+      low = std::numeric_limits<double>::infinity();
+      high = -low;
+      visit(x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (std::is_convertible_v<T, double>)
+          for (int64_t i = 0; i < x.numel(); ++i) {
+            double v = double(x.data<T>()[i]);
+            low = std::min(low, v);
+            high = std::max(high, v);
+          }
+      });
+    }
+    if (low == high) {
+      low -= 1;
+      high += 1;
+    }
+    if (!(low < high && high - low < std::numeric_limits<double>::infinity()))
+      fail("histc: range of [", low, ", ", high, "] is not finite or max is less than min");
+    sort_kernels().histogram(x.dtype(), x.data(), x.numel(), c.integer(1), low, high, c.out[0].data());
   },
   .no_derivative = "a count has no derivative",
 };

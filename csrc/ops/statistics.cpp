@@ -160,7 +160,7 @@ tensor(5.))",
     Tensor y = with_dims(d.y(), x.sizes(), dims, d.arg(3).flag()), g = with_dims(d.g(), x.sizes(), dims, d.arg(3).flag());
     if (p == 0) return d.give(0, x * 0.0);
     if (p == 1) return d.give(0, sgn(x) * g);
-    if (p == 2) return d.give(0, where(y == 0.0, 0.0, g / y) * x);  // at 0 the subgradient 0
+    if (p == 2) return d.give(0, g * where(y == 0.0, 0.0, x / y));  // at 0 the subgradient 0
     if (std::isinf(p)) {
       Tensor mask = to_dtype(ref::abs(x) == y, g.dtype());
       return d.give(0, sgn(x) * (g * mask / (dims.empty() ? mask : sum_dim(mask, dims, true))));

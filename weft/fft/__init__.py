@@ -23,7 +23,7 @@ _REAL = {weft.complex64: weft.float32, weft.complex128: weft.float64}
 
 
 @primitive("_fft_c2c(Tensor input, int[] dim, float scale, bool forward) -> Tensor")
-class _complex_to_complex:
+class _ComplexToComplex:
     """The transform of complex numbers along some dimensions, forward or back.
 
     >>> weft.fft._complex_to_complex(weft.ones(2) + 0j, [0], 1.0, True)
@@ -47,8 +47,11 @@ class _complex_to_complex:
         return _complex_to_complex(g, ctx.dim, ctx.scale, not ctx.forward)
 
 
+_complex_to_complex: Any = _ComplexToComplex
+
+
 @primitive("_fft_r2c(Tensor input, int[] dim, float scale) -> Tensor")
-class _real_to_complex:
+class _RealToComplex:
     """The transform of real numbers; of the last dimension given, only the first half.
 
     >>> weft.fft._real_to_complex(weft.ones(2), [0], 1.0)
@@ -67,11 +70,16 @@ class _real_to_complex:
 
     def backward(ctx, g):
         n = ctx.shape("input")[ctx.dim[-1]]
-        return weft.real(_complex_to_complex(_resized(g, ctx.dim[-1], n), ctx.dim, ctx.scale, False))
+        return weft.real(
+            _complex_to_complex(_resized(g, ctx.dim[-1], n), ctx.dim, ctx.scale, False)
+        )
+
+
+_real_to_complex: Any = _RealToComplex
 
 
 @primitive("_fft_c2r(Tensor input, int[] dim, float scale, int n) -> Tensor")
-class _complex_to_real:
+class _ComplexToReal:
     """The way back from half a spectrum to n real numbers in the last dimension given.
 
     >>> weft.fft._complex_to_real(weft.tensor([2.0 + 0j, 0j]), [0], 0.5, 2)
@@ -103,6 +111,9 @@ class _complex_to_real:
         shape[d] = -1
         spectrum = spectrum * weight.reshape(shape)
         return _resized(spectrum, d, ctx.shape("input")[d])
+
+
+_complex_to_real: Any = _ComplexToReal
 
 
 # ---- arguments ----
@@ -268,7 +279,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     """Return the inverse of hfft.
 
     >>> weft.fft.ihfft(weft.tensor([4.0, 4.0]))
-    tensor([4.+0.j, 0.+0.j])
+    tensor([4.-0.j, 0.-0.j])
     """
     x = _as_real(input, "fft.ihfft")
     d = _one_dim(x, dim, "fft.ihfft")
@@ -364,7 +375,7 @@ _family(
     "before",
 )
 _family(
-    "ihfft", _r2cn, False, "the inverse of hfft", "weft.ones(1, 1))\n    tensor([[1.+0.j]]", "after"
+    "ihfft", _r2cn, False, "the inverse of hfft", "weft.ones(1, 1))\n    tensor([[1.-0.j]]", "after"
 )
 
 

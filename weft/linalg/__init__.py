@@ -5,18 +5,8 @@ from __future__ import annotations
 from weft import linalg_vector_norm as vector_norm
 from weft import matmul
 
-from .decompose import (
-    LinAlgError,
-    cholesky,
-    det,
-    inv,
-    qr,
-    slogdet,
-    solve,
-    solve_triangular,
-    svd,
-    svdvals,
-)
+from .common import LinAlgError
+from .decompose import cholesky, det, inv, qr, slogdet, solve, solve_triangular, svd, svdvals
 from .eigen import eig, eigh, eigvals, eigvalsh
 from .functions import (
     cholesky_ex,

@@ -7,8 +7,18 @@ result, and ``_h`` is the conjugate transpose.
 from __future__ import annotations
 
 import weft
-from weft import _C
 from weft._C import Tensor
+from weft.linalg.common import (
+    _batch,
+    _eye_like,
+    _h,
+    _lapack,
+    _matrix,
+    _real,
+    _rows_and_columns,
+    _same_dtype,
+    _square,
+)
 from weft.ops import primitive
 
 TYPE_CHECKING = False
@@ -16,101 +26,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class LinAlgError(RuntimeError):
-    """A matrix does not have what was asked for: an inverse, a Cholesky factor …"""
-
-
-_C._set_linalg_error(LinAlgError)
-
-
-# ---- what shape rules and bodies share ----
-
-
-def _matrix(name: str, a: Tensor, what: str = "A") -> tuple[int, ...]:
-    """Check that a holds floating-point matrices and return its shape."""
-    if a.ndim < 2:
-        raise RuntimeError(
-            f"linalg.{name}: The input tensor {what} must have at least 2 dimensions."
-        )
-    if not (a.is_floating_point() or a.is_complex()):
-        raise RuntimeError(
-            f"linalg.{name}: Expected a floating point or complex tensor as input. Got {a.dtype}"
-        )
-    if a.dtype in (weft.float16, weft.bfloat16):
-        raise RuntimeError(f"linalg.{name}: Low precision dtypes not supported. Got {a.dtype}")
-    return tuple(a.shape)
-
-
-def _square(name: str, a: Tensor) -> tuple[int, ...]:
-    shape = _matrix(name, a)
-    if shape[-1] != shape[-2]:
-        raise RuntimeError(
-            f"linalg.{name}: A must be batches of square matrices, "
-            f"but they are {shape[-2]} by {shape[-1]} matrices"
-        )
-    return shape
-
-
-def _same_dtype(name: str, a: Tensor, b: Tensor) -> None:
-    if a.dtype != b.dtype:
-        raise RuntimeError(
-            f"linalg.{name}: Expected A and B to have the same dtype, but found A of type "
-            f"{a.dtype} and B of type {b.dtype} instead"
-        )
-
-
-def _batch(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the broadcast of two batches."""
-    try:
-        return tuple(weft.broadcast_shapes(a, b))
-    except RuntimeError:
-        raise RuntimeError(
-            f"linalg.{name}: the batches {list(a)} and {list(b)} do not fit together"
-        ) from None
-
-
-def _real(dtype: Any) -> Any:
-    return {weft.complex64: weft.float32, weft.complex128: weft.float64}.get(dtype, dtype)
-
-
-def _complex(dtype: Any) -> Any:
-    return {weft.float32: weft.complex64, weft.float64: weft.complex128}.get(dtype, dtype)
-
-
-def _lapack(f: Any, a: Any, complaint: str) -> Any:
-    """Call f on a; where LAPACK gives up, name the matrix that it gave up on."""
-    import numpy
-
-    try:
-        return f(a)
-    except numpy.linalg.LinAlgError:
-        if a.ndim == 2:
-            raise LinAlgError(complaint) from None
-    op, _, reason = complaint.partition(": ")
-    for i, one in enumerate(a.reshape(-1, *a.shape[-2:])):
-        _lapack(f, one, f"{op}: (Batch element {i}): {reason}")
-    raise LinAlgError(complaint)
-
-
-def _h(x: Tensor) -> Tensor:
-    x = x.transpose(-2, -1)
-    return x.conj() if x.is_complex() else x
-
-
-def _eye_like(x: Tensor) -> Tensor:
-    return weft.eye(x.shape[-1], dtype=x.dtype)
-
-
-def _rows_and_columns(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a vector of values as a column and as a row."""
-    return x.unsqueeze(-1), x.unsqueeze(-2)
-
-
 # ---- inverse, determinant, systems ----
 
 
 @primitive("linalg_inv(Tensor A) -> Tensor")
-class inv:
+class _Inv:
     """The inverse of a square matrix, or of each of a batch.
 
     >>> weft.linalg.inv(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -134,8 +54,11 @@ class inv:
         return -(y @ g @ y)
 
 
+inv: Any = _Inv
+
+
 @primitive("linalg_det(Tensor A) -> Tensor")
-class det:
+class _Det:
     """The determinant of a square matrix, or of each of a batch.
 
     >>> weft.linalg.det(weft.tensor([[2.0, 1.0], [0.0, 4.0]]))
@@ -161,6 +84,9 @@ class det:
         return g * _h(_adjugate(a))
 
 
+det: Any = _Det
+
+
 def _adjugate(a: Tensor) -> Tensor:
     """Return det(a) times the inverse, also where there is none.
 
@@ -177,7 +103,7 @@ def _adjugate(a: Tensor) -> Tensor:
 
 
 @primitive("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
-class slogdet:
+class _Slogdet:
     """The sign of the determinant and the logarithm of its absolute value.
 
     >>> weft.linalg.slogdet(weft.eye(2)).logabsdet
@@ -205,13 +131,16 @@ class slogdet:
         return g[..., None, None] * _h(inv(ctx.A))
 
 
+slogdet: Any = _Slogdet
+
+
 def _as_columns(a: Any, b: Any) -> bool:
     """Say whether b holds one right-hand side per matrix of a, without a dimension for it."""
     return b.ndim == 1 or (b.ndim == a.ndim - 1 and tuple(b.shape) == tuple(a.shape[:-1]))
 
 
 @primitive("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
-class solve:
+class _Solve:
     """The X of A X = B, or of X A = B with left=False.
 
     >>> weft.linalg.solve(weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([1.0, 1.0]))
@@ -272,6 +201,9 @@ class solve:
         return -(gb @ _h(x)) if left else -(_h(x) @ gb), gb
 
 
+solve: Any = _Solve
+
+
 def _substitute(a: Any, b: Any) -> Any:
     """Solve a x = b for lower triangles a, by halves."""
     import numpy
@@ -297,7 +229,7 @@ def _substitute(a: Any, b: Any) -> Any:
     "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool "
     "unitriangular=False) -> Tensor"
 )
-class solve_triangular:
+class _SolveTriangular:
     """The X of A X = B (X A = B with left=False) for a triangular A, whose other half is not read.
 
     >>> A = weft.tensor([[2.0, 0.0], [1.0, 1.0]])
@@ -347,11 +279,14 @@ class solve_triangular:
         return ga.triu(k) if upper else ga.tril(-k), gb
 
 
+solve_triangular: Any = _SolveTriangular
+
+
 # ---- factors ----
 
 
 @primitive("linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor")
-class cholesky:
+class _Cholesky:
     """The lower triangle L with A = L Lᴴ, or the upper one with A = Uᴴ U.
 
     >>> weft.linalg.cholesky(weft.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -381,8 +316,11 @@ class cholesky:
         return (s + _h(s)) * 0.5
 
 
+cholesky: Any = _Cholesky
+
+
 @primitive("_cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor")
-class _cholesky_solve:
+class _CholeskySolve:
     """The X of A X = B, given the Cholesky factor of A.
 
     >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
@@ -397,10 +335,15 @@ class _cholesky_solve:
         _same_dtype("cholesky_solve", L, B)
         if B.shape[-2] != shape[-1]:
             raise RuntimeError(
-                f"cholesky_solve: Incompatible matrix sizes: each A matrix is {shape[-1]} by {shape[-1]} "
-                f"but each b matrix is {B.shape[-2]} by {B.shape[-1]}"
+                f"cholesky_solve: Incompatible matrix sizes: A is {shape[-1]} by {shape[-1]} "
+                f"but b is {B.shape[-2]} by {B.shape[-1]}"
             )
-        return [(_batch("cholesky_solve", shape[:-2], tuple(B.shape[:-2])) + tuple(B.shape[-2:]), B.dtype)]
+        return [
+            (
+                _batch("cholesky_solve", shape[:-2], tuple(B.shape[:-2])) + tuple(B.shape[-2:]),
+                B.dtype,
+            )
+        ]
 
     def run(B, L, upper):
         low = L.swapaxes(-1, -2).conj() if upper else L
@@ -417,8 +360,11 @@ class _cholesky_solve:
         return gb, ctx.L @ ga if ctx.upper else ga @ ctx.L
 
 
+_cholesky_solve: Any = _CholeskySolve
+
+
 @primitive("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
-class qr:
+class _QR:
     """Q with orthonormal columns and the upper triangle R, whose product is A.
 
     >>> weft.linalg.qr(weft.eye(2)).R.abs()
@@ -470,6 +416,9 @@ class qr:
         return weft.cat([gx, q @ gv], -1)
 
 
+qr: Any = _QR
+
+
 def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     m = r @ _h(gr) - _h(gq) @ q
     low = m.tril(-1)
@@ -484,7 +433,7 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
     "Tensor Vh)"
 )
-class svd:
+class _SVD:
     """The singular values S of A and the vectors with A = U diag(S) Vh.
 
     >>> weft.linalg.svd(weft.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -512,6 +461,9 @@ class svd:
         gu = None if gu is None else gu.narrow(-1, 0, k)
         gvh = None if gvh is None else gvh.narrow(-2, 0, k)
         return _svd_back(u, s, vh, gu, gs, gvh)
+
+
+svd: Any = _SVD
 
 
 def _svd_back(
@@ -553,7 +505,7 @@ def _svd_back(
 
 
 @primitive("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
-class svdvals:
+class _SVDVals:
     """The singular values of a matrix, largest first.
 
     >>> weft.linalg.svdvals(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -574,3 +526,6 @@ class svdvals:
     def backward(ctx, g):
         u, _, vh = svd(ctx.A, full_matrices=False)
         return (u * g.unsqueeze(-2)) @ vh
+
+
+svdvals: Any = _SVDVals

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from weft.linalg.decompose import _complex, _eye_like, _h, _real, _rows_and_columns, _square, solve
+import weft
+from weft.linalg.common import _complex, _eye_like, _h, _real, _rows_and_columns, _square
+from weft.linalg.decompose import solve
 from weft.ops import primitive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _check_triangle(name: str, UPLO: str) -> None:
@@ -14,7 +20,7 @@ def _check_triangle(name: str, UPLO: str) -> None:
 
 
 @primitive("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
-class eigh:
+class _Eigh:
     """Eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
 
     >>> weft.linalg.eigh(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -45,8 +51,11 @@ class eigh:
         return v @ middle @ _h(v)
 
 
+eigh: Any = _Eigh
+
+
 @primitive("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor")
-class eigvalsh:
+class _Eigvalsh:
     """The eigenvalues of a symmetric or Hermitian matrix, in ascending order.
 
     >>> weft.linalg.eigvalsh(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -70,8 +79,11 @@ class eigvalsh:
         return (v * g.unsqueeze(-2)) @ _h(v)
 
 
+eigvalsh: Any = _Eigvalsh
+
+
 @primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
-class eig:
+class _Eig:
     """The complex eigenvalues and eigenvectors of a square matrix.
 
     >>> weft.linalg.eig(weft.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -109,8 +121,11 @@ class eig:
         return solve(_h(v), middle @ _h(v))
 
 
+eig: Any = _Eig
+
+
 @primitive("linalg_eigvals(Tensor A) -> Tensor")
-class eigvals:
+class _Eigvals:
     """The complex eigenvalues of a square matrix.
 
     >>> weft.linalg.eigvals(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -132,3 +147,6 @@ class eigvals:
     def backward(ctx, g):
         v = eig(ctx.A)[1]
         return solve(_h(v), g.diag_embed() @ _h(v))
+
+
+eigvals: Any = _Eigvals

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg.decompose import (
-    LinAlgError,
-    _h,
-    _matrix,
-    _real,
-    _same_dtype,
-    _square,
-    cholesky,
-    inv,
-    solve,
-    svdvals,
-)
+from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
+from weft.linalg.decompose import cholesky, inv, solve, svdvals
 from weft.linalg.eigen import eigvalsh
 from weft.ops import op, primitive
 
@@ -31,7 +21,7 @@ def _named(name: str, **fields: Any) -> Any:
     if name not in _types:
         from collections import namedtuple
 
-        _types[name] = namedtuple(name, list(fields))  # type: ignore[misc]
+        _types[name] = namedtuple(name, list(fields))
     return _types[name](*fields.values())
 
 
@@ -66,7 +56,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """Return the inverse and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.inv_ex(weft.eye(2)).info
-    tensor(0, dtype=weft.int32)
+    tensor(0, dtype=torch.int32)
     """
     _square("inv_ex", A)
     inverse, info = _with_info(inv, A, check_errors)
@@ -80,7 +70,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """Return the Cholesky factor and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.cholesky_ex(weft.eye(2)).info
-    tensor(0, dtype=weft.int32)
+    tensor(0, dtype=torch.int32)
     """
     _square("cholesky_ex", A)
 
@@ -109,7 +99,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 def _tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
-    """Return the absolute and relative size up to which a singular value counts as zero, beside the values."""
+    """Return the absolute and the relative size up to which a singular value counts as zero."""
     real = weft.float64 if A.dtype in (weft.float64, weft.complex128) else weft.float32
     if rtol is None:
         absolute = atol is not None and (isinstance(atol, Tensor) or atol > 0)
@@ -151,10 +141,10 @@ def matrix_rank(
 
 
 @primitive("_linalg_pinv(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor")
-class _pinv:
+class _Pinv:
     """The pseudo-inverse, taking singular values up to the tolerance for zero.
 
-    >>> _pinv(weft.eye(2), weft.zeros(1), False)
+    >>> weft.linalg.pinv(weft.eye(2))
     tensor([[1., 0.],
             [0., 1.]])
     """
@@ -189,6 +179,9 @@ class _pinv:
         k = p @ gh
         pk = ph @ k
         return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a, None, None
+
+
+_pinv: Any = _Pinv
 
 
 @op(name="linalg_pinv", function=False, method=False, out=True)
@@ -253,7 +246,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 
 @primitive("linalg_matrix_exp(Tensor A) -> Tensor")
-class matrix_exp:
+class _MatrixExp:
     """The exponential of a square matrix.
 
     >>> weft.linalg.matrix_exp(weft.zeros(2, 2))
@@ -296,6 +289,9 @@ class matrix_exp:
         return matrix_exp(weft.cat([upper, lower], -2)).narrow(-2, 0, n).narrow(-1, n, n)
 
 
+matrix_exp: Any = _MatrixExp
+
+
 # ---- tensors as matrices ----
 
 
@@ -304,7 +300,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """Return the inverse of A with respect to tensordot over its last dimensions.
 
     >>> weft.linalg.tensorinv(weft.eye(4).reshape(2, 2, 4)).shape
-    weft.Size([4, 2, 2])
+    torch.Size([4, 2, 2])
     """
     if ind <= 0:
         raise RuntimeError("linalg.tensorinv: expected a strictly positive integer for 'ind'")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg.decompose import _matrix, svdvals
+from weft.linalg.common import _matrix
+from weft.linalg.decompose import svdvals
 from weft.linalg.functions import inv_ex
 from weft.ops import op
 

@@ -24,11 +24,13 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     n = input.ndim
     if not -n <= dim < n:
         raise IndexError(
-            f"linalg.cross: Dimension out of range (expected to be in [{-n}, {n - 1}], but got {dim})"
+            "linalg.cross: Dimension out of range "
+            f"(expected to be in [{-n}, {n - 1}], but got {dim})"
         )
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. "
+            f"Got {input.shape[dim]} and {other.shape[dim]}"
         )
     a, b = weft.broadcast_tensors(input, other)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(dim), b.unbind(dim)
@@ -43,7 +45,9 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor([3., 3.])
     """
     if x.ndim and y.ndim and x.shape[dim] != y.shape[dim]:
-        raise RuntimeError(f"linalg.vecdot: the operands have sizes {x.shape[dim]} and {y.shape[dim]} along dim {dim}")
+        raise RuntimeError(
+            f"linalg.vecdot: sizes {x.shape[dim]} and {y.shape[dim]} along dim {dim} do not match"
+        )
     return (x.conj() * y).sum(dim)
 
 
@@ -119,9 +123,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    n = x.shape[-1] if N is None else N
+    n = (x.shape[-1] if x.ndim else 1) if N is None else N
     if n < 1:
         raise RuntimeError(f"N must be greater than 1. Got {n}.")
+    x = x.unsqueeze(0) if x.ndim == 0 else x
     column = x.unsqueeze(-1)
     ones = weft.ones_like(column)
     return weft.cat([ones, column.expand([*x.shape, n - 1])], -1).cumprod(-1)
@@ -145,7 +150,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             f"{A.shape[-2]} by {A.shape[-1]} matrices"
         )
     if n == 0:
-        everywhere = weft.ones(A.shape, dtype=weft.bool)  # A has a part in the result, and a gradient of zero
+        # A has a part in the result, and a gradient of zero.
+        everywhere = weft.ones(A.shape, dtype=weft.bool)
         return weft.where(everywhere, weft.eye(A.shape[-1], dtype=A.dtype), A)
     base = inv(A) if n < 0 else A
     n, out = abs(n), None

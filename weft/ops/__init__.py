@@ -243,9 +243,8 @@ def registry() -> dict[str, OpInfo]:
     for part in ("linalg", "fft"):
         getattr(weft, part, None)
     infos: dict[str, OpInfo] = {}
-    for row in _C._ops():
-        if row["hidden"] or row["base"].startswith("_"):
-            continue
+    rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]
+    for row in sorted(rows, key=lambda r: r["name"] != r["base"]):  # the plain overload speaks first
         info = infos.get(row["base"])
         if info is None:
             doc = row["doc"]
@@ -260,13 +259,16 @@ def registry() -> dict[str, OpInfo]:
         else:
             info.signatures.append(row["signature"])
             info.inplace = info.inplace or row["inplace"]
+            info.out = info.out or row["out"]
     return {**infos, **_composed}
 
 
 def _example(row: dict[str, Any]) -> str:
     count = row["signature"].split(") ->")[0].count("Tensor")
-    number = "[1, 2]" if "bit" in row["base"] or "shift" in row["base"] else "[0.5, 0.25]"
-    args = ", ".join([f"weft.tensor({number})"] * count)
+    whole = "bit" in row["base"] or row["base"] in ("gcd", "lcm")
+    args = ", ".join([f"weft.tensor({'[1, 2]' if whole else '[0.5, 0.25]'})"] * count)
+    if row["base"] == "where":
+        args = "weft.tensor([True, False]), 1.0, weft.zeros(2)"
     return f">>> result = weft.{row['base']}({args})"
 
 

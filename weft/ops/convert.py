@@ -147,6 +147,8 @@ Tensor.is_meta = property(lambda self: False, doc="Whether it has no memory.")
 Tensor.get_device = lambda self: -1
 Tensor.element_size = lambda self: self.itemsize
 Tensor.is_pinned = lambda self, device=None: False
+Tensor.real = property(lambda self: weft.real(self), doc="The real part.")
+Tensor.imag = property(lambda self: weft.imag(self), doc="The imaginary part.")
 Tensor.is_conj = lambda self: False
 Tensor.is_neg = lambda self: False
 Tensor.resolve_neg = lambda self: self

@@ -41,8 +41,12 @@ def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
         import numpy
 
         return _read(numpy.array(data), dtype, copy)
-    if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__len__"):
+    if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__getitem__"):
+        if isinstance(data, (dict, str)):
+            raise RuntimeError(f"tensor: could not infer the dtype of {type(data).__name__}")
         data = list(data)
+    if isinstance(data, (dict, set)):
+        raise RuntimeError(f"tensor: could not infer the dtype of {type(data).__name__}")
     return _C._from_numbers(data, dtype)
 
 

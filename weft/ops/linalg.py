@@ -16,7 +16,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Return the sum of products over some dimensions of two tensors.
 
     >>> weft.tensordot(weft.ones(2, 3), weft.ones(3, 4), dims=1).shape
-    weft.Size([2, 4])
+    torch.Size([2, 4])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()

@@ -257,12 +257,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     x = input.detach().reshape(-1).contiguous()
     low, high = float(min), float(max)
-    if low == high and x.numel():
-        low, high = float(x.min()), float(x.max())
-    if low == high:
-        low, high = low - 1, high + 1
-    if not (low < high and abs(low) != float("inf") and abs(high) != float("inf")):
-        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite or max is less than min")
+    if not low <= high:
+        raise RuntimeError(f"histc: max must be larger than min, got [{low}, {high}]")
     return _C._call_op("histogram_counts", (x, bins, low, high), False)[0]
 
 

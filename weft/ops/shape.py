@@ -226,11 +226,12 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 Tensor.resize_ = resize_
 Tensor.resize_as_ = lambda self, other, memory_format=None: self.resize_(tuple(other.shape))
+weft.adjoint = Tensor.adjoint
 for _f in (broadcast_shapes, broadcast_tensors):
     setattr(weft, _f.__name__, _f)
-for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims", "as_strided"):
 
     def _in_place(self: Tensor, *args: Any, _f: Any = getattr(weft, _name), **kwargs: Any) -> Tensor:
-        return _C._set_geometry_of(self, _f(self.detach(), *args, **kwargs))
+        return _C._set_geometry_of(self, _f(self, *args, **kwargs))
 
     setattr(Tensor, _name + "_", _in_place)

@@ -77,7 +77,7 @@ def stft(
     """Return the spectra of overlapping frames: (…, frequencies, frames).
 
     >>> weft.stft(weft.ones(8), 4, return_complex=True).shape
-    weft.Size([3, 9])
+    torch.Size([3, 9])
     """
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
