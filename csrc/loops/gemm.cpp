@@ -171,6 +171,14 @@ void multiply_vectors(DType type, const Product& p) {
 
 // ---- float, double, int32, int64 ----
 
+// A few rows times the rows of b.
+void multiply_inner(DType type, const Product& p) {
+  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(round_up(kGrain / p.k, 64), 64) : p.n;
+  parallel_chunks(p.n, grain, [&](int64_t begin, int64_t end) {
+    gemm_kernels().inner(type, part(type, p, 0, p.m, begin, end - begin, 0, p.k));
+  });
+}
+
 void multiply(DType type, const Product& p);
 
 constexpr int64_t kTinyBytes = 8192;  // of b
@@ -198,7 +206,7 @@ void multiply(DType type, const Product& p) {
     }
   }
   if (p.m == 1 || p.n == 1) return multiply_vectors(type, p);
-  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 64 && work_of(p) < 2 * kThreadedWork) return kernels.inner(type, p);
+  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
   if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return multiply_turned(type, p);
   multiply_matrices(type, p);
 }

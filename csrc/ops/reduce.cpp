@@ -50,20 +50,49 @@ Tensor with_dims(const Tensor& t, const Dims& shape, const Dims& dims, bool kept
   return kept ? t : view(contiguous_of(t), kept_sizes(shape, dims, true));
 }
 
-// Runs a reduction over x, cast to `type` first if it has another.
-void run_reduce(Reduce op, const Tensor& x, DType type, const Dims& dims, void* y, void* second, double p) {
+// ---- how elements lie
+
+LaidOut::LaidOut(const Tensor& x, DType type) : data_(x.data()) {
+  if (x.dtype() != type || !x.contiguous()) copy(x, type, x.sizes(), x.strides());
+}
+
+LaidOut::LaidOut(const Tensor& x, DType type, const Dims& order) : data_(x.data()) {
+  Dims sizes, strides;
+  for (int64_t d : order) {
+    sizes.push(x.size(int(d)));
+    strides.push(x.stride(int(d)));
+  }
+  if (x.dtype() != type || !is_contiguous(sizes, strides)) copy(x, type, sizes, strides);
+}
+
+void LaidOut::copy(const Tensor& x, DType type, const Dims& sizes, const Dims& strides) {
+  copy_.emplace(x.numel() * item_size(type));
+  data_ = copy_->as<char>();
+  Dims flat = contiguous_strides(sizes);
+  if (x.numel())
+    copy_kernels().copy(type, copy_->as<char>(), flat.data(), x.dtype(), x.data(), strides.data(), sizes.data(), sizes.size());
+}
+
+Lines lines_of(const Dims& sizes, int axis) {
+  Lines l{1, 1, 1};
+  for (int i = 0; i < sizes.size(); ++i) (i < axis ? l.outer : i == axis ? l.n : l.inner) *= sizes[i];
+  return l;
+}
+
+void reduce_box(Reduce op, DType type, const char* data, const Dims& sizes, const Dims& strides, const Dims& dims, void* y,
+                void* second, double p) {
   Dims ks, kt, rs, rt;
-  bool cast = x.dtype() != type;
-  Scratch copy(cast ? x.numel() * item_size(type) : 0);
-  Dims strides = cast ? contiguous_strides(x.sizes()) : x.strides();
-  const char* data = cast ? copy.as<char>() : x.data();
-  if (cast && x.numel())
-    copy_kernels().copy(type, copy.as<char>(), strides.data(), x.dtype(), x.data(), x.strides().data(), x.sizes().data(), x.dim());
-  for (int i = 0; i < x.dim(); ++i) {
-    (has(dims, i) ? rs : ks).push(x.size(i));
+  for (int i = 0; i < sizes.size(); ++i) {
+    (has(dims, i) ? rs : ks).push(sizes[i]);
     (has(dims, i) ? rt : kt).push(strides[i]);
   }
   reduce(op, type, data, {ks.size(), ks.data(), kt.data()}, {rs.size(), rs.data(), rt.data()}, y, second, p);
+}
+
+void run_reduce(Reduce op, const Tensor& x, DType type, const Dims& dims, void* y, void* second, double p) {
+  if (x.dtype() == type) return reduce_box(op, type, x.data(), x.sizes(), x.strides(), dims, y, second, p);
+  LaidOut cast(x, type);
+  reduce_box(op, type, cast.data(), x.sizes(), contiguous_strides(x.sizes()), dims, y, second, p);
 }
 
 namespace {
@@ -359,11 +388,9 @@ void run_arg(Call& c) {
     run_reduce(op, x, x.dtype(), reduced_dims(c.arg(1), x.dim(), c.name()), c.out[0].data());
     return;
   }
-  Scratch flat(x.numel() * item_size(x.dtype()));
-  Dims strides = contiguous_strides(x.sizes());
-  copy_kernels().copy(x.dtype(), flat.as<char>(), strides.data(), x.dtype(), x.data(), x.strides().data(), x.sizes().data(), x.dim());
+  LaidOut flat(x, x.dtype());
   int64_t n = x.numel(), one = 1;
-  reduce(op, x.dtype(), flat.as<char>(), {0, nullptr, nullptr}, {1, &n, &one}, c.out[0].data());
+  reduce(op, x.dtype(), flat.data(), {0, nullptr, nullptr}, {1, &n, &one}, c.out[0].data());
 }
 
 WEFT_OP {

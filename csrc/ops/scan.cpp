@@ -1,8 +1,11 @@
 // Running sums, products and extremes, and softmax: ops along one axis.
 #include "loops/scan.h"
 
+#include <limits>
+
 #include "loops/softmax.h"
 #include "ops/api.h"
+#include "ops/reduced.h"
 
 namespace weft {
 namespace {
@@ -11,20 +14,6 @@ const OpRef cumsum_of{"cumsum"}, cumprod_of{"cumprod"},
     logcumsumexp_of{"logcumsumexp"}, softmax_back{"softmax_backward"}, log_softmax_back{"log_softmax_backward"};
 
 int axis_of(Call& c, int at = 1) { return wrap_dim(c.integer(at), c.tensor(0).dim(), c.name()); }
-
-Lines lines_of(const Tensor& x, int axis) {
-  Lines l{1, 1, 1};
-  for (int i = 0; i < x.dim(); ++i) (i < axis ? l.outer : i == axis ? l.n : l.inner) *= x.size(i);
-  return l;
-}
-
-// The input as the loops want it: contiguous, of the given type.
-Tensor laid_out(const Tensor& x, DType type) {
-  if (x.dtype() == type && x.contiguous()) return x;
-  Tensor t = empty(x.sizes(), type);
-  copy_data(t, x);
-  return t;
-}
 
 DType scan_type(Call& c, int at) {
   DType t = c.tensor(0).dtype();
@@ -40,7 +29,7 @@ template <auto kernel>
 void run_scan(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (scan_kernels().*kernel)(y.dtype(), laid_out(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y, axis_of(c)));
+  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y.sizes(), axis_of(c)));
 }
 
 WEFT_OP {
@@ -49,7 +38,7 @@ WEFT_OP {
 
 >>> weft.tensor([1, 2, 3]).cumsum(0)
 tensor([1, 3, 6]))",
-  .traits = kInplace | kKeepsLock,
+  .traits = kInplace,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumsum>,
   .back = [](Grad& d) {
@@ -85,7 +74,7 @@ WEFT_OP {
 
 >>> weft.tensor([1, 2, 3]).cumprod(0)
 tensor([1, 2, 6]))",
-  .traits = kInplace | kKeepsLock,
+  .traits = kInplace,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumprod>,
   .keeps = keep::x0 | keep::y0,
@@ -102,7 +91,6 @@ WEFT_OP {
 
 >>> weft.zeros(2).logcumsumexp(0)
 tensor([0.0000, 0.6931]))",
-  .traits = kKeepsLock,
   .infer = [](Call& c) {
     axis_of(c);
     if (!is_floating(c.tensor(0).dtype())) fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
@@ -115,10 +103,12 @@ tensor([0.0000, 0.6931]))",
     if (x.dim() == 0) return d.give(0, g);
     int64_t dim = d.arg(1).integer();
     Dims at{dim};
-    if (d.create_graph) return d.give(0, exp(x) * flip(cumsum_of(flip(g * exp(-y), at), dim), at));
-    auto part = [&](const Tensor& positive) { return exp(flip(logcumsumexp_of(flip(log(positive) - y, at), dim), at) + x); };
-    static const OpRef clamp_min{"clamp_min"};
-    d.give(0, part(clamp_min(g, 0.0)) - part(clamp_min(-g, 0.0)));
+    double lowest = g.dtype() == DType::Double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+    auto part = [&](const Tensor& t) {  // lowest in place of log(0): its differences are numbers
+      Tensor positive = t > 0.0, logs = where(positive, log(where(positive, t, 1.0)), lowest);
+      return exp(flip(logcumsumexp_of(flip(logs - y, at), dim), at) + x);
+    };
+    d.give(0, part(g) - part(-g));
   },
 };
 
@@ -133,7 +123,7 @@ template <auto kernel>
 void run_extreme_scan(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (scan_kernels().*kernel)(y.dtype(), laid_out(c.tensor(0), y.dtype()).data(), y.data(), c.out[1].data<int64_t>(), lines_of(y, axis_of(c)));
+  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), c.out[1].data<int64_t>(), lines_of(y.sizes(), axis_of(c)));
 }
 
 void extreme_scan_back(Grad& d) {
@@ -147,7 +137,6 @@ WEFT_OP {
 
 >>> weft.tensor([1, 3, 2]).cummax(0).values
 tensor([1, 3, 3]))",
-  .traits = kKeepsLock,
   .infer = infer_extreme_scan,
   .run = run_extreme_scan<&ScanKernels::cummax>,
   .keeps = keep::y1,
@@ -160,7 +149,6 @@ WEFT_OP {
 
 >>> weft.tensor([3, 1, 2]).cummin(0).values
 tensor([3, 1, 1]))",
-  .traits = kKeepsLock,
   .infer = infer_extreme_scan,
   .run = run_extreme_scan<&ScanKernels::cummin>,
   .keeps = keep::y1,
@@ -180,7 +168,7 @@ template <auto kernel>
 void run_softmax(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (softmax_kernels().*kernel)(y.dtype(), laid_out(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y, axis_of(c)));
+  (softmax_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y.sizes(), axis_of(c)));
 }
 
 WEFT_OP {
@@ -189,7 +177,6 @@ WEFT_OP {
 
 >>> weft.softmax(weft.tensor([1.0, 1.0]), 0)
 tensor([0.5000, 0.5000]))",
-  .traits = kKeepsLock,
   .infer = infer_softmax,
   .run = run_softmax<&SoftmaxKernels::softmax>,
   .keeps = keep::y0,
@@ -202,7 +189,6 @@ WEFT_OP {
 
 >>> weft.log_softmax(weft.tensor([1.0, 1.0]), 0)
 tensor([-0.6931, -0.6931]))",
-  .traits = kKeepsLock,
   .infer = infer_softmax,
   .run = run_softmax<&SoftmaxKernels::log_softmax>,
   .keeps = keep::y0,
@@ -215,15 +201,15 @@ template <auto kernel>
 void run_back(Call& c) {
   const Tensor& dx = c.out[0];
   if (!dx.numel()) return;
-  (softmax_kernels().*kernel)(dx.dtype(), laid_out(c.tensor(0), dx.dtype()).data(), laid_out(c.tensor(1), dx.dtype()).data(), dx.data(),
-                              lines_of(dx, axis_of(c, 2)));
+  (softmax_kernels().*kernel)(dx.dtype(), LaidOut(c.tensor(0), dx.dtype()).data(), LaidOut(c.tensor(1), dx.dtype()).data(), dx.data(),
+                              lines_of(dx.sizes(), axis_of(c, 2)));
 }
 
 // dx = y (g - sum(g y))
 WEFT_OP {
   .signature = "softmax_backward(Tensor grad, Tensor result, int dim) -> Tensor",
   .doc = "The derivative of softmax.",
-  .traits = kHidden | kKeepsLock,
+  .traits = kHidden,
   .infer = infer_back,
   .run = run_back<&SoftmaxKernels::softmax_backward>,
   .keeps = keep::x0 | keep::x1,
@@ -240,7 +226,7 @@ WEFT_OP {
 WEFT_OP {
   .signature = "log_softmax_backward(Tensor grad, Tensor result, int dim) -> Tensor",
   .doc = "The derivative of log_softmax.",
-  .traits = kHidden | kKeepsLock,
+  .traits = kHidden,
   .infer = infer_back,
   .run = run_back<&SoftmaxKernels::log_softmax_backward>,
   .keeps = keep::x0 | keep::x1,

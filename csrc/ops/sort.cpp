@@ -25,8 +25,11 @@ void each_line(const Tensor& x, int axis, int64_t m, F f) {
     if (i < axis) outer *= x.size(i);
   }
   int64_t lines = x.numel() ? outer * inner : 0, grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1));
+  int workers = lines > grain && !in_parallel() ? num_threads() : 1;
+  int64_t each = sort_scratch_bytes(x.dtype(), n);
+  Scratch scratch(each * workers);
   parallel_chunks(lines, grain, [&](int64_t begin, int64_t end) {
-    Scratch scratch(sort_scratch_bytes(x.dtype(), n));
+    char* mine = scratch.as<char>() + (workers > 1 ? omp_get_thread_num() : 0) * each;
     for (int64_t k = begin; k < end; ++k) {
       int64_t at = k, offset = 0;  // the k-th line in the order of the kept dimensions
       for (int d = x.dim() - 1; d >= 0; --d) {
@@ -35,7 +38,7 @@ void each_line(const Tensor& x, int axis, int64_t m, F f) {
         at /= x.size(d);
       }
       Line line{x.data() + offset * item_size(x.dtype()), n, x.dim() ? x.stride(axis) : 1};
-      f(line, (k / inner) * m * inner + k % inner, inner, scratch.as<char>());
+      f(line, (k / inner) * m * inner + k % inner, inner, mine);
     }
   });
 }
@@ -173,7 +176,6 @@ WEFT_OP {
 
 >>> weft.tensor([3, 1, 2]).median()
 tensor(2))",
-  .traits = kNoOut,
   .compose = [](Call& c) {
     static const OpRef of{"median.dim"};
     flat_median(c, of);
@@ -186,7 +188,6 @@ WEFT_OP {
 
 >>> weft.tensor([3.0, float("nan"), 2.0]).nanmedian()
 tensor(2.))",
-  .traits = kNoOut,
   .compose = [](Call& c) {
     static const OpRef of{"nanmedian.dim"};
     flat_median(c, of);

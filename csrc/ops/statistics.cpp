@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "loops/reduce.h"
+#include "loops/softmax.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
 
@@ -20,10 +21,29 @@ void infer_spread(Call& c) {
   c.give(0, meta(real_of(x.dtype()), kept_sizes(x.sizes(), reduced_dims(c.arg(1), x.dim(), c.name()), c.flag(3))));
 }
 
+// The variance of complex numbers is that of their real parts and that of their imaginary parts together.
+template <class R>
+void run_complex_spread(Call& c, const Dims& dims, bool root) {
+  const Tensor &x = c.tensor(0), &y = c.out[0];
+  Scratch second(y.numel() * int64_t(sizeof(R)));
+  Dims strides = x.strides();
+  for (int64_t& s : strides) s *= 2;
+  for (int i = 0; i < 2; ++i)
+    reduce_box(Reduce::var, dtype_of<R>, x.data() + i * int64_t(sizeof(R)), x.sizes(), strides, dims,
+               i ? second.as<char>() : y.data(), nullptr, correction_of(c.arg(2)));
+  for (int64_t i = 0; i < y.numel(); ++i) {
+    R sum = y.data<R>()[i] + second.as<R>()[i];
+    y.data<R>()[i] = root ? std::sqrt(sum) : sum;
+  }
+}
+
 template <Reduce op>
 void run_spread(Call& c) {
   const Tensor& x = c.tensor(0);
-  run_reduce(op, x, x.dtype(), reduced_dims(c.arg(1), x.dim(), c.name()), c.out[0].data(), nullptr, correction_of(c.arg(2)));
+  Dims dims = reduced_dims(c.arg(1), x.dim(), c.name());
+  if (x.dtype() == DType::ComplexFloat) return run_complex_spread<float>(c, dims, op == Reduce::std);
+  if (x.dtype() == DType::ComplexDouble) return run_complex_spread<double>(c, dims, op == Reduce::std);
+  run_reduce(op, x, x.dtype(), dims, c.out[0].data(), nullptr, correction_of(c.arg(2)));
 }
 
 Tensor variance_gradient(const Tensor& x, const Tensor& g, const Dims& dims, double correction) {
@@ -174,6 +194,43 @@ tensor(5.))",
 
 // ---- log-sum-exp
 
+// The lines that dims make of x: as they lie if they are one axis, else behind the others.
+Lines lines_along(const Tensor& x, const Dims& dims, Dims* order) {
+  for (int i = 0; i < x.dim(); ++i)
+    if (std::find(dims.begin(), dims.end(), i) == dims.end()) order->push(i);
+  int64_t kept = 1;
+  for (int64_t d : *order) kept *= x.size(int(d));
+  if (dims.size() == 1) {
+    order->clear();
+    for (int i = 0; i < x.dim(); ++i) order->push(i);
+    return lines_of(x.sizes(), int(dims[0]));
+  }
+  for (int64_t d : dims) order->push(d);
+  return {kept, count_of(x.sizes(), dims), 1};
+}
+
+WEFT_OP {
+  .signature = "real_logsumexp(Tensor input, int[] dim, bool keepdim) -> Tensor",
+  .doc = "logsumexp of real numbers.",
+  .traits = kHidden,
+  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), kept_sizes(c.tensor(0).sizes(), c.ints(1), c.flag(2)))); },
+  .run = [](Call& c) {
+    const Tensor& x = c.tensor(0);
+    Dims order;
+    Lines lines = lines_along(x, c.ints(1), &order);
+    softmax_kernels().logsumexp(x.dtype(), LaidOut(x, x.dtype(), order).data(), c.out[0].data(), lines);
+  },
+  .keeps = keep::x0 | keep::y0,
+  .back = [](Grad& d) {
+    Tensor x = d.x(0);
+    const Dims& dims = d.arg(1).ints();
+    Tensor y = with_dims(d.y(), x.sizes(), dims, d.arg(2).flag()), g = with_dims(d.g(), x.sizes(), dims, d.arg(2).flag());
+    Tensor empty = y == -std::numeric_limits<double>::infinity();
+    d.give(0, g * exp(x - where(empty, 0.0, y)));
+  },
+};
+const OpRef real_logsumexp{"real_logsumexp"};
+
 WEFT_OP {
   .signature = "logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
   .doc = R"(log(sum(exp(input))) over dim, without overflow.
@@ -184,7 +241,8 @@ tensor(0.6931))",
     Tensor x = c.tensor(0);
     if (is_integral(x.dtype())) x = to_dtype(x, default_dtype());
     Dims dims = reduced_dims(c.arg(1), x.dim(), "logsumexp");
-    if (x.numel() == 0 || dims.empty()) return c.give(0, dims.empty() ? log(exp(x)) : log(sum_dim(exp(x), dims, c.flag(2))));
+    if (!is_complex(x.dtype())) return c.give(0, real_logsumexp(x, dims, c.flag(2)));
+    if (x.numel() == 0 || dims.empty()) return c.give(0, dims.empty() ? clone_of(x) : log(sum_dim(exp(x), dims, c.flag(2))));
     Tensor top = amax(detach(real_part(x)), dims, true);
     constexpr double inf = std::numeric_limits<double>::infinity();
     top = where(ref::abs(top) == inf, 0.0, top);

@@ -66,7 +66,8 @@ def op(
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         base = name or f.__name__.rstrip("_")
-        g = _with_out(f, base) if out else f
+        g = _named(f, base)
+        g = _with_out(g, base) if out else g
         for n in (base, *aliases):
             if function:
                 setattr(weft, n, g)
@@ -90,8 +91,31 @@ def op(
     return declare
 
 
+def _alike(g: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
+    g.__name__, g.__qualname__, g.__doc__ = f.__name__, f.__qualname__, f.__doc__
+    g.__module__, g.__wrapped__ = f.__module__, f  # type: ignore[attr-defined]
+    g.__annotations__ = f.__annotations__
+    return g
+
+
+def _named(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Let errors of the parts name the op that the user called."""
+
+    def g(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except (RuntimeError, IndexError, ValueError, TypeError) as e:
+            if e.args and isinstance(e.args[0], str) and name not in e.args[0]:
+                e.args = (f"{name}: {e.args[0]}", *e.args[1:])
+            raise
+
+    return _alike(g, f)
+
+
 def _signature(f: Callable[..., Any], name: str) -> str:
-    code = f.__code__ if hasattr(f, "__code__") else f.__wrapped__.__code__  # type: ignore[attr-defined]
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    code = f.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     return f"{name}({', '.join(code.co_varnames[:count])})"
 
@@ -123,10 +147,7 @@ def _with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
         result = f(*args, **kwargs)
         return result if out is None else _write(out, result, name)
 
-    g.__name__, g.__qualname__, g.__doc__ = f.__name__, f.__qualname__, f.__doc__
-    g.__module__, g.__wrapped__ = f.__module__, f  # type: ignore[attr-defined]
-    g.__annotations__ = f.__annotations__
-    return g
+    return _alike(g, f)
 
 
 def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -260,6 +281,9 @@ def registry() -> dict[str, OpInfo]:
             info.signatures.append(row["signature"])
             info.inplace = info.inplace or row["inplace"]
             info.out = info.out or row["out"]
+    for name, info in infos.items():  # properties and twins written in Python count too
+        info.method = hasattr(Tensor, name)
+        info.inplace = hasattr(Tensor, name + "_")
     return {**infos, **_composed}
 
 

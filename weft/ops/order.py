@@ -68,7 +68,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     a, b = ordered.gather(-1, low.long()), ordered.gather(-1, rank.ceil().long())
     weight = weft.full_like(rank, 0.5) if how == "midpoint" else (rank - low)
     if how in ("linear", "midpoint"):
-        a = weft.lerp(a, b, weight.detach())
+        a = weft.lerp(a, b, weight)
     if not skip_nan:
         a = weft.where(weft.isnan(ordered).any(-1, keepdim=True), float("nan"), a)
     if dim is None:
@@ -120,7 +120,8 @@ def _runs(order: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
     """A number per slice along ``dim``, equal where slices are, ordered as the slices are."""
-    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1).contiguous()
+    count = input.shape[dim]
+    rows = input.movedim(dim, 0).reshape(count, input.numel() // count if count else 0).contiguous()
     keys = weft.zeros(rows.shape[0], dtype=weft.int64)
     for column in range(rows.shape[1] - 1, -1, -1):  # least significant first, each sort stable
         keys_order = keys.argsort()
