@@ -102,6 +102,8 @@ row("zeros_like", _like_samples, _filled_like(0), wide=True, grad=False,
     errors=lambda: [E(TypeError, 3)])
 row("ones_like", _like_samples, _filled_like(1), wide=True, grad=False,
     errors=lambda: [E(TypeError, 3)])
+row("empty_strided", lambda: [S((2, 3), (1, 2)), S((0,), (1,))], lambda size, stride: np.zeros(size), "f",
+    wide=True, grad=False, values=False)
 row("empty_like", _like_samples, _filled_like(0), wide=True, grad=False, values=False)
 row("full_like", lambda: [S(t(2, 3), 2), S(t(), 1), S(t(0), 1), S(t(2), 1.5, dtype=F64)],
     lambda x, v, dtype=None: np.full_like(x, v, dtype), wide=True, grad=False)

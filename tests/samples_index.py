@@ -130,6 +130,10 @@ row("narrow",
     lambda x, dim, start, length: np.take(x, np.arange(start, start + length), dim),
     errors=lambda: [E(RuntimeError, t(3), 0, 2, 2, match="start"), E(IndexError, t(3), 1, 0, 1),
         E(RuntimeError, t(3), 0, 0, -1), E(IndexError, t(3), 0, 4, 0, match="start")])
+row("narrow_copy", lambda: [S(t(3, 4), 0, 1, 2), S(t(3, 4), -1, 0, 3)],
+    lambda x, dim, start, length: np.take(x, np.arange(start, start + length), dim))
+row("nonzero_static", lambda: [S(ix([0, 2, 0, 3]), size=3), S(ix([[1, 0], [0, 4]]), size=1)],
+    lambda x, size: np.concatenate([np.argwhere(x), np.full((size, x.ndim), -1)])[:size], "i", grad=False)
 row("take",
     lambda: [S(t(2, 3), ix([0, 5, -1])), S(t(4), ix([[1, 2]])), S(t(2, 3), ix(2)),
         S(t(2, 3), ix([]))], lambda x, i: np.take(x, i), grad=(0,),

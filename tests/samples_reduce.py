@@ -326,6 +326,7 @@ def _log_softmax(x: np.ndarray, dim: int, dtype: Any = None) -> np.ndarray:
 scan("softmax", _softmax, "f", wide=True, half=0,
     extra=lambda: [S(np.array([[1e4, -1e4, 0.0], [1.0, -np.inf, 2.0]]), 1),
         S(t(2, 3), 1, dtype=np.dtype("float64"))])
+scan("softmin", lambda x, dim, dtype=None: _softmax(-x, dim), "f", wide=True, half=0)
 scan("log_softmax", _log_softmax, "f", wide=True, half=0,
     extra=lambda: [S(np.array([[1e4, -1e4, 0.0], [1.0, 3.0, 2.0]]), 1),
         S(t(2, 3), 1, dtype=np.dtype("float64"))])

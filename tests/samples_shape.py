@@ -205,6 +205,26 @@ row("tril", _tri_samples, _triangle(np.tril), errors=lambda: [E(RuntimeError, t(
 row("triu", _tri_samples, _triangle(np.triu), errors=lambda: [E(RuntimeError, t(3))],
     big=lambda: [S(t(300, 300))])
 
+# fmt: on
+
+
+def _as_strided_scatter(
+    x: np.ndarray, src: np.ndarray, size: Any, stride: Any, offset: int = 0
+) -> np.ndarray:
+    y = x.copy()
+    flat = y.reshape(-1)
+    steps = [s * y.itemsize for s in stride]
+    np.lib.stride_tricks.as_strided(flat[offset:], size, steps)[...] = src
+    return y
+
+
+def _sum_to_size(x: np.ndarray, size: Any) -> np.ndarray:
+    lead = x.ndim - len(size)
+    y = x.sum(tuple(range(lead)))
+    return y.sum(tuple(i for i, s in enumerate(size) if s == 1), keepdims=True)
+
+
+# fmt: off
 
 row("as_strided",
     lambda: [S(t(6), (2, 3), (3, 1)), S(t(6), (2, 2), (1, 2), 1), S(t(5), (3, 3), (1, 1)),
@@ -212,6 +232,11 @@ row("as_strided",
     strided=False,
     errors=lambda: [E(RuntimeError, t(6), (2, 4), (3, 1)), E(RuntimeError, t(6), (2,), (-1,)),
         E(RuntimeError, t(6), (2,), (1, 1)), E(RuntimeError, t(6), (2,), (1,), 2**62)])
+row("as_strided_scatter",
+    lambda: [S(t(6), t(2, 2), (2, 2), (3, 1)), S(t(2, 3), t(2), (2,), (2,), 1)], _as_strided_scatter,
+    strided=False, errors=lambda: [E(RuntimeError, t(6), t(3), (2,), (1,))])
+row("sum_to_size", lambda: [S(t(2, 3), (1, 3)), S(t(2, 3), (3,)), S(t(2, 3), (2, 1))],
+    _sum_to_size, errors=lambda: [E(RuntimeError, t(2, 3), (2, 2))])
 row("contiguous", lambda: [S(t(2, 3)), S(t()), S(t(0, 2))], np.copy)
 row("clone", lambda: [S(t(2, 3)), S(t()), S(t(0, 2))], np.copy,
     errors=lambda: [E(TypeError, "text")], big=lambda: [S(t(*BIG2))])

@@ -409,7 +409,10 @@ def _grad_forms(row: Row, sample: S) -> str:
 
 def check_message(row: Row, e: E, message: str) -> str:
     """The message names the op, or what the sample says."""
-    want = rf"\b{re.escape(row.name.split('.')[-1])}" if e.match is None else e.match
+    name = row.name.split(".")[-1]
+    if name.startswith("__"):  # an operator's message names its function
+        name = name.strip("_").removeprefix("r").replace("true", "")
+    want = rf"\b{re.escape(name)}" if e.match is None else e.match
     return (
         ""
         if re.search(want, message)

@@ -11,7 +11,7 @@ struct ScanKernels {
   // y has the type of x; float types are summed and multiplied in double.
   void (*cumsum)(DType dtype, const void* x, void* y, const Lines& lines);
   void (*cumprod)(DType dtype, const void* x, void* y, const Lines& lines);
-  void (*logcumsumexp)(DType dtype, const void* x, void* y, const Lines& lines);  // floating types
+  void (*logcumsumexp)(DType dtype, const void* x, void* y, const Lines& lines);  // floating and complex types
   // Of equal values the last counts; NaN wins and stays.
   void (*cummax)(DType dtype, const void* x, void* values, int64_t* indices, const Lines& lines);
   void (*cummin)(DType dtype, const void* x, void* values, int64_t* indices, const Lines& lines);

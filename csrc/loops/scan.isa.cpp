@@ -1,6 +1,7 @@
 #include "loops/scan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "loops/lanes.h"
 #include "loops/math.h"
@@ -257,7 +258,33 @@ void logcumsumexp_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t w
   }
 }
 
+// Of complex numbers, m is the largest real part; a number at a time.
+template <class R>
+void logcumsumexp_complex(const Complex<R>* x, Complex<R>* y, int64_t n, int64_t stride) {
+  double top = -math::inf<double>;
+  Complex<double> sum{0, 0};
+  for (int64_t i = 0; i < n * stride; i += stride) {
+    double next = larger<double>(x[i].re, top), now = finite_or_zero(next);
+    double shrunk = std::exp(top - now), size = std::exp(x[i].re - now);
+    sum = {sum.re * shrunk + size * std::cos(double(x[i].im)), sum.im * shrunk + size * std::sin(double(x[i].im))};
+    top = next;
+    y[i] = {R(log_of_sum(top, std::hypot(sum.re, sum.im))), R(std::atan2(sum.im, sum.re))};
+  }
+}
+
+template <class R>
+void logcumsumexp_complex(const void* from, void* to, const Lines& lines) {
+  parallel_chunks(lines.outer * lines.inner, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t at = i / lines.inner * lines.n * lines.inner + i % lines.inner;
+      logcumsumexp_complex(static_cast<const Complex<R>*>(from) + at, static_cast<Complex<R>*>(to) + at, lines.n, lines.inner);
+    }
+  });
+}
+
 void logcumsumexp(DType dtype, const void* from, void* to, const Lines& lines) {
+  if (dtype == DType::ComplexFloat) return logcumsumexp_complex<float>(from, to, lines);
+  if (dtype == DType::ComplexDouble) return logcumsumexp_complex<double>(from, to, lines);
   visit_real(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (is_floating(dtype_of<T>)) {

@@ -46,7 +46,7 @@ template <class T> T integer_power(T a, T b) {
     if (e & 1) r = T(r * a);
   return r;
 }
-template <class T> T power(T a, T b) {
+template <class T> [[gnu::always_inline]] inline T power(T a, T b) {
   if constexpr (std::is_integral_v<T>) return integer_power(a, b);
   else if constexpr (complex_v<T>) return a == T(0) ? T(b == T(0)) : std::pow(a, b);
   else return pow(a, b);

@@ -367,7 +367,9 @@ tensor(3.))",
   .compose = [](Call& c) {
     const Tensor& x = c.tensor(0);
     Dims dims = c.has(1) ? Dims{c.integer(1)} : reduced_dims(Value(), x.dim(), "aminmax");
-    if (!c.has(1) && c.flag(2)) dims = reduced_dims(Value(), x.dim(), "aminmax");
+    for (int i = 0; c.given_out && i < 2; ++i)
+      if (c.given_out[i].dtype() != x.dtype())
+        fail("aminmax(): Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ", name_of(c.given_out[i].dtype()), " instead");
     c.give(0, amin(x, dims, c.flag(2)));
     c.give(1, amax(x, dims, c.flag(2)));
   },

@@ -93,7 +93,7 @@ WEFT_OP {
 tensor([0.0000, 0.6931]))",
   .infer = [](Call& c) {
     axis_of(c);
-    if (!is_floating(c.tensor(0).dtype())) fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+    if (!is_inexact(c.tensor(0).dtype())) fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
     c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
   },
   .run = run_scan<&ScanKernels::logcumsumexp>,
@@ -103,6 +103,8 @@ tensor([0.0000, 0.6931]))",
     if (x.dim() == 0) return d.give(0, g);
     int64_t dim = d.arg(1).integer();
     Dims at{dim};
+    if (is_complex(x.dtype()))
+      return d.give(0, conj(exp(x)) * flip(cumsum_of(flip(g * conj(exp(-y)), at), dim), at));
     double lowest = g.dtype() == DType::Double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
     auto part = [&](const Tensor& t) {  // lowest in place of log(0): its differences are numbers
       Tensor positive = t > 0.0, logs = where(positive, log(where(positive, t, 1.0)), lowest);

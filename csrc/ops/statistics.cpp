@@ -242,11 +242,13 @@ tensor(0.6931))",
     if (is_integral(x.dtype())) x = to_dtype(x, default_dtype());
     Dims dims = reduced_dims(c.arg(1), x.dim(), "logsumexp");
     if (!is_complex(x.dtype())) return c.give(0, real_logsumexp(x, dims, c.flag(2)));
-    if (x.numel() == 0 || dims.empty()) return c.give(0, dims.empty() ? clone_of(x) : log(sum_dim(exp(x), dims, c.flag(2))));
-    Tensor top = amax(detach(real_part(x)), dims, true);
+    if (x.numel() == 0) return c.give(0, log(sum_dim(exp(x), dims, c.flag(2))));
     constexpr double inf = std::numeric_limits<double>::infinity();
+    Tensor top = detach(real_part(x));
+    if (!dims.empty()) top = amax(top, dims, true);
     top = where(ref::abs(top) == inf, 0.0, top);
-    Tensor y = log(sum_dim(exp(x - top), dims, true)) + top;
+    Tensor scaled = exp(x - top);
+    Tensor y = log(dims.empty() ? scaled : sum_dim(scaled, dims, true)) + top;
     c.give(0, c.flag(2) ? y : view(contiguous_of(y), kept_sizes(x.sizes(), dims, false)));
   },
 };

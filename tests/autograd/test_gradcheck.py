@@ -135,7 +135,8 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# weft does not run a node that no gradient reached, so "undefined" cannot go wrong in this way.
+@pytest.mark.parametrize("name", [n for n in FAULTS if n != "undefined"])
 def test_faults(name: str) -> None:
     f, message = FAULTS[name]
     with pytest.raises(GradcheckError, match=message):

@@ -75,7 +75,7 @@ def _short_form(name: str, kind: dtype) -> None:
 for _name, _kind in {
     "float": weft.float32, "double": weft.float64, "half": weft.float16, "bfloat16": weft.bfloat16,
     "int": weft.int32, "long": weft.int64, "short": weft.int16, "char": weft.int8,
-    "byte": weft.uint8, "bool": weft._C.bool, "cfloat": weft.complex64, "cdouble": weft.complex128,
+    "byte": weft.uint8, "bool": weft._C.bool,
 }.items():  # fmt: skip
     _short_form(_name, _kind)
 
@@ -149,6 +149,8 @@ Tensor.element_size = lambda self: self.itemsize
 Tensor.is_pinned = lambda self, device=None: False
 Tensor.real = property(lambda self: weft.real(self), doc="The real part.")
 Tensor.imag = property(lambda self: weft.imag(self), doc="The imaginary part.")
+Tensor.cfloat = lambda self, memory_format=None: _C._cast(self, weft.complex64)
+Tensor.cdouble = lambda self, memory_format=None: _C._cast(self, weft.complex128)
 Tensor.is_conj = lambda self: False
 Tensor.is_neg = lambda self: False
 Tensor.resolve_neg = lambda self: self
