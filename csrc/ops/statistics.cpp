@@ -216,6 +216,7 @@ WEFT_OP {
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), kept_sizes(c.tensor(0).sizes(), c.ints(1), c.flag(2)))); },
   .run = [](Call& c) {
     const Tensor& x = c.tensor(0);
+    if (x.numel() == 0) return fill_data(c.out[0], Value(-std::numeric_limits<double>::infinity()));
     Dims order;
     Lines lines = lines_along(x, c.ints(1), &order);
     softmax_kernels().logsumexp(x.dtype(), LaidOut(x, x.dtype(), order).data(), c.out[0].data(), lines);
