@@ -219,6 +219,7 @@ Tensor show(const Tensor& x, const Brackets& b, bool indexed) {
 }
 
 Tensor get(const Tensor& x, PyObject* key) {
+  if (is_tensor(key) && x.dim() && impl_of(key)->sizes.size()) return index_op(x, TensorList{tensor_of(key)});
   Brackets b(x, key);
   bool indexed = has_indices(b);
   Tensor view = show(x, b, indexed);

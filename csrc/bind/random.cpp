@@ -26,8 +26,9 @@ uint64_t read_seed(nb::handle o) {
   unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(number) : 0;
   if (overflow < 0 || PyErr_Occurred()) {
     PyErr_Clear();
-    fail_value("manual_seed: Overflow when unpacking long: expected a value in [-0x8000_0000_0000_0000, "
-               "0xffff_ffff_ffff_ffff]");
+    fail_value(
+        "manual_seed: Overflow when unpacking long: expected a value in [-0x8000_0000_0000_0000, "
+        "0xffff_ffff_ffff_ffff]");
   }
   return large;
 }
@@ -41,7 +42,8 @@ Tensor state_tensor(const Generator& g) {
 
 void set_state(Generator& g, const Tensor& t) {
   Generator::State state;
-  if (!t || t.dtype() != DType::UInt8) fail_type("set_state: expected a uint8 tensor, as get_state gives");
+  if (!t || t.dtype() != DType::UInt8)
+    fail_type("set_state: expected a uint8 tensor, as get_state gives");
   if (t.numel() != int64_t(sizeof state) || !t.contiguous())
     fail("set_state: RNG state is wrong size: got ", t.numel(), " bytes, want ", sizeof state);
   std::memcpy(&state, t.data(), sizeof state);
@@ -59,27 +61,43 @@ Generator& generator_in(Opaque* o) {
 }  // namespace
 
 void bind_random(nb::module_& m) {
-  nb::class_<Generator> c(m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
+  nb::class_<Generator> c(
+      m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
   c.def(nb::init<>());
-  c.def("__init__", [](Generator* g, nb::handle device) {
-    std::string name = nb::cast<std::string>(nb::str(device));
-    if (name.rfind("cpu", 0) != 0) fail("Generator: device '", name, "' is not there; what weft has is 'cpu'");
-    new (g) Generator();
-  }, nb::arg("device"));
-  c.def("manual_seed", [](nb::object self, nb::handle seed) {
-    nb::cast<Generator&>(self).restart(read_seed(seed));
-    return self;
-  }, nb::arg("seed"), "Start anew from a seed, and return the generator.");
-  c.def("seed", [](Generator& g) {
-    g.restart(random_seed());
-    return g.seed();
-  }, "Start anew from a seed that the operating system gives, and return it.");
+  c.def(
+      "__init__",
+      [](Generator* g, nb::handle device) {
+        std::string name = nb::cast<std::string>(nb::str(device));
+        if (name.rfind("cpu", 0) != 0)
+          fail("Generator: device '", name, "' is not there; what weft has is 'cpu'");
+        new (g) Generator();
+      },
+      nb::arg("device"));
+  c.def(
+      "manual_seed",
+      [](nb::object self, nb::handle seed) {
+        nb::cast<Generator&>(self).restart(read_seed(seed));
+        return self;
+      },
+      nb::arg("seed"), "Start anew from a seed, and return the generator.");
+  c.def(
+      "seed",
+      [](Generator& g) {
+        g.restart(random_seed());
+        return g.seed();
+      },
+      "Start anew from a seed that the operating system gives, and return it.");
   c.def("initial_seed", &Generator::seed, "Return the seed.");
   c.def("get_state", state_tensor, "Return the state, as a uint8 tensor.");
   c.def("set_state", set_state, nb::arg("new_state"), "Go back to a state that get_state gave.");
-  c.def("clone_state", [](const Generator& g) { return Generator(g); }, "Return a generator in the same state.");
-  c.def_prop_ro("device", [](const Generator&) { return nb::module_::import_("weft").attr("device")("cpu"); });
-  c.def("__getstate__", [](const Generator& g) { return std::make_pair(g.state().seed, g.state().counter); });
+  c.def(
+      "clone_state", [](const Generator& g) { return Generator(g); },
+      "Return a generator in the same state.");
+  c.def_prop_ro("device", [](const Generator&) {
+    return nb::module_::import_("weft").attr("device")("cpu");
+  });
+  c.def("__getstate__",
+        [](const Generator& g) { return std::make_pair(g.state().seed, g.state().counter); });
   c.def("__setstate__", [](Generator& g, std::pair<uint64_t, uint64_t> s) {
     new (&g) Generator();
     g.set_state({s.first, s.second});

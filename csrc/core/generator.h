@@ -1,5 +1,5 @@
-// Where random numbers come from: a seed, and a counter that says how many were taken. What a seed gives does not
-// depend on the number of threads.
+// Where random numbers come from: a seed, and a counter that says how many were taken. What a seed
+// gives does not depend on the number of threads.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ class Generator {
     seed_ = s.seed;
     counter_ = s.counter;
   }
-  // Sets counters apart for n elements, enough for every distribution, and returns the first. Kernels run without the
-  // interpreter lock, so this may be called from several threads at once.
+  // Sets counters apart for n elements, enough for every distribution, and returns the first.
+  // Kernels run without the interpreter lock, so this may be called from several threads at once.
   uint64_t take(int64_t n) { return counter_.fetch_add((uint64_t(n) + 63) / 64 * 32); }
 
  private:

@@ -14,8 +14,10 @@ namespace {
 // A panel of b, packed, stays in the L2 cache while all rows of a pass by, eight at a time in the L1 cache.
 constexpr int64_t kDepth = 512;            // its rows
 constexpr int64_t kPanelBytes = 1152;      // of each of its rows: six tiles wide
-constexpr int64_t kPlainDepth = 64;        // rows of b that are read in place: as many pages as the TLB holds
-constexpr int64_t kFewRows = 24;           // of a: packing b would cost more than it brings
+constexpr int64_t kFewRows = 64;           // of a: packing b would cost more than it brings
+constexpr int64_t kPlainDepth = 64;        // rows of b that are always read in place
+constexpr int64_t kPlainBytes = 1920;      // of each of them at a time: ten tiles wide
+constexpr int64_t kReach = 256 * 1024;     // as many pages as the TLB holds
 constexpr int64_t kNearBytes = 32 * 1024;  // of b: read in place, however deep, since it stays in the L1 cache
 constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cache
 constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
@@ -82,9 +84,11 @@ Plan plan(DType type, const Product& p) {
   bool near = p.k * p.n * size <= kNearBytes;
   Plan r;
   r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;  // the pieces of a column are short and far apart
-  r.pack_b = p.trans_b || !(near || p.m <= kFewRows || p.k <= kPlainDepth);
-  r.depth = near ? p.k : r.pack_b ? kDepth : kPlainDepth;
-  r.width = r.pack_b ? kPanelBytes / size : p.n;
+  bool few = p.m <= (p.ldb * size % 64 ? kFewRows / 2 : kFewRows);  // rows that cross cache lines cost more
+  r.pack_b = p.trans_b || !(near || few || p.k <= kPlainDepth);
+  int64_t reach = std::clamp<int64_t>(kReach / (p.ldb * size + 1), kPlainDepth, kDepth);
+  r.depth = near ? p.k : r.pack_b ? kDepth : reach;
+  r.width = (r.pack_b ? kPanelBytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
   return r;
 }
 
@@ -95,16 +99,20 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   char *packed_a = nullptr, *packed_b = nullptr;
   if (how.pack_a) packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
   if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
-  for (int64_t i = 0; i < p.m; i += rows) {
-    for (int64_t q = 0; q < p.k; q += how.depth) {
-      int64_t m = std::min(rows, p.m - i), k = std::min(how.depth, p.k - q);
-      if (packed_a) kernels.pack_a(type, part(type, p, i, m, 0, p.n, q, k), packed_a);
-      for (int64_t j = 0; j < p.n; j += how.width) {
-        Product piece = part(type, p, i, m, j, std::min(how.width, p.n - j), q, k);
-        if (packed_b) kernels.pack_b(type, piece, packed_b);
-        kernels.multiply(type, piece, packed_a, packed_b);
-      }
-    }
+  auto panel = [&](int64_t i, int64_t j, int64_t q) {
+    int64_t m = std::min(rows, p.m - i), n = std::min(how.width, p.n - j), k = std::min(how.depth, p.k - q);
+    Product piece = part(type, p, i, m, j, n, q, k);
+    if (packed_a && j == 0) kernels.pack_a(type, piece, packed_a);
+    if (packed_b) kernels.pack_b(type, piece, packed_b);
+    kernels.multiply(type, piece, packed_a, packed_b);
+  };
+  if (packed_a) {  // each block of a is packed once
+    for (int64_t i = 0; i < p.m; i += rows)
+      for (int64_t q = 0; q < p.k; q += how.depth)
+        for (int64_t j = 0; j < p.n; j += how.width) panel(i, j, q);
+  } else {  // a block of c is finished before the next
+    for (int64_t j = 0; j < p.n; j += how.width)
+      for (int64_t q = 0; q < p.k; q += how.depth) panel(0, j, q);
   }
 }
 

@@ -46,8 +46,6 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
   const int64_t as = job.a_stride, bs = job.b_stride;
   const T* third[(R + 2) / 3];  // row 3q + r is at third[q] + r * as: few enough pointers for the registers
   for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
-  if (job.k >= 64)  // long enough for c to arrive meanwhile
-    for (int i = 0; i < R; ++i) __builtin_prefetch(c + i * job.ldc, 1), __builtin_prefetch(c + i * job.ldc + V * S::W - 1, 1);
 #pragma GCC unroll 2
   for (int64_t p = 0; p < job.k; ++p) {
     Vec bv[V];

@@ -1,4 +1,5 @@
-// Elementary functions without branches, on float and double, so that a loop over them becomes vector code.
+// Elementary functions without branches, on float and double, so that a loop over them becomes
+// vector code.
 #pragma once
 
 #include "loops/math_base.h"

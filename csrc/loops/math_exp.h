@@ -1,39 +1,57 @@
-// Exponentials, logarithms and what is made of them. Each line "ulp" gives the largest error found over all
-// floats (avx512, avx2, base) and over random doubles.
+// Exponentials, logarithms and what is made of them. Each line "ulp" gives the largest error found
+// over all floats (avx512, avx2, base) and over random doubles.
 #pragma once
 
 #include "loops/math_base.h"
 
 namespace weft::WEFT_ISA::math {
 
-template <class T> struct ExpLog;  // minimax coefficients
-template <> struct ExpLog<float> {
+template <class T>
+struct ExpLog;  // minimax coefficients
+template <>
+struct ExpLog<float> {
   // (e^r - 1 - r) / r^2 on |r| <= ln2 / 2
-  static constexpr float exp[] = {0.49999997f, 0.16666539f, 0.0416677557f, 0.00836713519f, 0.00138356211f};
+  static constexpr float exp[] = {0.49999997f, 0.16666539f, 0.0416677557f, 0.00836713519f,
+                                  0.00138356211f};
   // (log(1 + f) - f) / f^2 on sqrt(1/2) <= 1 + f <= sqrt(2)
-  static constexpr float log[] = {-0.499999881f, 0.333333224f, -0.250016093f, 0.200021163f, -0.166085869f,
-                                  0.141780138f, -0.132423833f, 0.129368439f, -0.0767209753f};
-  // constants in two parts: the first has few enough bits to be multiplied by an exponent without rounding
+  static constexpr float log[] = {-0.499999881f, 0.333333224f,  -0.250016093f,
+                                  0.200021163f,  -0.166085869f, 0.141780138f,
+                                  -0.132423833f, 0.129368439f,  -0.0767209753f};
+  // constants in two parts: the first has few enough bits to be multiplied by an exponent without
+  // rounding
   static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 1.42860682e-06f;
   static constexpr float log10_2_hi = 0x1.344p-2f, log10_2_lo = 0x1.3509f79fep-18f;
   static constexpr float exp_to_zero = -104.0f, exp2_to_zero = -151.0f;
 };
-template <> struct ExpLog<double> {
-  static constexpr double exp[] = {0.5, 0.16666666666666677, 0.041666666666666685, 0.008333333333321806,
-      0.0013888888888893749, 0.00019841269885304344, 2.4801587278758889e-05, 2.7557245197365623e-06,
-      2.7557329794739589e-07, 2.5108669689948606e-08, 2.0893818643981661e-09};
+template <>
+struct ExpLog<double> {
+  static constexpr double exp[] = {0.5,
+                                   0.16666666666666677,
+                                   0.041666666666666685,
+                                   0.008333333333321806,
+                                   0.0013888888888893749,
+                                   0.00019841269885304344,
+                                   2.4801587278758889e-05,
+                                   2.7557245197365623e-06,
+                                   2.7557329794739589e-07,
+                                   2.5108669689948606e-08,
+                                   2.0893818643981661e-09};
   // (2 atanh(s) - 2 s) / s^3 in powers of s^2: a division is cheaper here than twenty terms
-  static constexpr double log[] = {0.6666666666666734, 0.3999999999941653, 0.28571428742069471,
-      0.22222198599499796, 0.18183563196767422, 0.15314074746042858, 0.14795745546374228};
+  static constexpr double log[] = {0.6666666666666734,  0.3999999999941653,  0.28571428742069471,
+                                   0.22222198599499796, 0.18183563196767422, 0.15314074746042858,
+                                   0.14795745546374228};
   static constexpr double ln2_hi = 0x1.62e42fefa3p-1, ln2_lo = 0x1.3de6af278ece6p-42;
   static constexpr double log10_2_hi = 0x1.34413509f8p-2, log10_2_lo = -0x1.80433b83b532ap-44;
   static constexpr double exp_to_zero = -746.0, exp2_to_zero = -1076.0;
 };
-template <class T> constexpr T log2_e = T(1.4426950408889634074);
-template <class T> constexpr T ln_2 = T(0.69314718055994530942);
+template <class T>
+constexpr T log2_e = T(1.4426950408889634074);
+template <class T>
+constexpr T ln_2 = T(0.69314718055994530942);
 
 // x = n ln2 + r with |r| <= ln2 / 2: gives e^r - 1, and n + offset in the low bits.
-template <class T> struct Powers {
+template <class T>
+struct Powers {
   T expm1_r;
   BitsOf<T> n_plus_offset;
 };
@@ -74,7 +92,7 @@ WEFT_MATH T exp_times(T x, T m) {
   return x < ExpLog<T>::exp_to_zero ? T(0) : y;
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T exp(T x) {
   return exp_times(x, T(1));
@@ -88,7 +106,7 @@ WEFT_MATH T exp_in_range(T x) {
   return fma(e.expm1_r, power, power);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T exp2(T x) {
   constexpr T shift = round_shift<T> + 2 * Layout<T>::bias;
@@ -105,9 +123,10 @@ WEFT_MATH T quarter_expm1(T x) {
   T power = power_of_two<T>(e.n_plus_offset);
   return fma(power, e.expm1_r, power - T(0.25));
 }
-template <class T> constexpr T tiny = T(1) / T(BitsOf<T>(1) << (Layout<T>::mantissa / 2 + 2));
+template <class T>
+constexpr T tiny = T(1) / T(BitsOf<T>(1) << (Layout<T>::mantissa / 2 + 2));
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T expm1(T x) {
   T y = 4 * quarter_expm1(x);
@@ -115,7 +134,7 @@ WEFT_MATH T expm1(T x) {
   return abs(x) < tiny<T> * tiny<T> ? x : y;
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T sinh(T x) {
   T a = abs(x), q = quarter_expm1(a);
@@ -124,7 +143,7 @@ WEFT_MATH T sinh(T x) {
   return copysign(y, x);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T cosh(T x) {
   Powers<T> e = split_exp(abs(x), T(Layout<T>::bias - 2), T(Layout<T>::bias + 2));
@@ -132,7 +151,7 @@ WEFT_MATH T cosh(T x) {
   return 2 * (q + T(0.0625) / q);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T tanh(T x) {
   T a = abs(x);
@@ -142,7 +161,7 @@ WEFT_MATH T tanh(T x) {
   return copysign(y, x);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T sigmoid(T x) {
   T e = exp(-abs(x));
@@ -150,10 +169,12 @@ WEFT_MATH T sigmoid(T x) {
 }
 
 // x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for positive normal x
-template <class T> struct Split {
+template <class T>
+struct Split {
   T k, f;
 };
-template <class T> constexpr T half_root = T(0.70710678118654752440);
+template <class T>
+constexpr T half_root = T(0.70710678118654752440);
 
 // k + bias in the exponent field, and below it the mantissa of (1 + f) / sqrt(1/2)
 template <class T>
@@ -168,8 +189,8 @@ WEFT_MATH T exponent_of(BitsOf<T> fields, BitsOf<T> extra) {
          from_bits(BitsOf<T>(bits(big + Layout<T>::bias) + extra));
 }
 
-// Subnormals are scaled up first. Masks, because a conditional expression would make the compiler keep two copies
-// of all that follows.
+// Subnormals are scaled up first. Masks, because a conditional expression would make the compiler
+// keep two copies of all that follows.
 template <class T>
 WEFT_MATH Split<T> split_log(T x) {
   using Bits = BitsOf<T>;
@@ -196,7 +217,7 @@ WEFT_MATH T log_edges(T x, T y) {
   return x == inf<T> ? x : y;
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T log(T x) {
   Split<T> s = split_log(x);
@@ -204,14 +225,14 @@ WEFT_MATH T log(T x) {
   return log_edges(x, y);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T log2(T x) {
   Split<T> s = split_log(x);
   return log_edges(x, fma(log_near_one(s.f), log2_e<T>, s.k));
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T log10(T x) {
   constexpr T log10_e = T(0.43429448190325182765);
@@ -221,13 +242,14 @@ WEFT_MATH T log10(T x) {
 }
 
 // The exponent k comes from 1 + x, but f from x itself, so that nothing of x is lost.
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T log1p(T x) {
   T u = 1 + x;
   BitsOf<T> fields = log_fields(u);
   T k = exponent_of<T>(fields, 0);
-  T four_power = power_of_two<T>(2 * Layout<T>::bias + 2 - (fields >> Layout<T>::mantissa));  // 4 * 2^-k
+  T four_power =
+      power_of_two<T>(2 * Layout<T>::bias + 2 - (fields >> Layout<T>::mantissa));  // 4 * 2^-k
   T f = fma(x * T(0.25), four_power, fma(T(0.25), four_power, T(-1)));
   T y = fma(k, ExpLog<T>::ln2_hi, fma(k, ExpLog<T>::ln2_lo, log_near_one(f)));
   y = log_edges(u, y);
@@ -235,9 +257,10 @@ WEFT_MATH T log1p(T x) {
 }
 
 // asinh and acosh of what is too large to be squared: log(2 x)
-template <class T> constexpr T too_large_to_square = T(1) / (tiny<T> * tiny<T>);
+template <class T>
+constexpr T too_large_to_square = T(1) / (tiny<T> * tiny<T>);
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T asinh(T x) {
   T a = abs(x);
@@ -246,7 +269,7 @@ WEFT_MATH T asinh(T x) {
   return copysign(log1p(u) + (large ? ln_2<T> : T(0)), x);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T acosh(T x) {
   T t = x - 1;
@@ -256,22 +279,25 @@ WEFT_MATH T acosh(T x) {
   return x < 1 ? nan<T> : y;
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T atanh(T x) {
   T a = abs(x);
   return copysign(T(0.5) * log1p(2 * a / (1 - a)), x);
 }
 
-template <class T> struct Hypot;  // where squares are safe, and the powers of two that bring others there
-template <> struct Hypot<float> {
+template <class T>
+struct Hypot;  // where squares are safe, and the powers of two that bring others there
+template <>
+struct Hypot<float> {
   static constexpr float large = 0x1p40f, down = 0x1p-70f, small = 0x1p-40f, up = 0x1p100f;
 };
-template <> struct Hypot<double> {
+template <>
+struct Hypot<double> {
   static constexpr double large = 0x1p400, down = 0x1p-600, small = 0x1p-400, up = 0x1p700;
 };
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T hypot(T x, T y) {
   using H = Hypot<T>;

@@ -10,38 +10,48 @@ namespace weft::WEFT_ISA::math {
 
 namespace coefficients {
 // erf(x) / x - 1 in powers of x^2 on |x| <= 1 (float), |x| <= 3/4 (double)
-inline constexpr float erf_f[] = {0.128379166f, -0.37612626f, 0.112835787f, -0.0268533584f,
+inline constexpr float erf_f[] = {0.128379166f,   -0.37612626f,     0.112835787f,   -0.0268533584f,
                                   0.00518721016f, -0.000799851259f, 7.80984774e-05f};
-inline constexpr double erf_d[] = {0.12837916709551259, -0.3761263890318417, 0.11283791670978355,
-    -0.026866170650134188, 0.0052239776799031948, -0.00085483303898790984, 0.00012055456661005442,
-    -1.4928318375378514e-05, 1.6492238592229415e-06, -1.6449650025162533e-07, 1.3267397203149293e-08};
+inline constexpr double erf_d[] = {
+    0.12837916709551259,     -0.3761263890318417,     0.11283791670978355,
+    -0.026866170650134188,   0.0052239776799031948,   -0.00085483303898790984,
+    0.00012055456661005442,  -1.4928318375378514e-05, 1.6492238592229415e-06,
+    -1.6449650025162533e-07, 1.3267397203149293e-08};
 // log(erfc(x)) on 1 <= x <= 4
-inline constexpr float log_erfc[] = {0.000188464459f, -1.12958026f, -0.63321656f, -0.10842187f,
-                                     0.0252101645f, -0.00420520967f, 0.000441455515f, -2.16959761e-05f};
+inline constexpr float log_erfc[] = {0.000188464459f, -1.12958026f,    -0.63321656f,
+                                     -0.10842187f,    0.0252101645f,   -0.00420520967f,
+                                     0.000441455515f, -2.16959761e-05f};
 // (x + 3) exp(x^2) erfc(x) in powers of (x - 3) / (x + 3) on 3/4 <= x <= 10 (float), 27.5 (double)
-inline constexpr float erfcx_f[] = {1.07400692f, -0.883394301f, 0.590227365f, -0.310472548f, 0.119545773f,
-    -0.0267751738f, -0.00131765066f, 0.00283405045f, -0.000331826683f};
-inline constexpr double erfcx_d[] = {1.0740069070883398, -0.88339445316988374, 0.5902283571041016,
-    -0.31046726190054891, 0.11952776128730269, -0.026827234625304723, -0.0012124166272480391,
-    0.0030340620178234976, -0.00054830969803551261, -0.00027677802687756374, 0.00010756161811705309,
-    3.0399304584745092e-05, -1.7471766397464208e-05, -4.7534782896940171e-06, 2.7713374871889165e-06,
-    1.0076542926944435e-06, -4.2461257592993911e-07, -2.4086015184740725e-07, 7.0997470715906604e-08,
-    4.6894386454499999e-08, -1.6988667867677083e-08};
+inline constexpr float erfcx_f[] = {1.07400692f,     -0.883394301f,  0.590227365f,
+                                    -0.310472548f,   0.119545773f,   -0.0267751738f,
+                                    -0.00131765066f, 0.00283405045f, -0.000331826683f};
+inline constexpr double erfcx_d[] = {
+    1.0740069070883398,      -0.88339445316988374,    0.5902283571041016,
+    -0.31046726190054891,    0.11952776128730269,     -0.026827234625304723,
+    -0.0012124166272480391,  0.0030340620178234976,   -0.00054830969803551261,
+    -0.00027677802687756374, 0.00010756161811705309,  3.0399304584745092e-05,
+    -1.7471766397464208e-05, -4.7534782896940171e-06, 2.7713374871889165e-06,
+    1.0076542926944435e-06,  -4.2461257592993911e-07, -2.4086015184740725e-07,
+    7.0997470715906604e-08,  4.6894386454499999e-08,  -1.6988667867677083e-08};
 // erfinv(x) / x in powers of w - 2.5 and sqrt(w) - 3, where w = -log(1 - x^2), on w <= 5 and above
-inline constexpr float erfinv_centre[] = {1.50140941f, 0.246640638f, -0.00417765696f, -0.00125352875f,
-    0.000218562476f, -4.49758272e-06f, -3.51883955e-06f, 3.65004809e-07f, 2.77411925e-08f, -1.50381307e-09f};
-inline constexpr float erfinv_tail[] = {2.83297682f, 1.00167155f, 0.00944356248f, -0.00758762145f,
-    0.00570024829f, -0.00378980977f, 0.00146267493f, 0.000211215796f, -0.000305022229f};
+inline constexpr float erfinv_centre[] = {
+    1.50140941f,      0.246640638f,     -0.00417765696f, -0.00125352875f, 0.000218562476f,
+    -4.49758272e-06f, -3.51883955e-06f, 3.65004809e-07f, 2.77411925e-08f, -1.50381307e-09f};
+inline constexpr float erfinv_tail[] = {2.83297682f,     1.00167155f,     0.00944356248f,
+                                        -0.00758762145f, 0.00570024829f,  -0.00378980977f,
+                                        0.00146267493f,  0.000211215796f, -0.000305022229f};
 // the same, rough, but up to w = 36.1 and in powers of sqrt(w) - 4: a start for doubles
-inline constexpr float erfinv_centre_d[] = {1.50140918f, 0.246641421f, -0.00417625883f, -0.00125463123f,
-    0.000217336077f, -4.09432997e-06f, -3.18589204e-06f, 3.15647355e-07f};
-inline constexpr float erfinv_tail_d[] = {3.83978225f, 1.0095092f, 0.00128381879f, -0.000938656851f, 0.000271316387f,
-    -2.91082763e-05f, 8.29680157e-05f, -7.88035544e-05f, 1.89734384e-05f};
+inline constexpr float erfinv_centre_d[] = {1.50140918f,      0.246641421f,    -0.00417625883f,
+                                            -0.00125463123f,  0.000217336077f, -4.09432997e-06f,
+                                            -3.18589204e-06f, 3.15647355e-07f};
+inline constexpr float erfinv_tail_d[] = {3.83978225f,      1.0095092f,       0.00128381879f,
+                                          -0.000938656851f, 0.000271316387f,  -2.91082763e-05f,
+                                          8.29680157e-05f,  -7.88035544e-05f, 1.89734384e-05f};
 // B_2k / (2k (2k - 1)) and B_2k / 2k, the terms of Stirling's series and of its derivative
-inline constexpr double stirling[] = {1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0,
-                                      -691 / 360360.0, 1 / 156.0, -3617 / 122400.0};
-inline constexpr double digamma[] = {1 / 12.0, -1 / 120.0, 1 / 252.0, -1 / 240.0, 1 / 132.0,
-                                     -691 / 32760.0, 1 / 12.0, -3617 / 8160.0};
+inline constexpr double stirling[] = {1 / 12.0,   -1 / 360.0,      1 / 1260.0, -1 / 1680.0,
+                                      1 / 1188.0, -691 / 360360.0, 1 / 156.0,  -3617 / 122400.0};
+inline constexpr double digamma[] = {1 / 12.0,  -1 / 120.0,     1 / 252.0, -1 / 240.0,
+                                     1 / 132.0, -691 / 32760.0, 1 / 12.0,  -3617 / 8160.0};
 // z (z + 1) ... (z + 7) and its derivative
 inline constexpr double rising[] = {0, 5040, 13068, 13132, 6769, 1960, 322, 28, 1};
 inline constexpr double rising_slope[] = {5040, 26136, 39396, 27076, 9800, 1932, 196, 8};
@@ -59,13 +69,15 @@ WEFT_MATH double square_rest(double x, double square) {
 }
 
 // exp(a^2) erfc(a) for a >= 3/4
-WEFT_MATH float erfcx(float a) { return horner((a - 3) / (a + 3), coefficients::erfcx_f) / (a + 3); }
+WEFT_MATH float erfcx(float a) {
+  return horner((a - 3) / (a + 3), coefficients::erfcx_f) / (a + 3);
+}
 WEFT_MATH double erfcx(double a) {
   double q = 1 / (a + 3);
   return q * polynomial((a - 3) * q, coefficients::erfcx_d);
 }
 
-// ulp: 
+// ulp:
 template <class T>
 WEFT_MATH T erfc(T x) {
   T a = abs(x), square = a * a, g = erfcx(a);
@@ -74,7 +86,7 @@ WEFT_MATH T erfc(T x) {
   return a < T(0.75) ? 1 - erf_centre(x) : tail;
 }
 
-// ulp: 
+// ulp:
 WEFT_MATH double erf(double x) {
   double a = abs(x), square = a * a, g = erfcx(a);
   double tail = 1 - exp_in_range(-square) * fma(-g, square_rest(a, square), g);
@@ -82,7 +94,7 @@ WEFT_MATH double erf(double x) {
   return a < 0.75 ? erf_centre(x) : copysign(tail, x);
 }
 
-// ulp: 
+// ulp:
 WEFT_MATH float erf(float x) {
   float a = abs(x);
   float tail = 1 - exp_in_range(horner(a, coefficients::log_erfc));
@@ -90,7 +102,7 @@ WEFT_MATH float erf(float x) {
   return a < 1 ? erf_centre(x) : copysign(tail, x);
 }
 
-// ulp: 
+// ulp:
 WEFT_MATH float erfinv(float x) {
   float w = -log((1 - x) * (1 + x));
   float centre = horner(w - 2.5f, coefficients::erfinv_centre);
@@ -99,7 +111,7 @@ WEFT_MATH float erfinv(float x) {
   return abs(x) == 1 ? copysign(inf<float>, x) : y;
 }
 
-// A start in float, made exact by a step of Halley's method on erf or, near 1, on erfc. ulp: 
+// A start in float, made exact by a step of Halley's method on erf or, near 1, on erfc. ulp:
 WEFT_MATH double erfinv(double x) {
   constexpr double two_over_root_pi = 1.12837916709551257390;
   double a = abs(x), rest = 1 - a;
@@ -114,8 +126,8 @@ WEFT_MATH double erfinv(double x) {
   return copysign(a == 1 ? inf<double> : y, x);
 }
 
-// Stirling's series needs z >= 8; lesser ones are moved up by z (z + 1) ... (z + 7). Below 1/2 the reflection
-// formula gives gamma(x) from gamma(1 - x).
+// Stirling's series needs z >= 8; lesser ones are moved up by z (z + 1) ... (z + 7). Below 1/2 the
+// reflection formula gives gamma(x) from gamma(1 - x).
 struct GammaParts {
   bool reflected;
   double w, product, slope;  // slope / product is the sum of the 1 / (z + i)
@@ -130,12 +142,13 @@ WEFT_MATH GammaParts gamma_parts(double x) {
 // x less the nearest integer, times pi
 WEFT_MATH double turn_of(double x) { return pi<double> * (x - round(x)); }
 
-// ulp: 
+// ulp:
 WEFT_MATH float lgamma(float xf) {
   double x = xf;
   GammaParts g = gamma_parts(x);
   double r = 1 / g.w;
-  double s = (g.w - 0.5) * log(g.w) - g.w + 0.91893853320467274178 + r * horner(r * r, coefficients::stirling);
+  double s = (g.w - 0.5) * log(g.w) - g.w + 0.91893853320467274178 +
+             r * horner(r * r, coefficients::stirling);
   double num = g.reflected ? g.product * pi<double> : 1.0;
   double den = g.reflected ? abs(sin_half_turn(turn_of(x))) : g.product;
   double y = (g.reflected ? -s : s) + log(num / den);
@@ -147,7 +160,7 @@ inline double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-// ulp: 
+// ulp:
 WEFT_MATH double digamma(double x) {
   GammaParts g = gamma_parts(x);
   double r = 1 / g.w, z = r * r;

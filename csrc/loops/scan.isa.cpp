@@ -17,6 +17,7 @@ constexpr int64_t kColumns = 256;  // columns that are carried together
 template <class Line, class Columns>
 void for_lines(const Lines& l, const Line& line, const Columns& columns) {
   int64_t per_line = std::max<int64_t>(1, l.n);
+  if (l.inner == 0) return;
   if (l.inner == 1) {
     parallel_chunks(l.outer, std::max<int64_t>(1, kGrain / per_line), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) line(i * l.n, l.n);
@@ -258,17 +259,21 @@ void logcumsumexp_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t w
   }
 }
 
-// Of complex numbers, m is the largest real part; a number at a time.
+// log(e^a + e^b) of complex numbers, counted from the one with the larger real part.
+inline Complex<double> log_add_exp(Complex<double> a, Complex<double> b) {
+  if (b.re > a.re || b.re != b.re) std::swap(a, b);
+  if (!(b.re > -math::inf<double>)) return a;
+  if (a.re == math::inf<double>) return {a.re, a.im + b.im};
+  double size = std::exp(b.re - a.re), re = 1 + size * std::cos(b.im - a.im), im = size * std::sin(b.im - a.im);
+  return {a.re + std::log(std::hypot(re, im)), a.im + std::atan2(im, re)};
+}
+
 template <class R>
 void logcumsumexp_complex(const Complex<R>* x, Complex<R>* y, int64_t n, int64_t stride) {
-  double top = -math::inf<double>;
-  Complex<double> sum{0, 0};
+  Complex<double> sum{-math::inf<double>, 0};
   for (int64_t i = 0; i < n * stride; i += stride) {
-    double next = larger<double>(x[i].re, top), now = finite_or_zero(next);
-    double shrunk = std::exp(top - now), size = std::exp(x[i].re - now);
-    sum = {sum.re * shrunk + size * std::cos(double(x[i].im)), sum.im * shrunk + size * std::sin(double(x[i].im))};
-    top = next;
-    y[i] = {R(log_of_sum(top, std::hypot(sum.re, sum.im))), R(std::atan2(sum.im, sum.re))};
+    sum = log_add_exp(sum, {x[i].re, x[i].im});
+    y[i] = {R(sum.re), R(sum.im)};
   }
 }
 

@@ -264,6 +264,7 @@ template <class T, class OneLine, class Group>
 void for_lines(const Lines& l, const OneLine& line, const Group& columns) {
   constexpr int64_t grain = kGrain / 4;  // exponentials are not light work
   int64_t n = std::max<int64_t>(1, l.n);
+  if (l.inner == 0) return;
   if (l.inner == 1) {
     parallel_chunks(l.outer, std::max<int64_t>(1, grain / n), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) line(i * l.n, i);

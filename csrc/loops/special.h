@@ -1,4 +1,5 @@
-// Special functions of one number at a time, in double: series, continued fractions and integrals rather than tables.
+// Special functions of one number at a time, in double: series, continued fractions and integrals
+// rather than tables.
 #pragma once
 
 #include "loops/math.h"
@@ -15,7 +16,8 @@ constexpr double kTiny = 1e-17;  // a term this small beside the sum no longer c
 
 inline double lgamma(double x) { return math::lgamma(x); }
 
-// The sum of (q + k)^-s over k >= 0 (Hurwitz): the first terms as they are, the rest by Euler and Maclaurin.
+// The sum of (q + k)^-s over k >= 0 (Hurwitz): the first terms as they are, the rest by Euler and
+// Maclaurin.
 inline double zeta(double s, double q) {
   if (s == 1) return inf<double>;
   if (!(s > 1)) return nan<double>;
@@ -31,8 +33,10 @@ inline double zeta(double s, double q) {
     a += 1;
   } while (a < 12);
   sum += __builtin_pow(a, 1 - s) / (s - 1) + 0.5 * __builtin_pow(a, -s);
-  constexpr double bernoulli_over_factorial[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                                                 -691.0 / 1307674368000, 1.0 / 74724249600};
+  constexpr double bernoulli_over_factorial[] = {1.0 / 12,         -1.0 / 720,
+                                                 1.0 / 30240,      -1.0 / 1209600,
+                                                 1.0 / 47900160,   -691.0 / 1307674368000,
+                                                 1.0 / 74724249600};
   double term = s * __builtin_pow(a, -s - 1), k = s;
   for (double c : bernoulli_over_factorial) {
     sum += c * term;
@@ -106,7 +110,8 @@ inline double igammac(double a, double x) {
 
 // exp(x^2) erfc(x)
 inline double erfcx(double x) {
-  if (x < 0.75) return __builtin_exp(x * x) * (x < -0.75 ? 2 : math::erfc(x)) - (x < -0.75 ? erfcx(-x) : 0);
+  if (x < 0.75)
+    return __builtin_exp(x * x) * (x < -0.75 ? 2 : math::erfc(x)) - (x < -0.75 ? erfcx(-x) : 0);
   if (x < 25) return math::erfcx(x);
   double z = 1 / (2 * x * x);
   double series = 1 - z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z * (1 - 9 * z * (1 - 11 * z)))));
@@ -116,7 +121,8 @@ inline double log_ndtr(double x) {
   double t = x * 0.70710678118654752440;
   return x < -1 ? __builtin_log(0.5 * erfcx(-t)) - t * t : math::log1p(-0.5 * math::erfc(t));
 }
-// Where the normal distribution reaches p: Newton's method on its logarithm, from the tail's first term.
+// Where the normal distribution reaches p: Newton's method on its logarithm, from the tail's first
+// term.
 inline double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return nan<double>;
   if (p == 0 || p == 1) return p == 0 ? -inf<double> : inf<double>;
@@ -159,14 +165,15 @@ inline double scaled_bessel_i(int n, double x) {
   return n && x < 0 ? -y : y;
 }
 
-// exp(x) K_v(x): the integral of exp(-x (cosh t - 1)) cosh(v t), which the trapezoidal rule meets exactly; near 0,
-// where that gets long, the first terms of the series.
+// exp(x) K_v(x): the integral of exp(-x (cosh t - 1)) cosh(v t), which the trapezoidal rule meets
+// exactly; near 0, where that gets long, the first terms of the series.
 inline double scaled_bessel_k(double v, double x) {
   if (x < 0) return nan<double>;
   if (x == 0) return inf<double>;
   if (x < 1e-3 && v <= 1) {
     double half = 0.5 * x, log_half = __builtin_log(half) + 0.57721566490153286061, z = half * half;
-    double k = v == 0 ? -log_half * (1 + z) + z : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));
+    double k = v == 0 ? -log_half * (1 + z) + z
+                      : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));
     return k * __builtin_exp(x);
   }
   constexpr double h = 1.0 / 16;
@@ -182,7 +189,9 @@ inline double scaled_bessel_k(double v, double x) {
 inline double airy_ai(double x) {
   if (x > 2) {
     double z = x * math::sqrt(x) * 2 / 3;
-    return z > 745 ? 0 : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
+    return z > 745
+               ? 0
+               : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
   }
   if (x > -8) {
     long double f = 1, g = x, u = 1, w = x, cube = g * g * g;  // large terms cancel
@@ -203,7 +212,8 @@ inline double airy_ai(double x) {
     (k % 2 ? odd : even) += sign * term;
   }
   double phase = z + 0.25 * pi<double>;
-  return (even * __builtin_sin(phase) - odd * __builtin_cos(phase)) / (math::sqrt(pi<double>) * math::sqrt(math::sqrt(a)));
+  return (even * __builtin_sin(phase) - odd * __builtin_cos(phase)) /
+         (math::sqrt(pi<double>) * math::sqrt(math::sqrt(a)));
 }
 
 // ---- orthogonal polynomials: p(k + 1) = (a x + b) p(k) - c p(k - 1)
@@ -225,16 +235,21 @@ inline double chebyshev(double x, double n, double second) {
   return recurrence(n, 1, second, [=](double, double p, double q) { return 2 * x * p - q; });
 }
 inline double hermite_h(double x, double n) {
-  return recurrence(n, 1, 2 * x, [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
+  return recurrence(n, 1, 2 * x,
+                    [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
 }
 inline double hermite_he(double x, double n) {
   return recurrence(n, 1, x, [=](double k, double p, double q) { return x * p - k * q; });
 }
 inline double laguerre_l(double x, double n) {
-  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) { return ((2 * k + 1 - x) * p - k * q) / (k + 1); });
+  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) {
+    return ((2 * k + 1 - x) * p - k * q) / (k + 1);
+  });
 }
 inline double legendre_p(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) { return ((2 * k + 1) * x * p - k * q) / (k + 1); });
+  return recurrence(n, 1, x, [=](double k, double p, double q) {
+    return ((2 * k + 1) * x * p - k * q) / (k + 1);
+  });
 }
 
 }  // namespace weft::WEFT_ISA::special

@@ -1,4 +1,5 @@
-// Further functions of one and two operands: hyperbolic inverses, signs, logarithms of sums, whole numbers.
+// Further functions of one and two operands: hyperbolic inverses, signs, logarithms of sums, whole
+// numbers.
 #include "ops/rows.h"
 
 namespace weft::WEFT_ISA::rows {
@@ -10,30 +11,54 @@ using math::copysign;
 using math::hypot;
 
 // sin and cos of pi x: whole turns are taken off first, which is exact.
-template <class T> requires scalar_v<T> T sin_pi(T x) {
-  if constexpr (complex_v<T>) return sin(x * T(math::pi<double>));
-  else return sin(math::pi<T> * (x - 2 * math::round(x * T(0.5))));
+template <class T>
+  requires scalar_v<T>
+T sin_pi(T x) {
+  if constexpr (complex_v<T>)
+    return sin(x * T(math::pi<double>));
+  else
+    return sin(math::pi<T> * (x - 2 * math::round(x * T(0.5))));
 }
-template <class T> requires scalar_v<T> T cos_pi(T x) {
-  if constexpr (complex_v<T>) return cos(x * T(math::pi<double>));
-  else return cos(math::pi<T> * (x - 2 * math::round(x * T(0.5))));
+template <class T>
+  requires scalar_v<T>
+T cos_pi(T x) {
+  if constexpr (complex_v<T>)
+    return cos(x * T(math::pi<double>));
+  else
+    return cos(math::pi<T> * (x - 2 * math::round(x * T(0.5))));
 }
-template <class T> T cardinal_sine(T x) { return x == T(0) ? T(1) : sin_pi(x) / (x * T(math::pi<double>)); }
-template <class T> constexpr bool negative_sign(T x) {
-  if constexpr (std::is_floating_point_v<T>) return math::bits(x) >> (8 * sizeof(T) - 1);
-  else return x < T(0);
+template <class T>
+T cardinal_sine(T x) {
+  return x == T(0) ? T(1) : sin_pi(x) / (x * T(math::pi<double>));
 }
-template <class T> auto argument(T x) {
-  if constexpr (complex_v<T>) return std::arg(x);
-  else return isnan(x) ? x : x < 0 ? math::pi<T> : T(0);
+template <class T>
+constexpr bool negative_sign(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return math::bits(x) >> (8 * sizeof(T) - 1);
+  else
+    return x < T(0);
 }
-template <class T> T after(T x, T towards) {
-  if constexpr (sizeof(T) == 4) return __builtin_nextafterf(x, towards);
-  else return __builtin_nextafter(x, towards);
+template <class T>
+auto argument(T x) {
+  if constexpr (complex_v<T>)
+    return std::arg(x);
+  else
+    return isnan(x) ? x : x < 0 ? math::pi<T> : T(0);
 }
-template <class T> constexpr T step_at_zero(T x, T at_zero) { return x == T(0) ? at_zero : T(x > T(0)); }
+template <class T>
+T after(T x, T towards) {
+  if constexpr (sizeof(T) == 4)
+    return __builtin_nextafterf(x, towards);
+  else
+    return __builtin_nextafter(x, towards);
+}
+template <class T>
+constexpr T step_at_zero(T x, T at_zero) {
+  return x == T(0) ? at_zero : T(x > T(0));
+}
 // The logarithm of a sum of powers; equal infinities have no difference.
-template <class T, class Log1p, class Exp> T log_of_sum(T a, T b, Log1p log1p_, Exp exp_) {
+template <class T, class Log1p, class Exp>
+T log_of_sum(T a, T b, Log1p log1p_, Exp exp_) {
   if constexpr (complex_v<T>) {
     bool first = a.real() > b.real();
     return (first ? a : b) + log(T(1) + exp_(first ? b - a : a - b));
@@ -44,11 +69,21 @@ template <class T, class Log1p, class Exp> T log_of_sum(T a, T b, Log1p log1p_, 
     return a != a ? a : y;
   }
 }
-template <class T> constexpr T zero_or_product(T x, T log_y, T y) { return isnan(y) ? y : x == 0 ? T(0) : x * log_y; }
-template <class T> constexpr T largest_number(T a, T b) { return isnan(a) ? b : isnan(b) ? a : a > b ? a : b; }
-template <class T> constexpr T smallest_number(T a, T b) { return isnan(a) ? b : isnan(b) ? a : a < b ? a : b; }
+template <class T>
+constexpr T zero_or_product(T x, T log_y, T y) {
+  return isnan(y) ? y : x == 0 ? T(0) : x * log_y;
+}
+template <class T>
+constexpr T largest_number(T a, T b) {
+  return isnan(a) ? b : isnan(b) ? a : a > b ? a : b;
+}
+template <class T>
+constexpr T smallest_number(T a, T b) {
+  return isnan(a) ? b : isnan(b) ? a : a < b ? a : b;
+}
 
-template <class T> constexpr T common_divisor(T a, T b) {
+template <class T>
+constexpr T common_divisor(T a, T b) {
   using U = std::make_unsigned_t<T>;
   U x = a < T(0) ? U(0) - U(a) : U(a), y = b < T(0) ? U(0) - U(b) : U(b);
   while (y) {
@@ -58,18 +93,21 @@ template <class T> constexpr T common_divisor(T a, T b) {
   }
   return T(x);
 }
-template <class T> constexpr T common_multiple(T a, T b) {
+template <class T>
+constexpr T common_multiple(T a, T b) {
   using U = std::make_unsigned_t<T>;
   T g = common_divisor(a, b);
   if (g == T(0)) return T(0);
   T m = T(U(a / g) * U(b));
   return m < T(0) ? T(U(0) - U(m)) : m;
 }
-template <class T> constexpr T shift_left(T a, T b) {
+template <class T>
+constexpr T shift_left(T a, T b) {
   using U = std::make_unsigned_t<T>;
   return b < T(0) || b >= T(8 * sizeof(T)) ? T(0) : T(uint64_t(U(a)) << int(b));
 }
-template <class T> constexpr T shift_right(T a, T b) {
+template <class T>
+constexpr T shift_right(T a, T b) {
   constexpr T last = T(8 * sizeof(T) - (std::is_signed_v<T> ? 1 : 0));
   bool beyond = b < T(0) || b >= last;
   if (std::is_unsigned_v<T> && beyond) return T(0);
@@ -89,6 +127,7 @@ inline Tensor angle_derivative(const Tensor& g, const Tensor& z) {
 
 }  // namespace weft::WEFT_ISA::rows
 
+// clang-format off: a table
 WEFT_ROWS(elementary) {
   auto steps = "the result is piecewise constant";
   auto whole = "whole numbers have no derivative";
@@ -210,3 +249,4 @@ WEFT_ROWS(elementary) {
   r.binary({"bitwise_right_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Bits moved down by other places.",
             Rule::promote, kInplace, whole}, types::integers, [](auto a, auto b) { return shift_right(a, b); });
 }
+// clang-format on

@@ -25,6 +25,7 @@ void check_mask_fits(const Tensor& x, const Tensor& mask, int at) {
 TensorList index_tensors(const Tensor& x, const TensorList& indices) {
   static const OpRef coordinates{"nonzero.columns"};
   TensorList out;
+  out.reserve(indices.size() + 2);
   for (const Tensor& t : indices) {
     if (!t) {
       out.emplace_back();

@@ -51,7 +51,7 @@ Planner slices(const Dims& dense, const Tensor& table, int dim, const Tensor& in
 
 void Planner::input(const Tensor& index, const Dims& strides, const Tensor& table, int dim) {
   int64_t size = table.dim() ? table.size(dim) : 1, step = table.dim() ? table.stride(dim) : 1;
-  strides_.push_back(strides);
+  for (int64_t stride : strides) strides_.push(stride);
   dims_.push(dim);
   const int64_t* values = nullptr;
   if (index.dtype() == DType::Int64 && !shares_memory(index, table)) {
@@ -64,7 +64,7 @@ void Planner::input(const Tensor& index, const Dims& strides, const Tensor& tabl
 }
 
 IndexPlan Planner::plan() {
-  for (size_t k = 0; k < inputs_.size(); ++k) inputs_[k].strides = strides_[k].data();
+  for (size_t k = 0; k < inputs_.size(); ++k) inputs_[k].strides = strides_.data() + int(k) * sizes_.size();
   return {sizes_.size(), sizes_.data(), dense_.data(), table_.data(), int(inputs_.size()), inputs_.data(), negatives_};
 }
 

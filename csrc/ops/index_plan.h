@@ -25,7 +25,7 @@ class Planner {
  private:
   bool negatives_;
   Dims sizes_, dense_, table_, dims_;
-  std::vector<Dims> strides_;
+  Dims strides_;  // of all inputs, one after the other
   std::vector<IndexInput> inputs_;
   std::vector<std::unique_ptr<Scratch>> converted_;
 };

@@ -67,6 +67,22 @@ WEFT_OP {
 // A vector without elements may be joined to anything, as it always could.
 bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
+// The sizes along dim of tensors that agree in all others.
+Dims matching_widths(const TensorList& list, int dim) {
+  const Tensor& first = list[0];
+  Dims widths(int(list.size()));
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Tensor& t = list[i];
+    if (t.dim() != first.dim()) fail("cat(): Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
+    for (int d = 0; d < t.dim(); ++d)
+      if (d != dim && t.size(d) != first.size(d))
+        fail("cat(): Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d), " but got size ",
+             t.size(d), " for tensor number ", i, " in the list; the shapes are ", first.sizes(), " and ", t.sizes(), ".");
+    widths[int(i)] = t.size(dim);
+  }
+  return widths;
+}
+
 WEFT_OP {
   .signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",
   .doc = R"(Tensors joined along dim, where their sizes may differ.
@@ -74,31 +90,20 @@ WEFT_OP {
 >>> weft.cat([weft.tensor([1, 2]), weft.tensor([3])])
 tensor([1, 2, 3]))",
   .compose = [](Call& c) {
-    const TensorList& all = c.tensors(0);
-    if (all.empty()) fail_value("cat(): expected a non-empty list of Tensors");
-    TensorList list;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (!all[i]) fail_type("cat(): expected Tensor as element ", i, ", but got None");
-      if (all[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-      if (!is_nothing(all[i])) list.push_back(all[i]);
-    }
-    if (list.empty()) list.push_back(all[0]);
-    const Tensor& first = list[0];
-    int dim = wrap_dim(c.integer(1), first.dim(), "cat");
-    Dims widths;
+    TensorList& list = c.arg(0).tensors();  // taken over: nobody reads it after this
+    if (list.empty()) fail_value("cat(): expected a non-empty list of Tensors");
     for (size_t i = 0; i < list.size(); ++i) {
-      const Tensor& t = list[i];
-      if (t.dim() != first.dim()) fail("cat(): Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
-      for (int d = 0; d < t.dim(); ++d)
-        if (d != dim && t.size(d) != first.size(d))
-          fail("cat(): Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d), " but got size ",
-               t.size(d), " for tensor number ", i, " in the list; the shapes are ", first.sizes(), " and ", t.sizes(), ".");
-      widths.push(t.size(dim));
+      if (!list[i]) fail_type("cat(): expected Tensor as element ", i, ", but got None");
+      if (list[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
     }
-    DType type = joint_dtype(all);
+    DType type = joint_dtype(list);
     if (c.given_out && can_cast(type, c.given_out[0].dtype())) check_out(c, c.given_out[0].dtype());
-    Tensor y = join(std::move(list), dim, widths);
-    c.give(0, to_dtype(y, type));
+    auto rest = std::remove_if(list.begin() + 1, list.end(), is_nothing);
+    list.erase(rest, list.end());
+    if (list.size() > 1 && is_nothing(list[0])) list.erase(list.begin());
+    int dim = wrap_dim(c.integer(1), list[0].dim(), "cat");
+    Dims widths = matching_widths(list, dim);
+    c.give(0, to_dtype(join(std::move(list), dim, std::move(widths)), type));
   },
   .aliases = "concat, concatenate",
 };

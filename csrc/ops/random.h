@@ -10,7 +10,8 @@ namespace weft {
 // The generator in argument i, or the default one.
 Generator& generator_of(Call& c, int i);
 
-// Calls draw(type, memory, n, seed, counter) to fill out; complex numbers are filled as pairs of reals.
+// Calls draw(type, memory, n, seed, counter) to fill out; complex numbers are filled as pairs of
+// reals.
 template <class Draw>
 void fill_random(const Tensor& out, Generator& generator, const Draw& draw);
 
@@ -18,7 +19,10 @@ void fill_random(const Tensor& out, Generator& generator, const Draw& draw);
 class Elements {
  public:
   Elements(const Tensor& t, const Dims& sizes, DType type);
-  template <class T> T* as() const { return memory_.as<T>(); }
+  template <class T>
+  T* as() const {
+    return memory_.as<T>();
+  }
 
  private:
   Scratch memory_;
@@ -26,6 +30,11 @@ class Elements {
 
 // Writes n = out.numel() contiguous elements of out's type into out, whatever its layout.
 void store_elements(const Tensor& out, const void* elements);
+
+// The derivative of a random result: nothing flows back, neither to the parameters nor to what was
+// overwritten.
+void no_influence(Grad& d);
+constexpr const char* kRandom = "the result is random";
 
 void refuse_type(DType t, const char* op);  // fails: op not implemented for this type
 

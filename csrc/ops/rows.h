@@ -17,6 +17,7 @@
 #include "core/dtype.h"
 #include "loops/isa.h"
 #include "loops/math.h"
+#include "loops/math_lanes.h"
 
 #define WEFT_ISA_IS_base 1
 #define WEFT_ROWS_JOIN2(a, b) a##b
@@ -101,6 +102,15 @@ struct FarQuotient {
   template <class T> bool operator()(T a, T b) const { return math::far_quotient(a, b); }
 };
 
+// A lambda whose loop is written by hand for some instruction sets (loops/math_lanes.h).
+template <class F, class Hand> struct ByHand : F { using Lanes = Hand; };
+#if defined(__AVX512F__)
+template <class Hand, class F> constexpr ByHand<F, Hand> by_hand(F) { return {}; }
+#define WEFT_BY_HAND(name, lambda) by_hand<lanes::name>(lambda)
+#else
+#define WEFT_BY_HAND(name, lambda) lambda
+#endif
+
 // out[i] = f(in1[i], in2[i], …) over n contiguous elements of type T.
 template <class F, class T, size_t... I>
 void map(char* const* p, int64_t n, std::index_sequence<I...>) {
@@ -116,6 +126,10 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
       return;
     }
   }
+#if defined(__AVX512F__)
+  if constexpr (requires { typename F::Lanes; } && std::is_floating_point_v<T>)
+    return lanes::map<typename F::Lanes>(in[0], out, n);
+#endif
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = R(F{}(in[I][i]...));
 }

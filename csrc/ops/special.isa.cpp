@@ -12,28 +12,50 @@ using math::lgamma;
 
 // Computed in double, whatever the element type.
 #define WEFT_IN_DOUBLE(name, expression) \
-  template <class T> requires std::is_floating_point_v<T> T name(T value) { double x = double(value); return T(expression); }
+  template <class T>                     \
+    requires std::is_floating_point_v<T> \
+  T name(T value) {                      \
+    double x = double(value);            \
+    return T(expression);                \
+  }
 WEFT_IN_DOUBLE(i0, special::scaled_bessel_i(0, x) * __builtin_exp(math::abs(x)))
 WEFT_IN_DOUBLE(special_i0e, special::scaled_bessel_i(0, x))
 WEFT_IN_DOUBLE(special_i1, special::scaled_bessel_i(1, x) * __builtin_exp(math::abs(x)))
 WEFT_IN_DOUBLE(special_i1e, special::scaled_bessel_i(1, x))
 WEFT_IN_DOUBLE(special_erfcx, special::erfcx(x))
 #undef WEFT_IN_DOUBLE
-template <class T> requires std::is_floating_point_v<T> T special_zeta(T s, T q) {
+template <class T>
+  requires std::is_floating_point_v<T>
+T special_zeta(T s, T q) {
   return T(special::zeta(double(s), double(q)));
 }
-template <class T> T entropy(T x) { return isnan(x) ? x : x > 0 ? -x * log(x) : x == 0 ? T(0) : -math::inf<T>; }
+template <class T>
+T entropy(T x) {
+  return isnan(x) ? x : x > 0 ? -x * log(x) : x == 0 ? T(0) : -math::inf<T>;
+}
 
 #if WEFT_BASE
-#define X(f) inline Tensor f(const Tensor& x) { static const OpRef op{#f}; return op(x); }
-X(digamma) X(lgamma) X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
+#define X(f)                         \
+  inline Tensor f(const Tensor& x) { \
+    static const OpRef op{#f};       \
+    return op(x);                    \
+  }
+X(digamma)
+X(lgamma) X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
 #undef X
-inline Tensor special_zeta(double s, const Tensor& q) { static const OpRef op{"special_zeta"}; return op(s, q); }
-inline Tensor special_zeta(const Tensor& s, const Tensor& q) { static const OpRef op{"special_zeta"}; return op(s, q); }
+    inline Tensor special_zeta(double s, const Tensor& q) {
+  static const OpRef op{"special_zeta"};
+  return op(s, q);
+}
+inline Tensor special_zeta(const Tensor& s, const Tensor& q) {
+  static const OpRef op{"special_zeta"};
+  return op(s, q);
+}
 #endif
 
 }  // namespace weft::WEFT_ISA::rows
 
+// clang-format off: a table
 WEFT_ROWS(special) {
   auto not_given = "its derivative is not built";
 
@@ -143,3 +165,4 @@ WEFT_ROWS(special) {
   ROW(legendre_polynomial_p, "The Legendre polynomial of degree n.", special::legendre_p(x, n))
 #undef ROW
 }
+// clang-format on

@@ -55,14 +55,14 @@ WEFT_ROWS(unary) {
   r.unary({"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace, {}, "negative"}, types::arithmetic,
           [](auto x) { return -x; }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return exp(x); }, d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));
+          WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }), d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));
   r.unary({"exp2(Tensor input) -> Tensor", "2 to the power of input.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return exp2(x); },
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y) * lit(g, 0.6931471805599453); }));
   r.unary({"expm1(Tensor input) -> Tensor", "exp(input) - 1, exact near zero.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return expm1(x); }, d(keep::y0, [](auto g, auto, auto y) { return g * conj(y + 1); }));
   r.unary({"log(Tensor input) -> Tensor", "The natural logarithm.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return log(x); }, d(keep::x0, [](auto g, auto x, auto) { return g / conj(x); }));
+          WEFT_BY_HAND(Log, [](auto x) { return log(x); }), d(keep::x0, [](auto g, auto x, auto) { return g / conj(x); }));
   r.unary({"log2(Tensor input) -> Tensor", "The logarithm to base 2.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return log2(x); },
           d(keep::x0, [](auto g, auto x, auto) { return g / (conj(x) * lit(x, 0.6931471805599453)); }));
@@ -72,7 +72,7 @@ WEFT_ROWS(unary) {
   r.unary({"log1p(Tensor input) -> Tensor", "log(1 + input), exact near zero.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return log1p(x); }, d(keep::x0, [](auto g, auto x, auto) { return g / conj(x + 1); }));
   r.unary({"sqrt(Tensor input) -> Tensor", "The square root.", Rule::floating, kInplace}, types::inexact,
-          [](auto x) { return square_root(x); }, d(keep::y0, [](auto g, auto, auto y) { return g / conj(y + y); }));
+          WEFT_BY_HAND(Sqrt, [](auto x) { return square_root(x); }), d(keep::y0, [](auto g, auto, auto y) { return g / conj(y + y); }));
   r.unary({"rsqrt(Tensor input) -> Tensor", "One over the square root.", Rule::floating, kInplace}, types::inexact,
           [](auto x) { return lit(x, 1) / square_root(x); },
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));

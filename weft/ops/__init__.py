@@ -309,6 +309,7 @@ from . import (  # noqa: E402, F401
     order,
     shape,
     spectrum,
+    statistics,
 )
 
 globals().update(_functions)  # a module of the same name (einsum) must not hide its op

@@ -272,7 +272,13 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """
     x = elements if isinstance(elements, Tensor) else weft.tensor(elements)
     tests = test_elements if isinstance(test_elements, Tensor) else weft.tensor(test_elements)
-    found = (x.unsqueeze(-1) == tests.reshape(-1)).any(-1)
+    if tests.numel() < 32 or x.is_complex() or tests.is_complex():
+        found = (x.unsqueeze(-1) == tests.reshape(-1)).any(-1)
+    else:  # each element is compared with the one that stands where it would
+        kind = weft.promote_types(x.dtype, tests.dtype)
+        x, ordered = x.to(kind), weft.sort(tests.detach().to(kind).reshape(-1)).values
+        place = searchsorted(ordered, x).clamp(max=tests.numel() - 1)
+        found = ordered[place] == x
     return ~found if invert else found
 
 
@@ -291,15 +297,10 @@ def diff(
         raise RuntimeError("diff: expects input to be at least one-dimensional")
     parts = [p for p in (prepend, input, append) if p is not None]
     x = weft.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(min_of(n, x.shape[dim])):
+    for _ in range(min(n, x.shape[dim])):
         a, b = x.narrow(dim, 1, x.shape[dim] - 1), x.narrow(dim, 0, x.shape[dim] - 1)
         x = weft.logical_xor(a, b) if x.dtype == weft._C.bool else a - b
     return x if n else x.clone()
-
-
-def min_of(a: int, b: int) -> int:
-    """Return the smaller number (``min`` is a parameter above)."""
-    return a if a < b else b
 
 
 @op(out=True)
@@ -311,6 +312,10 @@ def norm(
     >>> weft.norm(weft.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    n = max(input.dim(), 1)
+    for d in () if dim is None else (dim,) if isinstance(dim, int) else dim:
+        if not -n <= d < n:
+            raise IndexError(f"norm: Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
     if p in (None, "fro"):
         if isinstance(dim, (tuple, list)) and len(dim) > 2:
             raise RuntimeError(f"norm: the Frobenius norm is of at most two dimensions, got dim={dim}")

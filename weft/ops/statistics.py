@@ -1,0 +1,255 @@
+"""Statistics made of reductions: areas, covariance, histograms."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_range = range  # a parameter below
+
+
+def _counted(counts: Tensor, edges: Any) -> Any:
+    """Both results, by name."""
+    global _Histogram
+    if _Histogram is None:
+        from collections import namedtuple  # a slow import for a rare function
+
+        _Histogram = namedtuple("histogram", ("hist", "bin_edges"))
+    return _Histogram(counts, edges)
+
+
+_Histogram: Any = None
+
+
+def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[Tensor, Any]:
+    """Sums of neighbours along ``dim``, and half the distances between them."""
+    n = y.shape[dim]
+    pairs = y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)
+    if x is None:
+        return pairs, dx / 2
+    if x.dim() == 1 and x.shape[0] != n:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point, got {x.shape[0]} for {n}")
+    if x.dim() == 1:
+        width = [1] * y.dim()
+        width[dim] = n
+        x = x.reshape(width)
+    m = x.shape[dim]
+    return pairs, (x.narrow(dim, 1, m - 1) - x.narrow(dim, 0, m - 1)) / 2
+
+
+@op(method=False, aliases=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """Return the area under ``y`` along ``dim``, made of trapezoids.
+
+    >>> weft.trapezoid(weft.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+    if y.shape[dim] == 0:
+        shape = list(y.shape)
+        del shape[dim]
+        return weft.zeros(shape, dtype=y.dtype)
+    pairs, half = _steps(y, x, dx, dim, "trapezoid")
+    return (pairs * half).sum(dim)
+
+
+@op(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """Return the running area under ``y`` along ``dim``, made of trapezoids.
+
+    >>> weft.cumulative_trapezoid(weft.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+    pairs, half = _steps(y, x, dx, dim, "cumulative_trapezoid")
+    return (pairs * half).cumsum(dim)
+
+
+def _weights(fweights: Tensor | None, aweights: Tensor | None, n: int) -> Tensor | None:
+    for w, kind in ((fweights, "fweights"), (aweights, "aweights")):
+        if w is None:
+            continue
+        if w.dim() > 1:
+            raise RuntimeError(f"cov(): expected {kind} to have one or fewer dimensions but got {w.dim()}")
+        if w.is_floating_point() != (kind == "aweights") or w.dtype == _C.bool:
+            raise RuntimeError(f"cov(): expected {kind} to have {'float' if kind == 'aweights' else 'integral'} dtype")
+        if w.numel() != n:
+            raise RuntimeError(f"cov(): expected {kind} to have the same numel as there are observations, {n}")
+        if w.numel() and bool((w < 0).any()):
+            raise RuntimeError(f"cov(): {kind} cannot be negative")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
+
+
+@op()
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """Return the covariances of the rows of ``input``, whose columns are observations.
+
+    >>> weft.cov(weft.tensor([[0.0, 2.0], [0.0, 4.0]]))
+    tensor([[2., 4.],
+            [4., 8.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()}")
+    if input.dtype == _C.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    if aweights is not None and not aweights.is_floating_point():
+        raise RuntimeError(f"cov(): expected aweights to have floating point dtype but got {aweights.dtype}")
+    x = input if input.dim() == 2 else input.reshape(1, -1)
+    x = x if x.is_floating_point() or x.is_complex() else x.to(weft.get_default_dtype())
+    n = x.shape[1]
+    w = _weights(fweights, aweights, n)
+    total = n if w is None else w.sum()
+    mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
+    if w is not None and aweights is not None and correction:
+        norm = total - correction * (w * aweights).sum() / total
+    else:
+        norm = total - correction
+    centred = x - mean
+    weighted = centred if w is None else centred * w
+    norm = norm.clamp(min=0) if isinstance(norm, Tensor) else max(norm, 0)
+    c = weft.matmul(centred, weighted.conj().transpose(0, 1)) / norm
+    return c.squeeze()
+
+
+@op()
+def corrcoef(input: Tensor) -> Tensor:
+    """Return the correlations of the rows of ``input``: covariances over both standard deviations.
+
+    >>> weft.corrcoef(weft.tensor([[0.0, 2.0], [0.0, 4.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got {input.dim()}")
+    c = cov(input)
+    if c.dim() == 0:
+        return c / c
+    d = c.diagonal()
+    std = weft.sqrt(d.real if d.is_complex() else d)
+    c = c / std.unsqueeze(1) / std.unsqueeze(0)
+    return weft.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+
+
+def _edges(input: Tensor, bins: Any, range: Sequence[float] | None, name: str) -> Tensor:
+    """The borders of the bins of one coordinate: given, or equal steps over the range of its values."""
+    if isinstance(bins, Tensor):
+        if bins.dim() != 1 or bins.numel() == 0:
+            raise RuntimeError(f"{name}(): bins tensor should have one dimension and at least one element")
+        if bins.dtype != input.dtype:
+            raise RuntimeError(f"{name}(): input tensor and bins tensors should have the same dtype")
+        return bins
+    if bins < 1:
+        raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
+    if range is None:
+        low, high = (0.0, 1.0) if input.numel() == 0 else (float(input.min()), float(input.max()))
+    else:
+        low, high = float(range[0]), float(range[1])
+    if not (abs(low) < float("inf") and abs(high) < float("inf")):
+        raise RuntimeError(f"{name}(): dimension 0's range [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}(): min should not exceed max, but got min {low} max {high}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return weft.linspace(low, high, bins + 1, dtype=input.dtype)
+
+
+def _bins_of(x: Tensor, edges: Tensor) -> Tensor:
+    """The bin of each value, or -1; the last bin has both its borders."""
+    last = edges.numel() - 1
+    at = weft.searchsorted(edges, x, right=True) - 1
+    at = weft.where(x == edges[-1], last - 1, at)
+    return weft.where((at < 0) | (at >= last) | weft.isnan(x), -1, at)
+
+
+def _histogram(points: Tensor, edges: list[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+    sizes = [e.numel() - 1 for e in edges]
+    flat, inside = weft.zeros(points.shape[0], dtype=weft.int64), None
+    for k, e in enumerate(edges):
+        at = _bins_of(points[:, k].contiguous(), e)
+        inside = at >= 0 if inside is None else inside & (at >= 0)
+        flat = flat * sizes[k] + at
+    total = 1
+    for s in sizes:
+        total *= s
+    values = weft.ones(points.shape[0], dtype=points.dtype) if weight is None else weight.reshape(-1).to(points.dtype)
+    counts = weft.zeros(total, dtype=points.dtype)
+    if inside is not None:
+        counts = counts.index_add(0, flat[inside], values[inside])
+    counts = counts.reshape(sizes)
+    if density:
+        counts = counts / counts.sum()
+        for k, e in enumerate(edges):
+            shape = [1] * len(sizes)
+            shape[k] = -1
+            counts = counts / weft.diff(e).reshape(shape)
+    return counts
+
+
+def _check_weight(input: Tensor, weight: Tensor | None, count: int, name: str) -> None:
+    if not input.is_floating_point():
+        raise RuntimeError(f'"{name}" not implemented for \'{input.dtype}\'')
+    if weight is None:
+        return
+    if weight.dtype != input.dtype:
+        raise RuntimeError(f"{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+    if weight.numel() != count:
+        raise RuntimeError(f"{name}(): if weight tensor is provided it should have one value for each of {count} points")
+
+
+@op(derivative="a count has no derivative")
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Count the elements between neighbouring edges: ``bins`` equal steps over ``range``, or given ones.
+
+    >>> weft.histogram(weft.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist
+    tensor([2., 1.])
+    """
+    _check_weight(input, weight, input.numel(), "histogram")
+    x = input.detach().reshape(-1)
+    edges = _edges(x, bins, range, "histogram")
+    counts = _histogram(x.unsqueeze(1), [edges], None if weight is None else weight.detach(), density)
+    return _counted(counts, edges)
+
+
+@op(method=False, derivative="a count has no derivative")
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Count points, the rows of ``input``, in the cells of a grid.
+
+    >>> weft.histogramdd(weft.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"histogramdd(): input tensor should have at least 2 dimensions, but got {input.dim()}")
+    n = input.shape[-1]
+    points = input.detach().reshape(-1, n)
+    _check_weight(input, weight, points.shape[0], "histogramdd")
+    each = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(each) != n:
+        raise RuntimeError(f"histogramdd(): expected {n} bins for the coordinates of input, got {len(each)}")
+    ranges = [None] * n if range is None else [range[2 * k : 2 * k + 2] for k in _range(n)]
+    edges = [_edges(points[:, k], each[k], ranges[k], "histogramdd") for k in _range(n)]
+    counts = _histogram(points, edges, None if weight is None else weight.detach(), density)
+    return _counted(counts, edges)
