@@ -179,11 +179,18 @@ void each_block(const Box& box, int64_t rows, int64_t cols, const F& f) {
   });
 }
 
+// Short copies without a call.
+inline void copy_bytes(char* dst, const char* src, int64_t bytes) {
+  if (bytes >= 1024) return void(std::memcpy(dst, src, size_t(bytes)));
+  for (; bytes >= 64; bytes -= 64, dst += 64, src += 64) std::memcpy(dst, src, 64);
+  for (; bytes >= 8; bytes -= 8, dst += 8, src += 8) std::memcpy(dst, src, 8);
+  for (; bytes > 0; --bytes) *dst++ = *src++;
+}
+
 template <class T>
 inline void move_row(T* __restrict dst, int64_t ds, const T* __restrict src, int64_t ss, int64_t n) {
   if (ds == 1 && ss == 1) {
-    if (n >= 128) std::memcpy(dst, src, size_t(n) * sizeof(T));
-    else for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
+    copy_bytes(reinterpret_cast<char*>(dst), reinterpret_cast<const char*>(src), n * int64_t(sizeof(T)));
   } else if (ds == 1 && ss == 0) {
     fill_row(dst, *src, n);
   } else if (ds == 1) {

@@ -71,14 +71,33 @@ int64_t runs(DType dtype, const void* data, int64_t n, int64_t* starts) {
   return count;
 }
 
-void bincount(DType dtype, const void* data, int64_t n, const double* weights, void* counts) {
+namespace {
+
+// Several tables, so that equal neighbours need not wait for each other.
+template <class T>
+void count(const T* x, int64_t n, int64_t bins, int64_t* counts) {
+  constexpr int64_t tables = 4, few = 1024;
+  int64_t i = 0;
+  if (bins <= few && n >= 8 * few) {
+    int64_t partial[tables][few] = {};
+    for (; i + tables <= n; i += tables)
+      for (int64_t t = 0; t < tables; ++t) ++partial[t][int64_t(x[i + t])];
+    for (int64_t k = 0; k < bins; ++k)
+      for (int64_t t = 0; t < tables; ++t) counts[k] += partial[t][k];
+  }
+  for (; i < n; ++i) ++counts[int64_t(x[i])];
+}
+
+}  // namespace
+
+void bincount(DType dtype, const void* data, int64_t n, int64_t bins, const double* weights, void* counts) {
   visit_real(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const T* x = static_cast<const T*>(data);
-    if (weights)
+    if constexpr (std::is_integral_v<T>) {
+      const T* x = static_cast<const T*>(data);
+      if (!weights) return count(x, n, bins, static_cast<int64_t*>(counts));
       for (int64_t i = 0; i < n; ++i) static_cast<double*>(counts)[int64_t(x[i])] += weights[i];
-    else
-      for (int64_t i = 0; i < n; ++i) ++static_cast<int64_t*>(counts)[int64_t(x[i])];
+    }
   });
 }
 

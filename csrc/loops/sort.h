@@ -47,8 +47,8 @@ struct SortKernels {
                  bool right, int64_t* at);
   // starts[j] = where the j-th run of equal neighbours starts; gives the number of runs.
   int64_t (*runs)(DType dtype, const void* x, int64_t n, int64_t* starts);
-  // counts[x[i]] += 1, of integers; or += weights[i], as double.
-  void (*bincount)(DType dtype, const void* x, int64_t n, const double* weights, void* counts);
+  // counts[x[i]] += 1, of integers below bins; or += weights[i], as double.
+  void (*bincount)(DType dtype, const void* x, int64_t n, int64_t bins, const double* weights, void* counts);
   // counts[j] += 1 for the elements in the j-th of `bins` equal parts of [low, high]; counts have the type of x.
   void (*histogram)(DType dtype, const void* x, int64_t n, int64_t bins, double low, double high, void* counts);
 };

@@ -5,7 +5,7 @@ namespace weft::WEFT_ISA {
 
 void search(DType, const void*, const int64_t*, int64_t, const void*, int64_t, bool, int64_t*);
 int64_t runs(DType, const void*, int64_t, int64_t*);
-void bincount(DType, const void*, int64_t, const double*, void*);
+void bincount(DType, const void*, int64_t, int64_t, const double*, void*);
 void histogram(DType, const void*, int64_t, int64_t, double, double, void*);
 
 namespace {

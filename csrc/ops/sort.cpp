@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "loops/copy.h"
 #include "loops/parallel.h"
+#include "loops/reduce.h"
 #include "ops/api.h"
 #include "ops/index_plan.h"
 
@@ -232,26 +234,115 @@ WEFT_OP {
   .no_derivative = "an index has no derivative",
 };
 
+const OpRef search_sorted{"search_sorted"};
+
+// The checks that searchsorted and bucketize share, and the search.
+Tensor place_among(Call& c, const Tensor& sorted, const Value& given, bool right, const Value& sorter, bool narrow) {
+  bool number = !given.is_tensor();
+  if (number && sorted.dim() != 1)
+    fail(c.name(), "(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor ", sorted.sizes());
+  Tensor values = number ? scalar_tensor(given, given.number_dtype()) : given.tensor();
+  if (!sorter.none()) {
+    const Tensor& order = sorter.tensor();
+    if (!(order.sizes() == sorted.sizes()))
+      fail(c.name(), "(): boundary and sorter must have the same size, but got boundary ", sorted.sizes(), " and sorter ", order.sizes());
+    if (order.dtype() != DType::Int64) fail(c.name(), "(): sorter must be a tensor of long dtype but got dtype ", name_of(order.dtype()));
+  }
+  DType type = promote(sorted.dtype(), values.dtype());
+  if (is_half(type)) type = DType::Float;
+  auto as = [&](const Tensor& t) { return contiguous_of(to_dtype(detach(t), type)); };
+  Tensor at = search_sorted(as(sorted), as(values), right, sorter.none() ? Value() : Value(contiguous_of(sorter.tensor())));
+  return narrow ? to_dtype(at, DType::Int32) : at;
+}
+
 WEFT_OP {
-  .signature = "run_starts(Tensor input) -> Tensor",
-  .doc = "Where runs of equal neighbours start in a contiguous vector.",
-  .traits = kHidden | kDynamic,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Scratch starts((x.numel() + 1) * 8);
-    int64_t n = x.numel() ? sort_kernels().runs(x.dtype(), x.data(), x.numel(), starts.as<int64_t>()) : 0;
-    Tensor y = empty({n}, DType::Int64);
-    std::copy_n(starts.as<int64_t>(), n, y.data<int64_t>());
-    c.give(0, y);
-  },
-  .run = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Scratch starts((x.numel() + 1) * 8);
-    int64_t n = x.numel() ? sort_kernels().runs(x.dtype(), x.data(), x.numel(), starts.as<int64_t>()) : 0;
-    std::copy_n(starts.as<int64_t>(), n, c.out[0].data<int64_t>());
+  .signature = "searchsorted(Tensor sorted_sequence, Tensor|Scalar input, *, bool out_int32=False, bool right=False, "
+               "str? side=None, Tensor? sorter=None) -> Tensor",
+  .doc = R"(Where each element of input would go in the sorted rows so that they stay sorted.
+
+>>> weft.searchsorted(weft.tensor([1, 3, 5]), weft.tensor([3, 4]))
+tensor([1, 2]))",
+  .traits = kNoMethod,
+  .compose = [](Call& c) {
+    const Tensor& sorted = c.tensor(0);
+    bool right = c.flag(3);
+    if (c.has(4)) {
+      const std::string& side = c.text(4);
+      if (side != "left" && side != "right") fail("searchsorted(): side can only be 'left' or 'right' but got ", side);
+      if (side == "left" && right) fail("searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+      right = side == "right";
+    }
+    if (sorted.dim() == 0) fail("searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
+    if (c.arg(1).is_tensor()) {
+      const Tensor& values = c.tensor(1);
+      bool fits = sorted.dim() == 1 || sorted.dim() == values.dim();
+      for (int i = 0; fits && sorted.dim() > 1 && i < sorted.dim() - 1; ++i) fits = sorted.size(i) == values.size(i);
+      if (!fits)
+        fail("searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+             "input value tensor must match, but we got boundaries tensor ", sorted.sizes(), " and input value tensor ", values.sizes());
+      if (sorted.dtype() != values.dtype())
+        fail("searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype ",
+             name_of(sorted.dtype()), " and input value tensor dtype ", name_of(values.dtype()));
+    }
+    c.give(0, place_among(c, sorted, c.arg(1), right, c.arg(5), c.flag(2)));
   },
   .no_derivative = "an index has no derivative",
 };
+
+WEFT_OP {
+  .signature = "bucketize(Tensor|Scalar input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+  .doc = R"(The bucket between sorted boundaries that each element falls into.
+
+>>> weft.bucketize(weft.tensor([1.5, 4.0]), weft.tensor([1.0, 2.0, 3.0]))
+tensor([1, 3]))",
+  .traits = kNoMethod,
+  .compose = [](Call& c) {
+    const Tensor& boundaries = c.tensor(1);
+    if (boundaries.dim() != 1) fail("bucketize(): boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+    c.give(0, place_among(c, boundaries, c.arg(0), c.flag(3), Value(), c.flag(2)));
+  },
+  .no_derivative = "an index has no derivative",
+};
+
+WEFT_OP {
+  .signature = "unique_flat(Tensor input, bool consecutive) -> (Tensor values, Tensor inverse, Tensor counts, Tensor places)",
+  .doc = "The different elements of a contiguous vector, in order or as they follow, where the first of each stood, and "
+         "which of them each element is.",
+  .traits = kHidden | kDynamic,
+  .infer = [](Call& c) {  // counting the results is most of the work: it is finished here
+    const Tensor& x = c.tensor(0);
+    int64_t n = x.numel(), size = item_size(x.dtype());
+    bool sorts = !c.flag(1);
+    Scratch starts((n + 1) * 8), sorted(sorts ? n * size : 0), order(sorts ? n * 8 : 0), room(sorts ? sort_scratch_bytes(x.dtype(), n) : 0);
+    int64_t *start = starts.as<int64_t>(), *at = order.as<int64_t>();
+    const char* data = sorts ? sorted.as<char>() : x.data();
+    if (sorts && n) sort_kernels().sort(x.dtype(), {x.data(), n, 1}, {sorted.as<char>(), at, 1}, false, room.as<char>());
+    int64_t runs = n ? sort_kernels().runs(x.dtype(), data, n, start) : 0;
+    start[runs] = n;
+    Tensor values = empty({runs}, x.dtype()), inverse = empty({n}, DType::Int64), counts = empty({runs}, DType::Int64);
+    Tensor places = empty({runs}, DType::Int64);
+    for (int64_t r = 0; r < runs; ++r) {
+      std::copy_n(data + start[r] * size, size, values.data() + r * size);
+      counts.data<int64_t>()[r] = start[r + 1] - start[r];
+      places.data<int64_t>()[r] = sorts ? at[start[r]] : start[r];
+      for (int64_t i = start[r]; i < start[r + 1]; ++i) inverse.data<int64_t>()[sorts ? at[i] : i] = r;
+    }
+    c.give(0, values);
+    c.give(1, inverse);
+    c.give(2, counts);
+    c.give(3, places);
+  },
+  .no_derivative = "which elements are equal has no derivative",
+};
+
+// The smallest or largest of a vector of integers.
+int64_t element_at(const Tensor& x, Reduce which, int64_t n, int64_t step) {
+  alignas(8) char found[8];
+  reduce(which, x.dtype(), x.data(), {0, nullptr, nullptr}, {1, &n, &step}, found);
+  int64_t value;
+  copy_kernels().convert(x.dtype(), DType::Int64, found, &value, 1);
+  return value;
+}
 
 WEFT_OP {
   .signature = "bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor",
@@ -265,12 +356,11 @@ tensor([1, 2]))",
     if (x.dim() != 1 || !is_integral(x.dtype()) || x.dtype() == DType::Bool) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", name_of(x.dtype()), x.sizes());
     if (c.integer(2) < 0) fail("bincount: minlength should be >= 0, got ", c.integer(2));
     if (c.has(1) && !(c.tensor(1).sizes() == x.sizes())) fail("bincount: weights should be 1-d and have the same length as input, got ", c.tensor(1).sizes(), " for ", x.sizes());
-    Tensor wide = contiguous_of(to_dtype(x, DType::Int64));
     int64_t size = c.integer(2);
-    for (int64_t i = 0; i < wide.numel(); ++i) {
-      int64_t v = wide.data<int64_t>()[i];
-      if (v < 0) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", v);
-      size = std::max(size, checked_add(v, 1));
+    if (x.numel()) {
+      int64_t n = x.numel(), step = x.stride(0), low = element_at(x, Reduce::min, n, step), high = element_at(x, Reduce::max, n, step);
+      if (low < 0) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", low);
+      size = std::max(size, checked_add(high, 1));
     }
     DType t = c.has(1) ? (c.tensor(1).dtype() == DType::Float ? DType::Float : DType::Double) : DType::Int64;
     c.give(0, meta(t, Dims{size}));
@@ -280,11 +370,11 @@ tensor([1, 2]))",
     const Tensor& y = c.out[0];
     if (!c.has(1)) {
       fill_data(y, Value(0));
-      sort_kernels().bincount(x.dtype(), x.data(), x.numel(), nullptr, y.data());
+      sort_kernels().bincount(x.dtype(), x.data(), x.numel(), y.numel(), nullptr, y.data());
       return;
     }
     Tensor weights = contiguous_of(to_dtype(detach(c.tensor(1)), DType::Double)), sums = zeros(y.sizes(), DType::Double);
-    sort_kernels().bincount(x.dtype(), x.data(), x.numel(), weights.data<double>(), sums.data());
+    sort_kernels().bincount(x.dtype(), x.data(), x.numel(), y.numel(), weights.data<double>(), sums.data());
     copy_data(y, sums);
   },
   .no_derivative = "a count has no derivative",

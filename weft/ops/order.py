@@ -106,18 +106,6 @@ def nanquantile(
     return _quantile(input, q, dim, keepdim, interpolation, True, "nanquantile")
 
 
-def _runs(order: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of a sorted vector: the first of each run, the run of each element, the lengths."""
-    starts = _C._call_op("run_starts", (flat,), False)[0]
-    n = flat.numel()
-    ends = weft.cat([starts[1:], weft.tensor([n])]) if starts.numel() else starts
-    counts = ends - starts
-    which = weft.zeros(n, dtype=weft.int64)
-    if starts.numel() > 1:
-        which[starts[1:]] = 1
-    return starts, which.cumsum(0), counts
-
-
 def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
     """A number per slice along ``dim``, equal where slices are, ordered as the slices are."""
     count = input.shape[dim]
@@ -135,7 +123,13 @@ def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
     return keys
 
 
-def _answer(values: Tensor, inverse: Tensor, counts: Tensor, want_inverse: bool, want_counts: bool) -> Any:
+def _different(x: Tensor, dim: int | None, consecutive: bool, want_inverse: bool, want_counts: bool) -> Any:
+    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
+    values, inverse, counts, places = _C._call_op("unique_flat", (keys, consecutive), False)
+    if dim is None:
+        inverse = inverse.reshape(tuple(x.shape))
+    else:
+        values = x.index_select(dim, places)
     parts = (values, *([inverse] if want_inverse else []), *([counts] if want_counts else []))
     return parts if len(parts) > 1 else values
 
@@ -153,17 +147,7 @@ def unique(
     >>> weft.unique(weft.tensor([3, 1, 3]))
     tensor([1, 3])
     """
-    x = input.detach()
-    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
-    ordered, order = weft.sort(keys)
-    starts, which, counts = _runs(order, ordered)
-    inverse = weft.empty_like(which)
-    inverse[order] = which
-    if dim is None:
-        values, inverse = ordered[starts], inverse.reshape(tuple(x.shape))
-    else:
-        values = x.index_select(dim, order[starts])
-    return _answer(values, inverse, counts, return_inverse, return_counts)
+    return _different(input.detach(), dim, False, return_inverse, return_counts)
 
 
 @op(derivative="which elements are equal has no derivative")
@@ -175,76 +159,7 @@ def unique_consecutive(
     >>> weft.unique_consecutive(weft.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    x = input.detach()
-    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
-    starts, which, counts = _runs(keys, keys)
-    values = keys[starts] if dim is None else x.index_select(dim, starts)
-    inverse = which.reshape(tuple(x.shape)) if dim is None else which
-    return _answer(values, inverse, counts, return_inverse, return_counts)
-
-
-@op(method=False, out=True, derivative="an index has no derivative")
-def searchsorted(
-    sorted_sequence: Tensor,
-    values: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Return where each value would go in the sorted rows so that they stay sorted.
-
-    >>> weft.searchsorted(weft.tensor([1, 3, 5]), weft.tensor([3, 4]))
-    tensor([1, 2])
-    """
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side}")
-    if side == "left" and right:
-        raise RuntimeError("searchsorted: side and right can't be set to opposites, got side of left while right was True")
-    s = sorted_sequence.detach()
-    v = values.detach() if isinstance(values, Tensor) else weft.tensor(values)
-    if s.dim() == 0:
-        raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
-    if s.dim() > 1 and (v.dim() != s.dim() or v.shape[:-1] != s.shape[:-1]):
-        raise RuntimeError(
-            "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries and "
-            f"input must match, but got {list(s.shape)} and {list(v.shape)}"
-        )
-    if not isinstance(values, Tensor) and s.dim() != 1:
-        raise RuntimeError("searchsorted: input value can be a scalar only when boundaries tensor is 1 dimension")
-    if sorter is not None:
-        if sorter.shape != s.shape:
-            raise RuntimeError("searchsorted: boundary and sorter must have the same size")
-        if sorter.dtype != weft.int64:
-            raise RuntimeError("searchsorted: sorter must be a tensor of long dtype")
-        if sorter.numel() and bool(((sorter < 0) | (sorter >= s.shape[-1])).any()):
-            raise RuntimeError("searchsorted: sorter index out of range")
-    if isinstance(values, Tensor) and s.dtype != v.dtype:
-        raise RuntimeError(
-            "searchsorted: boundary tensor and input value tensor should have same dtype, "
-            f"but got boundary dtype {s.dtype} and input dtype {v.dtype}"
-        )
-    common = weft.promote_types(s.dtype, v.dtype)
-    common = weft.float32 if common in (weft.float16, weft.bfloat16) else common
-    found = _C._call_op(
-        "search_sorted",
-        (s.to(common).contiguous(), v.to(common).contiguous(), right or side == "right",
-         None if sorter is None else sorter.contiguous()), False,
-    )[0]  # fmt: skip
-    return found.int() if out_int32 else found
-
-
-@op(method=False, out=True, derivative="an index has no derivative")
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the bucket between ``boundaries`` that each element falls into.
-
-    >>> weft.bucketize(weft.tensor([1.5, 4.0]), weft.tensor([1.0, 2.0, 3.0]))
-    tensor([1, 3])
-    """
-    if boundaries.dim() != 1:
-        raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+    return _different(input.detach(), dim, True, return_inverse, return_counts)
 
 
 @op(out=True, derivative="a count has no derivative")
@@ -277,7 +192,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     else:  # each element is compared with the one that stands where it would
         kind = weft.promote_types(x.dtype, tests.dtype)
         x, ordered = x.to(kind), weft.sort(tests.detach().to(kind).reshape(-1)).values
-        place = searchsorted(ordered, x).clamp(max=tests.numel() - 1)
+        place = weft.searchsorted(ordered, x).clamp(max=tests.numel() - 1)
         found = ordered[place] == x
     return ~found if invert else found
 
