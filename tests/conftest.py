@@ -36,7 +36,7 @@ def root() -> Path:
     return ROOT
 
 
-def pytest_collection_modifyitems(config, items):  # noqa: ANN001, ANN201
+def pytest_collection_modifyitems(config, items):
     """Leave out the tests that pending.txt names, and say how many there are."""
     import pathlib
 

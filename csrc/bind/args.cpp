@@ -13,7 +13,8 @@ PyTypeObject* OpType = nullptr;
 
 namespace {
 
-PyObject *g_out, *g_axis, *g_keepdims, *g_dim, *g_keepdim, *g_device, *g_layout, *g_requires_grad, *g_pin_memory, *g_input, *g_self;
+PyObject *g_out, *g_axis, *g_keepdims, *g_dim, *g_keepdim, *g_device, *g_layout, *g_requires_grad, *g_pin_memory,
+    *g_input, *g_self;
 PyObject* g_check_device = nullptr;  // a Python callable: raises for anything but the CPU
 
 bool read_int(PyObject* o, int64_t* v) {
@@ -34,7 +35,10 @@ bool read_int(PyObject* o, int64_t* v) {
   }
   if (PyBool_Check(o) || PyFloat_Check(o) || !PyIndex_Check(o)) return false;
   PyObject* i = PyNumber_Index(o);
-  if (!i) { PyErr_Clear(); return false; }
+  if (!i) {
+    PyErr_Clear();
+    return false;
+  }
   *v = PyLong_AsLongLong(i);
   Py_DECREF(i);
   if (*v == -1 && PyErr_Occurred()) throw PythonError();
@@ -66,9 +70,12 @@ bool read_tensors(PyObject* o, TensorList* list) {
   nb::object keep = nb::steal(fast);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast, i);
-    if (item == Py_None) list->push_back(Tensor());
-    else if (!is_tensor(item)) return false;
-    else list->push_back(tensor_of(item));
+    if (item == Py_None)
+      list->push_back(Tensor());
+    else if (!is_tensor(item))
+      return false;
+    else
+      list->push_back(tensor_of(item));
   }
   return true;
 }
@@ -114,8 +121,10 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
       *v = Value(v->real());
       return true;
     case Type::Bool:
-      if (PyBool_Check(o)) *v = Value(o == Py_True);
-      else if (!(read_number(o, v) && v->tag() == Tag::Bool)) return false;
+      if (PyBool_Check(o))
+        *v = Value(o == Py_True);
+      else if (!(read_number(o, v) && v->tag() == Tag::Bool))
+        return false;
       return true;
     case Type::Ints:
     case Type::Varargs: {
@@ -140,8 +149,9 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
 }
 
 const char* type_name(Type t) {
-  static const char* names[] = {"Tensor", "Tensor or number", "sequence of Tensors", "number", "int", "float", "bool",
-                                "int or sequence of ints", "ints or a sequence of ints", "dtype", "str", "object"};
+  static const char* names[] = {
+    "Tensor", "Tensor or number",        "sequence of Tensors",        "number", "int", "float",
+    "bool",   "int or sequence of ints", "ints or a sequence of ints", "dtype",  "str", "object"};
   return names[int(t)];
 }
 
@@ -155,9 +165,12 @@ bool same_name(PyObject* a, PyObject* b) { return a == b || (PyUnicode_Compare(a
 
 // Reads the keyword into its slot; -1: not a parameter.
 int find_param(const Op& op, PyObject* name) {
-  if (same_name(name, g_axis)) name = g_dim;
-  else if (same_name(name, g_keepdims)) name = g_keepdim;
-  else if (same_name(name, g_self)) name = g_input;
+  if (same_name(name, g_axis))
+    name = g_dim;
+  else if (same_name(name, g_keepdims))
+    name = g_keepdim;
+  else if (same_name(name, g_self))
+    name = g_input;
   for (size_t i = 0; i < op.params.size(); ++i)
     if (same_name((PyObject*)op.params[i].interned, name)) return int(i);
   return -1;
@@ -167,8 +180,10 @@ bool read_out(const Op& op, PyObject* o, Extras* extras) {
   if (o == Py_None) return true;
   extras->has_out = true;
   TensorList list;
-  if (is_tensor(o)) list.push_back(tensor_of(o));
-  else if (!read_tensors(o, &list)) return false;
+  if (is_tensor(o))
+    list.push_back(tensor_of(o));
+  else if (!read_tensors(o, &list))
+    return false;
   if (list.size() != op.results.size()) return false;
   extras->out = std::move(list);
   return true;
@@ -196,7 +211,8 @@ bool read_common_keyword(const Op& op, PyObject* name, PyObject* o, Extras* extr
   }
   if (same_name(name, g_layout)) return true;  // there is one layout, and only it can be named
   if (same_name(name, g_pin_memory)) {
-    if (o == Py_True) fail_missing(op.base, ": pin_memory=True: weft has no device that would profit from pinned memory");
+    if (o == Py_True)
+      fail_missing(op.base, ": pin_memory=True: weft has no device that would profit from pinned memory");
     return true;
   }
   return false;
@@ -283,15 +299,15 @@ PyObject* run_and_wrap(Call& c, Extras& extras) {
   run_call(c);
   if (extras.requires_grad) {
     if (!is_inexact(c.out[0].dtype()))
-      fail(c.op.base, ": Only Tensors of floating point and complex dtype can require gradients, got ", name_of(c.out[0].dtype()));
+      fail(c.op.base, ": Only Tensors of floating point and complex dtype can require gradients, got ",
+           name_of(c.out[0].dtype()));
     c.out[0]->requires_grad = true;
   }
   return results_of(c);
 }
 
 struct PyOp {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   OpSet* set;
 };
 
@@ -301,7 +317,8 @@ struct PyOp {
     s << set.name << "(): " << reasons[0] << ". Expected " << set.ops[0]->form.signature;
   } else {
     s << set.name << "(): received an invalid combination of arguments. Expected one of:";
-    for (size_t i = 0; i < reasons.size(); ++i) s << "\n * " << set.ops[i]->form.signature << "  (" << reasons[i] << ")";
+    for (size_t i = 0; i < reasons.size(); ++i)
+      s << "\n * " << set.ops[i]->form.signature << "  (" << reasons[i] << ")";
   }
   throw Error(ErrorKind::Type, s.str());
 }
@@ -355,9 +372,12 @@ PyGetSetDef op_fields[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
                            {}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, call), READONLY, nullptr}, {}};
-PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call}, {Py_tp_descr_get, (void*)op_get},
-                          {Py_tp_repr, (void*)op_repr},           {Py_tp_getset, op_fields},
-                          {Py_tp_methods, op_methods},            {Py_tp_members, op_members},
+PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
+                          {Py_tp_descr_get, (void*)op_get},
+                          {Py_tp_repr, (void*)op_repr},
+                          {Py_tp_getset, op_fields},
+                          {Py_tp_methods, op_methods},
+                          {Py_tp_members, op_members},
                           {}};
 PyType_Spec op_spec = {"weft.Op", sizeof(PyOp), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, op_slots};
@@ -412,8 +432,10 @@ PyObject* results_of(Call& c) {
   PyObject* out = named ? PyStructSequence_New(result_type(c.op)) : PyTuple_New(Py_ssize_t(c.op.results.size()));
   if (!out) throw PythonError();
   for (size_t i = 0; i < c.op.results.size(); ++i) {
-    if (named) PyStructSequence_SetItem(out, Py_ssize_t(i), wrap(c.out[i]));
-    else PyTuple_SET_ITEM(out, Py_ssize_t(i), wrap(c.out[i]));
+    if (named)
+      PyStructSequence_SetItem(out, Py_ssize_t(i), wrap(c.out[i]));
+    else
+      PyTuple_SET_ITEM(out, Py_ssize_t(i), wrap(c.out[i]));
   }
   return out;
 }
@@ -427,7 +449,8 @@ PyObject* make_op_function(OpSet* set) {
 
 Value value_from(const Param& p, PyObject* o) {
   Value v;
-  if (!read_value(p, o, &v)) fail_type("argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(o)->tp_name);
+  if (!read_value(p, o, &v))
+    fail_type("argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(o)->tp_name);
   return v;
 }
 
@@ -438,7 +461,9 @@ void intern_params(Op& op) {
 
 // name -> callable, for functions, methods and in-place twins; aliases included.
 static void collect(nb::dict functions, nb::dict methods) {
-  struct Sets { OpSet *function = nullptr, *method = nullptr, *inplace = nullptr; };
+  struct Sets {
+    OpSet *function = nullptr, *method = nullptr, *inplace = nullptr;
+  };
   std::unordered_map<std::string, Sets> sets;
   std::vector<std::string> order;
   auto add = [](OpSet*& set, const std::string& name, const Op* op, bool inplace) {
@@ -482,10 +507,20 @@ static void collect(nb::dict functions, nb::dict methods) {
 void bind_ops(nb::module_& m) {
   OpType = (PyTypeObject*)PyType_FromSpec(&op_spec);
   m.attr("Op") = nb::handle((PyObject*)OpType);
-  struct { PyObject** at; const char* text; } names[] = {
-      {&g_out, "out"}, {&g_axis, "axis"}, {&g_keepdims, "keepdims"}, {&g_dim, "dim"}, {&g_keepdim, "keepdim"},
-      {&g_device, "device"}, {&g_layout, "layout"}, {&g_requires_grad, "requires_grad"}, {&g_pin_memory, "pin_memory"},
-      {&g_input, "input"}, {&g_self, "self"}};
+  struct {
+    PyObject** at;
+    const char* text;
+  } names[] = {{&g_out, "out"},
+               {&g_axis, "axis"},
+               {&g_keepdims, "keepdims"},
+               {&g_dim, "dim"},
+               {&g_keepdim, "keepdim"},
+               {&g_device, "device"},
+               {&g_layout, "layout"},
+               {&g_requires_grad, "requires_grad"},
+               {&g_pin_memory, "pin_memory"},
+               {&g_input, "input"},
+               {&g_self, "self"}};
   for (auto& n : names) *n.at = PyUnicode_InternFromString(n.text);
   m.def("_collect_ops", collect);
   m.def("_set_device_check", [](nb::object f) { g_check_device = f.release().ptr(); });

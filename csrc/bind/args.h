@@ -12,9 +12,9 @@ struct PyOpaque final : Opaque {
   PyObject* object;
 };
 
-bool push_operand(Call& c, PyObject* o);             // a tensor or a number; false for anything else
-Value value_from(const Param& p, PyObject* o);       // throws TypeError
-PyObject* value_to_python(const Value& v);           // a new reference
+bool push_operand(Call& c, PyObject* o);        // a tensor or a number; false for anything else
+Value value_from(const Param& p, PyObject* o);  // throws TypeError
+PyObject* value_to_python(const Value& v);      // a new reference
 void intern_params(Op& op);
 
 }  // namespace weft

@@ -13,8 +13,7 @@ namespace {
 // ---- nodes as Python objects
 
 struct PyNode {
-  PyObject_HEAD
-  Node* node;  // owned
+  PyObject_HEAD Node* node;  // owned
 };
 
 Node& node_in(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
@@ -45,7 +44,9 @@ int node_clear(PyObject* self) {
 PyObject* node_name(PyObject* o, PyObject*) {
   return guarded([&] { return PyUnicode_FromString(node_in(o).name().c_str()); });
 }
-PyObject* node_repr(PyObject* o) { return PyUnicode_FromFormat("<%s object at %p>", node_in(o).name().c_str(), &node_in(o)); }
+PyObject* node_repr(PyObject* o) {
+  return PyUnicode_FromFormat("<%s object at %p>", node_in(o).name().c_str(), &node_in(o));
+}
 PyObject* node_next(PyObject* o, void*) {
   return guarded([&] {
     Node& n = node_in(o);
@@ -117,30 +118,37 @@ PyObject* node_register_hook(PyObject* o, PyObject* f) {
   return guarded([&] { return nb::cast(add_hook(node_in(o).more_hooks().after, f, "register_hook")).release().ptr(); });
 }
 PyObject* node_register_prehook(PyObject* o, PyObject* f) {
-  return guarded([&] { return nb::cast(add_hook(node_in(o).more_hooks().before, f, "register_prehook")).release().ptr(); });
+  return guarded(
+      [&] { return nb::cast(add_hook(node_in(o).more_hooks().before, f, "register_prehook")).release().ptr(); });
 }
 
 PyMethodDef node_methods[] = {
-    {"name", node_name, METH_NOARGS, "The name of the op, as MulBackward0."},
-    {"_saved", node_saved, METH_NOARGS, "The tensors kept for backward."},
-    {"_sequence_nr", node_sequence, METH_NOARGS, "The order of creation."},
-    {"register_hook", node_register_hook, METH_O, "Calls f(grad_inputs, grad_outputs) after this node ran in backward."},
-    {"register_prehook", node_register_prehook, METH_O, "Calls f(grad_outputs) before this node runs in backward."},
-    {}};
+  {"name", node_name, METH_NOARGS, "The name of the op, as MulBackward0."},
+  {"_saved", node_saved, METH_NOARGS, "The tensors kept for backward."},
+  {"_sequence_nr", node_sequence, METH_NOARGS, "The order of creation."},
+  {"register_hook", node_register_hook, METH_O, "Calls f(grad_inputs, grad_outputs) after this node ran in backward."},
+  {"register_prehook", node_register_prehook, METH_O, "Calls f(grad_outputs) before this node runs in backward."},
+  {}};
 PyGetSetDef node_fields[] = {
-    {"next_functions", node_next, nullptr, "The nodes that made the inputs, with the number of their output.", nullptr},
-    {"origin", node_origin, nullptr, "The user's file and line that made this node, and the module.", nullptr},
-    {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad.", nullptr},
-    {"saved_tensors", node_saved_property, nullptr, "The tensors kept for backward.", nullptr},
-    {"metadata", node_metadata, nullptr, "A dict for the user.", nullptr},
-    {}};
-PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc}, {Py_tp_repr, (void*)node_repr},
-                            {Py_tp_methods, node_methods},        {Py_tp_getset, node_fields},
-                            {Py_tp_getattro, (void*)node_getattr}, {Py_tp_richcompare, (void*)node_hash_eq},
+  {"next_functions", node_next, nullptr, "The nodes that made the inputs, with the number of their output.", nullptr},
+  {"origin", node_origin, nullptr, "The user's file and line that made this node, and the module.", nullptr},
+  {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad.", nullptr},
+  {"saved_tensors", node_saved_property, nullptr, "The tensors kept for backward.", nullptr},
+  {"metadata", node_metadata, nullptr, "A dict for the user.", nullptr},
+  {}};
+PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
+                            {Py_tp_repr, (void*)node_repr},
+                            {Py_tp_methods, node_methods},
+                            {Py_tp_getset, node_fields},
+                            {Py_tp_getattro, (void*)node_getattr},
+                            {Py_tp_richcompare, (void*)node_hash_eq},
                             {Py_tp_hash, (void*)node_hash},
-                            {Py_tp_traverse, (void*)node_traverse}, {Py_tp_clear, (void*)node_clear},
-                            {Py_tp_doc, (void*)"A step of the recorded graph."}, {}};
-PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, node_slots};
+                            {Py_tp_traverse, (void*)node_traverse},
+                            {Py_tp_clear, (void*)node_clear},
+                            {Py_tp_doc, (void*)"A step of the recorded graph."},
+                            {}};
+PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                         node_slots};
 
 // ---- functions written in Python
 
@@ -176,7 +184,10 @@ class PyFunctionNode final : public Node {
     for (auto& k : kept) visit_kept(k.value, v);
   }
 
-  struct Kept { Value value; int slot; };
+  struct Kept {
+    Value value;
+    int slot;
+  };
   std::vector<Kept> kept;
 
  private:
@@ -186,9 +197,12 @@ class PyFunctionNode final : public Node {
     if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
     const Tensor& t = v.tensor();
     if (t->storage->version != v.extra)
-      fail("one of the variables needed for gradient computation has been modified by an inplace operation: saved tensor ", i,
-           " of ", name_, ", of shape ", t.sizes(), ", was saved at version ", v.extra, " by the forward call", origin.at(),
-           ", but is at version ", t->storage->version, ": it was changed in place", t->storage->changed.at());
+      fail(
+          "one of the variables needed for gradient computation has been modified by an inplace operation: saved "
+          "tensor ",
+          i, " of ", name_, ", of shape ", t.sizes(), ", was saved at version ", v.extra, " by the forward call",
+          origin.at(), ", but is at version ", t->storage->version, ": it was changed in place",
+          t->storage->changed.at());
     if (kept[i].slot < 0) return t;
     Tensor out = alias(t);
     out->grad_fn = Ref<Node>(this);
@@ -251,14 +265,17 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
     }
     Tensor t = to_tensor(to_save[i], "save_for_backward");
     int slot = -1;
-    for (size_t k = 0; k < made.size(); ++k) if (made[k].is(t)) slot = int(k);
+    for (size_t k = 0; k < made.size(); ++k)
+      if (made[k].is(t)) slot = int(k);
     node->kept.push_back({keep_for_function(slot >= 0 ? alias(t) : t), slot});
   }
 }
 
 // ---- saved tensor hooks
 
-struct SavedHooks { nb::object pack, unpack; };
+struct SavedHooks {
+  nb::object pack, unpack;
+};
 thread_local std::vector<SavedHooks> t_saved_hooks;
 
 Ref<Opaque> pack(const Tensor& t) {
@@ -309,7 +326,9 @@ Place place_of(nb::handle o, const char* what) {
   }
   if (!PyTuple_Check(o.ptr()) || PyTuple_GET_SIZE(o.ptr()) < 2 || Py_TYPE(PyTuple_GET_ITEM(o.ptr(), 0)) != NodeType)
     fail_type(what, " must be a Tensor or a GradientEdge, not ", Py_TYPE(o.ptr())->tp_name);
-  return {Tensor(), {Ref<Node>(&node_in(PyTuple_GET_ITEM(o.ptr(), 0))), nb::cast<uint32_t>(nb::handle(PyTuple_GET_ITEM(o.ptr(), 1)))}};
+  return {
+    Tensor(),
+    {Ref<Node>(&node_in(PyTuple_GET_ITEM(o.ptr(), 0))), nb::cast<uint32_t>(nb::handle(PyTuple_GET_ITEM(o.ptr(), 1)))}};
 }
 
 std::string shape_text(const Tensor& t) {
@@ -324,8 +343,8 @@ void add_to_grad(const Tensor& t, const Tensor& g) {
   t->grad = before ? (before + g).ref() : g.ref();
 }
 
-nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph, nb::object inputs,
-                                    bool allow_unused, bool accumulate) {
+nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph,
+                                    nb::object inputs, bool allow_unused, bool accumulate) {
   BackwardRequest r;
   r.retain_graph = retain_graph;
   r.create_graph = create_graph;
@@ -346,7 +365,8 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
     for (nb::handle h : inputs) {
       Place input = place_of(h, "grad: an input");
       if (!input.edge.node)
-        fail("One of the differentiated Tensors does not require grad: input ", wanted.size(), " of shape ", input.tensor.sizes());
+        fail("One of the differentiated Tensors does not require grad: input ", wanted.size(), " of shape ",
+             input.tensor.sizes());
       r.inputs.push_back(input.edge);
       wanted.push_back(input.tensor);
     }
@@ -402,7 +422,8 @@ void bind_autograd(nb::module_& m) {
   bind_hooks(m);
   m.def("_set_retain_grad", [](Tensor t) { t->more().retain_grad = true; });
   m.def("_function_record", function_record);
-  m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg(), nb::arg());
   m.def("_grad_enabled", [] { return t_modes.grad; });
   m.def("_set_grad_enabled", [](bool on) { return std::exchange(t_modes.grad, on); });
   m.def("_inference_mode", [] { return t_modes.inference; });
@@ -415,7 +436,9 @@ void bind_autograd(nb::module_& m) {
     t_saved_hooks.push_back({pack, unpack});
     g_interpreter.pack_active = true;
   });
-  m.def("_pop_saved_hooks", [] { if (!t_saved_hooks.empty()) t_saved_hooks.pop_back(); });
+  m.def("_pop_saved_hooks", [] {
+    if (!t_saved_hooks.empty()) t_saved_hooks.pop_back();
+  });
   m.def("_increment_version", [](Tensor t) { t->storage->touch(); });
   m.def("_view_as_one", [](Tensor t) { return alias(t); });
 }

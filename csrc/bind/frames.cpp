@@ -1,7 +1,8 @@
 // Where in the user's program we are: the innermost frame whose file is not weft's own.
 //
 // A frame is named by its code object and an instruction offset, which costs a few nanoseconds to take; the line
-// is worked out only when a message needs it. CPython offers no quick public way to its frames, so its own headers are used.
+// is worked out only when a message needs it. CPython offers no quick public way to its frames, so its own headers are
+// used.
 #define Py_BUILD_CORE_MODULE 1
 #include <Python.h>
 #if PY_VERSION_HEX >= 0x030b0000
@@ -16,8 +17,8 @@
 namespace weft {
 namespace {
 
-std::string g_package_dir;                               // "…/site-packages/weft/"
-std::unordered_map<PyObject*, bool> g_internal_files;    // by the filename object, which is kept alive
+std::string g_package_dir;                             // "…/site-packages/weft/"
+std::unordered_map<PyObject*, bool> g_internal_files;  // by the filename object, which is kept alive
 std::vector<std::string> g_module_paths{""};
 std::unordered_map<std::string, uint32_t> g_module_ids;
 thread_local uint32_t t_module = 0;

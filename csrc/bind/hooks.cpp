@@ -23,7 +23,8 @@ nb::object tuple_of(const Grads& grads) {
 void replace_grads(Grads& grads, nb::handle r, const char* what) {
   if (r.is_none()) return;
   nb::object items = is_tensor(r.ptr()) ? nb::object(nb::make_tuple(r)) : nb::borrow(r);
-  if (!PyTuple_Check(items.ptr()) && !PyList_Check(items.ptr())) fail_type(what, " must return a Tensor, a tuple or None");
+  if (!PyTuple_Check(items.ptr()) && !PyList_Check(items.ptr()))
+    fail_type(what, " must return a Tensor, a tuple or None");
   if (size_t(PySequence_Size(items.ptr())) != grads.size())
     fail(what, " returned ", PySequence_Size(items.ptr()), " gradients, expected ", grads.size());
   for (size_t i = 0; i < grads.size(); ++i) {
@@ -64,14 +65,15 @@ void after_accumulate(Hook& hook, const Tensor& leaf) { call_hook(hook, nb::stea
 
 // ---- garbage
 //
-// Python's collector frees cycles of Python objects, and a cycle may lead through the graph: a tensor's node holds a hook, whose
-// closure holds the tensor. So a tensor or node object shows the collector every Python object that it alone keeps alive:
-// what hangs on natives whose every owner was met on the way from it.
+// Python's collector frees cycles of Python objects, and a cycle may lead through the graph: a tensor's node holds a
+// hook, whose closure holds the tensor. So a tensor or node object shows the collector every Python object that it
+// alone keeps alive: what hangs on natives whose every owner was met on the way from it.
 
 class Owned final : OwnedVisitor {
  public:
   // `by_object`: the Python object owns a count of the native one (else it is the other way round).
-  template <class T> Owned(T* root, bool by_object) : root_(root), met_root_(by_object) {
+  template <class T>
+  Owned(T* root, bool by_object) : root_(root), met_root_(by_object) {
     root->visit_owned(*this);
     drain();
     alone_ = met_root_ == root->refs;
@@ -87,15 +89,20 @@ class Owned final : OwnedVisitor {
  private:
   static constexpr int kMost = 20000;  // natives looked at in one walk: the collector comes by often
 
-  template <class T> bool all_owners_met(T* p) {
+  template <class T>
+  bool all_owners_met(T* p) {
     if (p == root_) {  // as the history of a leaf's own grad, under create_graph, leads back to the leaf
       ++met_root_;
       return false;
     }
     return p->refs == 1 || ++met_[p] == p->refs;
   }
-  void tensor(TensorImpl* t) override { if (all_owners_met(t)) tensors_.push_back(t); }
-  void node(Node* n) override { if (all_owners_met(n)) nodes_.push_back(n); }
+  void tensor(TensorImpl* t) override {
+    if (all_owners_met(t)) tensors_.push_back(t);
+  }
+  void node(Node* n) override {
+    if (all_owners_met(n)) nodes_.push_back(n);
+  }
   void hook(Hook* h) override {
     if (all_owners_met(h)) object(static_cast<PyHook*>(h)->callable);
   }
@@ -106,7 +113,9 @@ class Owned final : OwnedVisitor {
       object(packed->unpack.ptr());
     }
   }
-  void object(void* o) override { if (o) objects_.push_back(static_cast<PyObject*>(o)); }
+  void object(void* o) override {
+    if (o) objects_.push_back(static_cast<PyObject*>(o));
+  }
 
   void drain() {
     for (int i = 0; i < kMost; ++i) {
@@ -135,7 +144,8 @@ class Owned final : OwnedVisitor {
 
 }  // namespace
 
-// Tensors are shown to the collector once they can be part of a cycle: when they get attributes, hooks, or a history in Python.
+// Tensors are shown to the collector once they can be part of a cycle: when they get attributes, hooks, or a history in
+// Python.
 void track(void* o) {
   if (o && !PyObject_GC_IsTracked(static_cast<PyObject*>(o))) PyObject_GC_Track(o);
 }
@@ -166,8 +176,9 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
-// Python lets go of an object that the graph still holds. One with state of its own, or whose tensor may be in a cycle that only
-// the collector can find, stays, owned by its tensor. (A finalizer does the same, but Python calls one only once.)
+// Python lets go of an object that the graph still holds. One with state of its own, or whose tensor may be in a cycle
+// that only the collector can find, stays, owned by its tensor. (A finalizer does the same, but Python calls one only
+// once.)
 destructor g_dealloc = nullptr, g_finalize = nullptr;
 void tensor_dealloc(PyObject* self) {
   PyTensor* o = as_tensor(self);

@@ -6,7 +6,8 @@
 
 namespace weft {
 
-// What a handle and its hook share. The handle owns neither the hook nor what that hangs on, so none of them keeps another alive.
+// What a handle and its hook share. The handle owns neither the hook nor what that hangs on, so none of them keeps
+// another alive.
 struct Ticket : Counted {
   Hook* hook = nullptr;  // while it lives
   uint64_t id = 0;
@@ -35,7 +36,9 @@ struct PyHook final : Hook {
 
 struct HookHandle {
   Ref<Ticket> ticket;
-  void remove() { if (ticket->hook) static_cast<PyHook*>(ticket->hook)->drop(); }
+  void remove() {
+    if (ticket->hook) static_cast<PyHook*>(ticket->hook)->drop();
+  }
 };
 
 HookHandle add_hook(Hooks& hooks, nb::handle f, const char* what, int slot = -1);
@@ -50,8 +53,8 @@ void replace_grads(Grads& grads, nb::handle r, const char* what);  // by the ten
 
 // The collector (see hooks.cpp): nodes and tensors visit what they own alone.
 int traverse_owned(Node* n, visitproc visit, void* arg);
-bool owns_alone(Node* n);      // a node whose Python object is its only owner
-void track(void* pyobj);       // shows a tensor's object to the collector
+bool owns_alone(Node* n);  // a node whose Python object is its only owner
+void track(void* pyobj);   // shows a tensor's object to the collector
 void bind_hooks(nb::module_& m);
 
 }  // namespace weft

@@ -7,12 +7,13 @@
 namespace weft {
 namespace {
 
-const OpRef view_at{"view_at"}, index_op{"index"}, index_put{"index_put"}, fill{"fill"}, masked_scatter{"masked_scatter"};
+const OpRef view_at{"view_at"}, index_op{"index"}, index_put{"index_put"}, fill{"fill"},
+    masked_scatter{"masked_scatter"};
 
 // One thing between the brackets.
 struct Item {
   enum Kind : uint8_t { integer, slice, new_dim, ellipsis, tensor, truth } kind;
-  int64_t value = 0;        // of an integer; of a truth value, 0 or 1
+  int64_t value = 0;           // of an integer; of a truth value, 0 or 1
   PyObject* object = nullptr;  // a slice
   Tensor index;
 };
@@ -83,7 +84,8 @@ Item read_item(PyObject* o) {
   if (o == Py_None) return {Item::new_dim, 0, nullptr, {}};
   if (o == Py_Ellipsis) return {Item::ellipsis, 0, nullptr, {}};
   if (is_tensor(o)) return item_of(tensor_of(o));
-  if (PyUnicode_Check(o) || PyBytes_Check(o)) fail_type("indices must be integers, slices or tensors, not ", Py_TYPE(o)->tp_name);
+  if (PyUnicode_Check(o) || PyBytes_Check(o))
+    fail_type("indices must be integers, slices or tensors, not ", Py_TYPE(o)->tp_name);
   if (PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o)) return item_of(from_sequence(o));
   if (PyObject_CheckBuffer(o)) return item_of(from_array(o));
   if (PyIndex_Check(o)) return {Item::integer, index_of(o), nullptr, {}};
@@ -96,7 +98,8 @@ bool list_as_tuple(PyObject* o) {
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
     PyObject* e = PyList_GET_ITEM(o, i);
-    if (is_tensor(e) || PyList_Check(e) || PyTuple_Check(e) || PySlice_Check(e) || e == Py_Ellipsis || e == Py_None) return true;
+    if (is_tensor(e) || PyList_Check(e) || PyTuple_Check(e) || PySlice_Check(e) || e == Py_Ellipsis || e == Py_None)
+      return true;
   }
   return false;
 }
@@ -129,8 +132,10 @@ struct Brackets {
     for (Py_ssize_t i = 0; i < n; ++i)
       if (!PySlice_Check(items[i]) && !PyLong_CheckExact(items[i])) return false;
     for (Py_ssize_t i = 0; i < n; ++i) {
-      if (PySlice_Check(items[i])) add_slice(items[i]);
-      else add_integer(index_of(items[i]));
+      if (PySlice_Check(items[i]))
+        add_slice(items[i]);
+      else
+        add_integer(index_of(items[i]));
     }
     return true;
   }
@@ -143,8 +148,10 @@ struct Brackets {
       read.push_back(read_item(items[i]));
       const Item& it = read.back();
       bool mask = it.kind == Item::tensor && (it.index.dtype() == DType::Bool || it.index.dtype() == DType::UInt8);
-      if (mask) named += it.index.dim();
-      else named += it.kind == Item::integer || it.kind == Item::slice || it.kind == Item::tensor;
+      if (mask)
+        named += it.index.dim();
+      else
+        named += it.kind == Item::integer || it.kind == Item::slice || it.kind == Item::tensor;
     }
     if (sizes_.empty() && n == 1 && read[0].kind == Item::integer)
       fail_index("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
@@ -264,7 +271,8 @@ void put(const Tensor& shown, TensorList indices, const Value& value) {
     Tensor mask = whole_mask(indices[0], shown);
     bool alike = !value.is_tensor() || value.tensor().dtype() == shown.dtype();
     if (alike) {
-      masked_fill.into(shown, mask, value.is_tensor() && value.tensor().dim() ? Value(view(value.tensor(), Dims())) : value);
+      masked_fill.into(shown, mask,
+                       value.is_tensor() && value.tensor().dim() ? Value(view(value.tensor(), Dims())) : value);
       return;
     }
   }
@@ -278,8 +286,10 @@ void set(const Tensor& x, PyObject* key, PyObject* object) {
   bool indexed = has_indices(b);
   Tensor shown = show(x, b, indexed);
   if (indexed) return put(shown, std::move(b.indices), value);
-  if (value.is_tensor()) copy_.into(shown, without_leading_ones(value.tensor(), shown.dim()));
-  else fill.into(shown, value);
+  if (value.is_tensor())
+    copy_.into(shown, without_leading_ones(value.tensor(), shown.dim()));
+  else
+    fill.into(shown, value);
 }
 
 }  // namespace

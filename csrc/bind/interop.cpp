@@ -20,10 +20,14 @@ struct BufferShape {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(self);
-    if (!format_of(t.dtype)) throw nb::builtin_exception(nb::exception_type::buffer_error, "bfloat16 has no buffer format: convert it to float32 first");
+    if (!format_of(t.dtype))
+      throw nb::builtin_exception(nb::exception_type::buffer_error,
+                                  "bfloat16 has no buffer format: convert it to float32 first");
     if (t.sizes.size() > 64) throw nb::builtin_exception(nb::exception_type::buffer_error, "more than 64 dimensions");
-    if ((flags & PyBUF_WRITABLE) && !t.storage->writable) throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
-    if (!(flags & PyBUF_STRIDES) && !t.contiguous) throw nb::builtin_exception(nb::exception_type::buffer_error, "the tensor is not contiguous");
+    if ((flags & PyBUF_WRITABLE) && !t.storage->writable)
+      throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
+    if (!(flags & PyBUF_STRIDES) && !t.contiguous)
+      throw nb::builtin_exception(nb::exception_type::buffer_error, "the tensor is not contiguous");
     auto* dims = new BufferShape;
     for (int i = 0; i < t.sizes.size(); ++i) {
       dims->shape[i] = t.sizes[i];
@@ -54,16 +58,20 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
     switch (text[0]) {
       case '?': return DType::Bool;
       case 'B': return DType::UInt8;
-      case 'b': case 'c': return DType::Int8;
+      case 'b':
+      case 'c': return DType::Int8;
       case 'e': return DType::Half;
       case 'f': return DType::Float;
       case 'd': return DType::Double;
-      case 'h': case 'i': case 'l': case 'q':
-        return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+      case 'h':
+      case 'i':
+      case 'l':
+      case 'q': return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
       default: break;
     }
   }
-  fail_type("from_numpy: can't convert an array of format '", f, "'. The supported types are: float64, float32, float16, complex64, "
+  fail_type("from_numpy: can't convert an array of format '", f,
+            "'. The supported types are: float64, float32, float16, complex64, "
             "complex128, int64, int32, int16, int8, uint8 and bool.");
 }
 
@@ -77,16 +85,27 @@ Tensor from_buffer(nb::handle o) {
     PyBuffer_Release(static_cast<Py_buffer*>(p));
     delete static_cast<Py_buffer*>(p);
   };
-  struct Guard { Py_buffer* v; void (*f)(void*); ~Guard() { if (v) f(v); } } guard{view, let_go};
+  struct Guard {
+    Py_buffer* v;
+    void (*f)(void*);
+    ~Guard() {
+      if (v) f(v);
+    }
+  } guard{view, let_go};
   DType dtype = dtype_of_format(view->format, view->itemsize);
   Dims sizes, strides;
   int64_t span = view->itemsize;
   for (int i = 0; i < view->ndim; ++i) {
     int64_t stride = view->strides ? view->strides[i] : 0;
     if (stride < 0)
-      fail_value("from_numpy: at least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                 "supported. Copy the array first: array.copy()");
-    if (stride % view->itemsize) fail_value("from_numpy: given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+      fail_value(
+          "from_numpy: at least one stride in the given numpy array is negative, and tensors with negative strides are "
+          "not "
+          "supported. Copy the array first: array.copy()");
+    if (stride % view->itemsize)
+      fail_value(
+          "from_numpy: given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+          "reallocate the memory.");
     sizes.push(view->shape[i]);
     strides.push(stride / view->itemsize);
     span += stride * (view->shape[i] > 0 ? view->shape[i] - 1 : 0);
@@ -104,10 +123,26 @@ Tensor from_buffer(nb::handle o) {
 
 // ---- DLPack (the public ABI, version 0.8 layout)
 
-struct DLDevice { int32_t type, id; };
-struct DLDataType { uint8_t code, bits; uint16_t lanes; };
-struct DLTensor { void* data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset; };
-struct DLManaged { DLTensor tensor; void* context; void (*deleter)(DLManaged*); };
+struct DLDevice {
+  int32_t type, id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+struct DLManaged {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManaged*);
+};
 
 DLDataType dl_type(DType t) {
   uint8_t bits = uint8_t(item_size(t) * 8);
@@ -131,7 +166,9 @@ struct DLOwner {
 };
 
 nb::object to_dlpack(Tensor t) {
-  if (wants_grad(*t.get())) throw nb::builtin_exception(nb::exception_type::buffer_error, "Can't export tensors that require gradient, use tensor.detach()");
+  if (wants_grad(*t.get()))
+    throw nb::builtin_exception(nb::exception_type::buffer_error,
+                                "Can't export tensors that require gradient, use tensor.detach()");
   auto* o = new DLOwner{{}, t};
   o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), t->sizes.data(), t->strides.data(), 0};
   o->managed.context = o;
@@ -162,10 +199,11 @@ Tensor from_dlpack(nb::handle capsule) {
   }
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
-  t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset, numel_of(sizes) ? (last + 1) * item_size(dtype) : 0, m, [](void* p) {
-    auto* owner = static_cast<DLManaged*>(p);
-    if (owner->deleter) owner->deleter(owner);
-  });
+  t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset,
+                                numel_of(sizes) ? (last + 1) * item_size(dtype) : 0, m, [](void* p) {
+                                  auto* owner = static_cast<DLManaged*>(p);
+                                  if (owner->deleter) owner->deleter(owner);
+                                });
   t->set_geometry(sizes, strides, 0);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   return t;
@@ -178,14 +216,17 @@ void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors) {
   if (depth > 64) fail_value("tensor: too deeply nested (or a list that contains itself)");
   if (PyList_Check(o) || PyTuple_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    if (depth == sizes->size()) sizes->push(n);
+    if (depth == sizes->size())
+      sizes->push(n);
     else if ((*sizes)[depth] != n)
       fail_value("tensor: expected sequence of length ", (*sizes)[depth], " at dim ", depth, " (got ", n, ")");
     for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, tensors);
     return;
   }
   auto widen = [&](Tag t) {
-    auto rank = [](Tag x) { return x == Tag::None ? -1 : x == Tag::Bool ? 0 : x == Tag::Int ? 1 : x == Tag::Float ? 2 : 3; };
+    auto rank = [](Tag x) {
+      return x == Tag::None ? -1 : x == Tag::Bool ? 0 : x == Tag::Int ? 1 : x == Tag::Float ? 2 : 3;
+    };
     if (rank(t) > rank(*widest)) *widest = t;
   };
   if (depth < sizes->size() && depth > 0) {
@@ -194,7 +235,8 @@ void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors) {
   }
   Value v;
   if (is_tensor(o)) {
-    if (impl_of(o)->numel != 1) fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", impl_of(o)->sizes);
+    if (impl_of(o)->numel != 1)
+      fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", impl_of(o)->sizes);
     DType t = impl_of(o)->dtype;
     *tensors = true;
     widen(t == DType::Bool ? Tag::Bool : is_integral(t) ? Tag::Int : is_floating(t) ? Tag::Float : Tag::Complex);
@@ -207,7 +249,8 @@ void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors) {
 
 void store_all(PyObject* o, int depth, const Dims& sizes, DType t, char** at) {
   if (depth < sizes.size()) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) store_all(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, t, at);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+      store_all(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, t, at);
     return;
   }
   Value v;
@@ -231,8 +274,10 @@ Tensor from_numbers(nb::handle data, nb::handle dtype) {
   scan(data.ptr(), 0, &sizes, &widest, &tensors);
   DType t;
   if (dtype.is_none()) {
-    t = widest == Tag::Bool ? DType::Bool : widest == Tag::Int ? DType::Int64
-        : widest == Tag::Complex ? complex_of(default_dtype()) : default_dtype();
+    t = widest == Tag::Bool      ? DType::Bool
+        : widest == Tag::Int     ? DType::Int64
+        : widest == Tag::Complex ? complex_of(default_dtype())
+                                 : default_dtype();
   } else if (!read_dtype(dtype.ptr(), &t)) {
     fail_type("tensor: dtype must be a dtype, not ", Py_TYPE(dtype.ptr())->tp_name);
   }

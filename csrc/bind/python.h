@@ -11,9 +11,8 @@ namespace nb = nanobind;
 namespace weft {
 
 struct PyTensor {
-  PyObject_HEAD
-  TensorImpl* impl;      // owned
-  PyObject* dict;        // attributes set by users; usually none
+  PyObject_HEAD TensorImpl* impl;  // owned
+  PyObject* dict;                  // attributes set by users; usually none
   PyObject* weakrefs;
 };
 
@@ -26,9 +25,9 @@ extern PyTypeObject* NodeType;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
 inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }
 inline Tensor tensor_of(PyObject* o) { return Tensor(impl_of(o)); }
-PyObject* wrap(const Tensor& t);                 // a new reference; None for an empty one
+PyObject* wrap(const Tensor& t);                         // a new reference; None for an empty one
 PyObject* wrap_as(const Tensor& t, PyTypeObject* type);  // in an object of a subclass
-Tensor to_tensor(nb::handle o, const char* what);  // throws TypeError
+Tensor to_tensor(nb::handle o, const char* what);        // throws TypeError
 PyObject* wrap_size(const Dims& d);
 PyObject* wrap_dtype(DType t);
 bool read_dtype(PyObject* o, DType* t);          // also float, int, bool, complex
@@ -36,8 +35,9 @@ PyObject* wrap_node(const Ref<Node>& n);         // None for an empty one
 PyObject* wrap_number(DType t, const void* at);  // one element as a Python number
 bool read_number(PyObject* o, Value* v);         // bool, int, float, complex, NumPy scalars
 
-void set_python_error();                         // inside catch (...): sets the exception that is being handled
-template <class F> PyObject* guarded(F&& f) {
+void set_python_error();  // inside catch (...): sets the exception that is being handled
+template <class F>
+PyObject* guarded(F&& f) {
   try {
     return f();
   } catch (...) {
@@ -45,7 +45,8 @@ template <class F> PyObject* guarded(F&& f) {
     return nullptr;
   }
 }
-template <class F> int guarded_int(F&& f) {
+template <class F>
+int guarded_int(F&& f) {
   try {
     f();
     return 0;
@@ -56,14 +57,14 @@ template <class F> int guarded_int(F&& f) {
 }
 
 // args.cpp: ops as Python callables.
-struct OpSet {                                   // the overloads of a name
+struct OpSet {  // the overloads of a name
   std::string name, doc;
   std::vector<const Op*> ops;
   bool inplace = false;
 };
 PyObject* make_op_function(OpSet* set);
 PyObject* call_binary(const OpRef& op, PyObject* a, PyObject* b, bool inplace);
-PyObject* results_of(Call& c);                   // a tensor, a named tuple or a tuple
+PyObject* results_of(Call& c);  // a tensor, a named tuple or a tuple
 
 // The parts of the module, one per file.
 void bind_types(nb::module_& m);
@@ -77,15 +78,19 @@ void bind_indexing(nb::module_& m);
 void bind_random(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
-std::string user_line();                         // "train.py:12, in step", for messages
+std::string user_line();  // "train.py:12, in step", for messages
 
 }  // namespace weft
 
 namespace nanobind::detail {
-template <> struct type_caster<weft::Tensor> {
+template <>
+struct type_caster<weft::Tensor> {
   NB_TYPE_CASTER(weft::Tensor, const_name("Tensor"))
   bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
-    if (src.is_none()) { value = weft::Tensor(); return true; }
+    if (src.is_none()) {
+      value = weft::Tensor();
+      return true;
+    }
     if (!weft::is_tensor(src.ptr())) return false;
     value = weft::tensor_of(src.ptr());
     return true;

@@ -42,8 +42,7 @@ Tensor state_tensor(const Generator& g) {
 
 void set_state(Generator& g, const Tensor& t) {
   Generator::State state;
-  if (!t || t.dtype() != DType::UInt8)
-    fail_type("set_state: expected a uint8 tensor, as get_state gives");
+  if (!t || t.dtype() != DType::UInt8) fail_type("set_state: expected a uint8 tensor, as get_state gives");
   if (t.numel() != int64_t(sizeof state) || !t.contiguous())
     fail("set_state: RNG state is wrong size: got ", t.numel(), " bytes, want ", sizeof state);
   std::memcpy(&state, t.data(), sizeof state);
@@ -61,15 +60,13 @@ Generator& generator_in(Opaque* o) {
 }  // namespace
 
 void bind_random(nb::module_& m) {
-  nb::class_<Generator> c(
-      m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
+  nb::class_<Generator> c(m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
   c.def(nb::init<>());
   c.def(
       "__init__",
       [](Generator* g, nb::handle device) {
         std::string name = nb::cast<std::string>(nb::str(device));
-        if (name.rfind("cpu", 0) != 0)
-          fail("Generator: device '", name, "' is not there; what weft has is 'cpu'");
+        if (name.rfind("cpu", 0) != 0) fail("Generator: device '", name, "' is not there; what weft has is 'cpu'");
         new (g) Generator();
       },
       nb::arg("device"));
@@ -90,14 +87,9 @@ void bind_random(nb::module_& m) {
   c.def("initial_seed", &Generator::seed, "Return the seed.");
   c.def("get_state", state_tensor, "Return the state, as a uint8 tensor.");
   c.def("set_state", set_state, nb::arg("new_state"), "Go back to a state that get_state gave.");
-  c.def(
-      "clone_state", [](const Generator& g) { return Generator(g); },
-      "Return a generator in the same state.");
-  c.def_prop_ro("device", [](const Generator&) {
-    return nb::module_::import_("weft").attr("device")("cpu");
-  });
-  c.def("__getstate__",
-        [](const Generator& g) { return std::make_pair(g.state().seed, g.state().counter); });
+  c.def("clone_state", [](const Generator& g) { return Generator(g); }, "Return a generator in the same state.");
+  c.def_prop_ro("device", [](const Generator&) { return nb::module_::import_("weft").attr("device")("cpu"); });
+  c.def("__getstate__", [](const Generator& g) { return std::make_pair(g.state().seed, g.state().counter); });
   c.def("__setstate__", [](Generator& g, std::pair<uint64_t, uint64_t> s) {
     new (&g) Generator();
     g.set_state({s.first, s.second});

@@ -77,8 +77,10 @@ void tensor_dealloc(PyObject* self) {
   Py_CLEAR(o->dict);
   PyTypeObject* type = Py_TYPE(self);
   if (exact) {
-    if (g_spares < kSpare) g_spare[g_spares++] = o;
-    else PyObject_GC_Del(self);
+    if (g_spares < kSpare)
+      g_spare[g_spares++] = o;
+    else
+      PyObject_GC_Del(self);
   } else {
     type->tp_free(self);
   }
@@ -108,9 +110,16 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 // ---- operators
 
-template <const OpRef& op> PyObject* binary(PyObject* a, PyObject* b) { return call_binary(op, a, b, false); }
-template <const OpRef& op> PyObject* binary_into(PyObject* a, PyObject* b) { return call_binary(op, a, b, true); }
-template <const OpRef& op> PyObject* unary(PyObject* a) {
+template <const OpRef& op>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return call_binary(op, a, b, false);
+}
+template <const OpRef& op>
+PyObject* binary_into(PyObject* a, PyObject* b) {
+  return call_binary(op, a, b, true);
+}
+template <const OpRef& op>
+PyObject* unary(PyObject* a) {
   return guarded([&] { return wrap(op(tensor_of(a))); });
 }
 PyObject* power(PyObject* a, PyObject* b, PyObject* mod) {
@@ -120,7 +129,8 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* mod) {
 PyObject* power_into(PyObject* a, PyObject* b, PyObject*) { return call_binary(pow, a, b, true); }
 
 const OpRef floor_divide{"floor_divide"}, remainder{"remainder"}, bitwise_and{"bitwise_and"}, bitwise_or{"bitwise_or"},
-    bitwise_xor{"bitwise_xor"}, bitwise_not{"bitwise_not"}, shift_left{"bitwise_left_shift"}, shift_right{"bitwise_right_shift"};
+    bitwise_xor{"bitwise_xor"}, bitwise_not{"bitwise_not"}, shift_left{"bitwise_left_shift"},
+    shift_right{"bitwise_right_shift"};
 
 PyObject* matrix_product(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
@@ -148,7 +158,8 @@ int truth(PyObject* self) {
   try {
     TensorImpl& t = *impl_of(self);
     if (t.numel == 0) return 0;
-    if (t.numel > 1) fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
+    if (t.numel > 1)
+      fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
     nb::object v = nb::steal(wrap_number(t.dtype, t.data()));
     return PyObject_IsTrue(v.ptr());
   } catch (...) {
@@ -165,7 +176,8 @@ PyObject* to_float(PyObject* self) { return as_number(self, PyNumber_Float); }
 PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *impl_of(self);
-    if (!is_integral(t.dtype) || t.numel != 1) fail_type("only integer tensors of a single element can be converted to an index");
+    if (!is_integral(t.dtype) || t.numel != 1)
+      fail_type("only integer tensors of a single element can be converted to an index");
     return as_number(self, PyNumber_Index);
   });
 }
@@ -188,11 +200,16 @@ Py_hash_t hash(PyObject* self) { return Py_hash_t(uintptr_t(self) >> 4); }
 
 // ---- attributes
 
-template <class F> PyObject* field(PyObject* self, F f) {
+template <class F>
+PyObject* field(PyObject* self, F f) {
   return guarded([&]() -> PyObject* { return f(*impl_of(self)); });
 }
-PyObject* get_shape(PyObject* o, void*) { return field(o, [](TensorImpl& t) { return wrap_size(t.sizes); }); }
-PyObject* get_dtype(PyObject* o, void*) { return field(o, [](TensorImpl& t) { return wrap_dtype(t.dtype); }); }
+PyObject* get_shape(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { return wrap_size(t.sizes); });
+}
+PyObject* get_dtype(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) { return wrap_dtype(t.dtype); });
+}
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
 PyObject* get_requires_grad(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) { return PyBool_FromLong(wants_grad(t)); });
@@ -203,18 +220,28 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
     int on = v ? PyObject_IsTrue(v) : 0;
     if (on < 0) throw PythonError();
     if (t.grad_fn && !on)
-      fail("you can only change requires_grad flags of leaf variables. To use a computed variable in a subgraph that doesn't "
-           "require differentiation use var_no_grad = var.detach().");
-    if (on && !is_inexact(t.dtype)) fail("only Tensors of floating point and complex dtype can require gradients, got ", name_of(t.dtype));
-    if (on && t.inference && !t_modes.inference) fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+      fail(
+          "you can only change requires_grad flags of leaf variables. To use a computed variable in a subgraph that "
+          "doesn't "
+          "require differentiation use var_no_grad = var.detach().");
+    if (on && !is_inexact(t.dtype))
+      fail("only Tensors of floating point and complex dtype can require gradients, got ", name_of(t.dtype));
+    if (on && t.inference && !t_modes.inference)
+      fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     if (!t.grad_fn) t.requires_grad = on;
   });
 }
 PyObject* get_is_leaf(PyObject* o, void*) {
-  return field(o, [](TensorImpl& t) { wants_grad(t); return PyBool_FromLong(!t.grad_fn); });
+  return field(o, [](TensorImpl& t) {
+    wants_grad(t);
+    return PyBool_FromLong(!t.grad_fn);
+  });
 }
 PyObject* get_grad_fn(PyObject* o, void*) {
-  return field(o, [](TensorImpl& t) { wants_grad(t); return wrap_node(t.grad_fn); });
+  return field(o, [](TensorImpl& t) {
+    wants_grad(t);
+    return wrap_node(t.grad_fn);
+  });
 }
 PyObject* get_grad(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) { return wrap(Tensor(t.grad)); });
@@ -226,10 +253,13 @@ int set_grad(PyObject* o, PyObject* v, void*) {
       t.grad = nullptr;
       return;
     }
-    if (!is_tensor(v)) fail_type("assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
+    if (!is_tensor(v))
+      fail_type("assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(v)->tp_name);
     Tensor g = tensor_of(v);
-    if (!(g.sizes() == t.sizes)) fail("assigned grad has data of a different size: ", g.sizes(), " for a tensor of shape ", t.sizes);
-    if (g.dtype() != t.dtype) fail("assigned grad has data of a different type: ", name_of(g.dtype()), " for a ", name_of(t.dtype), " tensor");
+    if (!(g.sizes() == t.sizes))
+      fail("assigned grad has data of a different size: ", g.sizes(), " for a tensor of shape ", t.sizes);
+    if (g.dtype() != t.dtype)
+      fail("assigned grad has data of a different type: ", name_of(g.dtype()), " for a ", name_of(t.dtype), " tensor");
     if (g.get() == &t) fail("can't assign Variable as its own grad");
     t.grad = g.ref();
   });
@@ -245,7 +275,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
     Tensor from = to_tensor(v, "data");
     TensorImpl& t = *impl_of(o);
-    if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad) fail("data set to a tensor that requires gradients must be floating point or complex dtype");
+    if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad)
+      fail("data set to a tensor that requires gradients must be floating point or complex dtype");
     t.storage = from->storage;
     t.dtype = from.dtype();
     t.set_geometry(from.sizes(), from.strides(), from->offset);
@@ -261,25 +292,27 @@ PyObject* get_retains_grad(PyObject* o, void*) {
   return PyBool_FromLong(t.extra && t.extra->retain_grad);
 }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(item_size(impl_of(o)->dtype)); }
-PyObject* get_nbytes(PyObject* o, void*) { return PyLong_FromLongLong(impl_of(o)->numel * item_size(impl_of(o)->dtype)); }
+PyObject* get_nbytes(PyObject* o, void*) {
+  return PyLong_FromLongLong(impl_of(o)->numel * item_size(impl_of(o)->dtype));
+}
 
 PyGetSetDef fields[] = {
-    {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
-    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient that backward() added up.", nullptr},
-    {"data", get_data, set_data, "The same elements outside the graph.", nullptr},
-    {"_version", get_version, nullptr, "How often the memory was changed in place.", nullptr},
-    {"_base", get_base, nullptr, "The tensor that this one is a view of.", nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {}};
+  {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
+  {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+  {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+  {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.", nullptr},
+  {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
+  {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
+  {"grad", get_grad, set_grad, "The gradient that backward() added up.", nullptr},
+  {"data", get_data, set_data, "The same elements outside the graph.", nullptr},
+  {"_version", get_version, nullptr, "How often the memory was changed in place.", nullptr},
+  {"_base", get_base, nullptr, "The tensor that this one is a view of.", nullptr},
+  {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
+  {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+  {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
+  {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+  {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+  {}};
 
 // ---- small methods
 
@@ -308,7 +341,9 @@ PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->offset); }
 PyObject* storage_bytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->storage->bytes); }
 PyObject* storage_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o)->storage->data); }
-PyObject* is_contiguous(PyObject* o, PyObject* const*, Py_ssize_t, PyObject*) { return PyBool_FromLong(impl_of(o)->contiguous); }
+PyObject* is_contiguous(PyObject* o, PyObject* const*, Py_ssize_t, PyObject*) {
+  return PyBool_FromLong(impl_of(o)->contiguous);
+}
 PyObject* is_floating_point(PyObject* o, PyObject*) { return PyBool_FromLong(is_floating(impl_of(o)->dtype)); }
 PyObject* is_complex_(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(impl_of(o)->dtype)); }
 PyObject* is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->inference); }
@@ -353,55 +388,80 @@ PyObject* retain_grad(PyObject* o, PyObject*) {
   });
 }
 
-#define FAST(f) (PyCFunction)(void (*)(void))f, METH_FASTCALL | METH_KEYWORDS
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
 PyMethodDef methods[] = {
-    {"item", item, METH_NOARGS, "The only element as a Python number."},
-    {"tolist", tolist, METH_NOARGS, "The elements as nested lists."},
-    {"size", FAST(size), "The shape, or one of its sizes."},
-    {"stride", FAST(stride), "The steps in memory between elements, per dimension."},
-    {"numel", numel, METH_NOARGS, "The number of elements."},
-    {"nelement", numel, METH_NOARGS, "The number of elements."},
-    {"dim", dim, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", dim, METH_NOARGS, "The number of dimensions."},
-    {"data_ptr", data_ptr, METH_NOARGS, "The address of the first element."},
-    {"storage_offset", storage_offset, METH_NOARGS, "Where in its storage this tensor begins, in elements."},
-    {"_storage_bytes", storage_bytes, METH_NOARGS, "Bytes of the storage."},
-    {"_storage_ptr", storage_ptr, METH_NOARGS, "The address of the storage."},
-    {"is_contiguous", FAST(is_contiguous), "Whether the elements lie in order without gaps."},
-    {"is_floating_point", is_floating_point, METH_NOARGS, "Whether the elements are floating point."},
-    {"is_complex", is_complex_, METH_NOARGS, "Whether the elements are complex."},
-    {"is_inference", is_inference, METH_NOARGS, "Whether it was made in inference mode."},
-    {"detach_", detach_, METH_NOARGS, "Cuts this tensor off from the graph."},
-    {"requires_grad_", FAST(requires_grad_), "Sets requires_grad and returns self."},
-    {"retain_grad", retain_grad, METH_NOARGS, "Keeps the gradient of a non-leaf in .grad."},
-    {}};
+  {"item", item, METH_NOARGS, "The only element as a Python number."},
+  {"tolist", tolist, METH_NOARGS, "The elements as nested lists."},
+  {"size", FAST(size), "The shape, or one of its sizes."},
+  {"stride", FAST(stride), "The steps in memory between elements, per dimension."},
+  {"numel", numel, METH_NOARGS, "The number of elements."},
+  {"nelement", numel, METH_NOARGS, "The number of elements."},
+  {"dim", dim, METH_NOARGS, "The number of dimensions."},
+  {"ndimension", dim, METH_NOARGS, "The number of dimensions."},
+  {"data_ptr", data_ptr, METH_NOARGS, "The address of the first element."},
+  {"storage_offset", storage_offset, METH_NOARGS, "Where in its storage this tensor begins, in elements."},
+  {"_storage_bytes", storage_bytes, METH_NOARGS, "Bytes of the storage."},
+  {"_storage_ptr", storage_ptr, METH_NOARGS, "The address of the storage."},
+  {"is_contiguous", FAST(is_contiguous), "Whether the elements lie in order without gaps."},
+  {"is_floating_point", is_floating_point, METH_NOARGS, "Whether the elements are floating point."},
+  {"is_complex", is_complex_, METH_NOARGS, "Whether the elements are complex."},
+  {"is_inference", is_inference, METH_NOARGS, "Whether it was made in inference mode."},
+  {"detach_", detach_, METH_NOARGS, "Cuts this tensor off from the graph."},
+  {"requires_grad_", FAST(requires_grad_), "Sets requires_grad and returns self."},
+  {"retain_grad", retain_grad, METH_NOARGS, "Keeps the gradient of a non-leaf in .grad."},
+  {}};
 
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
                          {}};
 
-PyType_Slot slots[] = {
-    {Py_tp_new, (void*)tensor_new}, {Py_tp_dealloc, (void*)tensor_dealloc}, {Py_tp_finalize, (void*)tensor_finalize},
-    {Py_tp_traverse, (void*)tensor_traverse}, {Py_tp_clear, (void*)tensor_clear},
-    {Py_tp_methods, methods}, {Py_tp_getset, fields}, {Py_tp_members, members},
-    {Py_tp_richcompare, (void*)compare}, {Py_tp_hash, (void*)hash},
-    {Py_nb_add, (void*)binary<add>}, {Py_nb_subtract, (void*)binary<sub>}, {Py_nb_multiply, (void*)binary<mul>},
-    {Py_nb_true_divide, (void*)binary<weft::ref::div>}, {Py_nb_floor_divide, (void*)binary<floor_divide>},
-    {Py_nb_remainder, (void*)binary<remainder>}, {Py_nb_power, (void*)power},
-    {Py_nb_and, (void*)binary<bitwise_and>}, {Py_nb_or, (void*)binary<bitwise_or>}, {Py_nb_xor, (void*)binary<bitwise_xor>},
-    {Py_nb_lshift, (void*)binary<shift_left>}, {Py_nb_rshift, (void*)binary<shift_right>},
-    {Py_nb_matrix_multiply, (void*)matrix_product},
-    {Py_nb_inplace_add, (void*)binary_into<add>}, {Py_nb_inplace_subtract, (void*)binary_into<sub>},
-    {Py_nb_inplace_multiply, (void*)binary_into<mul>}, {Py_nb_inplace_true_divide, (void*)binary_into<weft::ref::div>},
-    {Py_nb_inplace_floor_divide, (void*)binary_into<floor_divide>}, {Py_nb_inplace_remainder, (void*)binary_into<remainder>},
-    {Py_nb_inplace_power, (void*)power_into}, {Py_nb_inplace_and, (void*)binary_into<bitwise_and>},
-    {Py_nb_inplace_or, (void*)binary_into<bitwise_or>}, {Py_nb_inplace_xor, (void*)binary_into<bitwise_xor>},
-    {Py_nb_negative, (void*)unary<neg>}, {Py_nb_absolute, (void*)unary<weft::ref::abs>}, {Py_nb_invert, (void*)unary<bitwise_not>},
-    {Py_nb_bool, (void*)truth}, {Py_nb_int, (void*)to_int}, {Py_nb_float, (void*)to_float}, {Py_nb_index, (void*)to_index},
-    {Py_mp_length, (void*)length}, {Py_mp_subscript, (void*)tensor_getitem}, {Py_mp_ass_subscript, (void*)assign},
-    {Py_tp_doc, (void*)"A tensor: numbers of one type in a box of any number of dimensions."}, {}};
-PyType_Spec spec = {"weft.Tensor", sizeof(PyTensor), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Slot slots[] = {{Py_tp_new, (void*)tensor_new},
+                       {Py_tp_dealloc, (void*)tensor_dealloc},
+                       {Py_tp_finalize, (void*)tensor_finalize},
+                       {Py_tp_traverse, (void*)tensor_traverse},
+                       {Py_tp_clear, (void*)tensor_clear},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, fields},
+                       {Py_tp_members, members},
+                       {Py_tp_richcompare, (void*)compare},
+                       {Py_tp_hash, (void*)hash},
+                       {Py_nb_add, (void*)binary<add>},
+                       {Py_nb_subtract, (void*)binary<sub>},
+                       {Py_nb_multiply, (void*)binary<mul>},
+                       {Py_nb_true_divide, (void*)binary<weft::ref::div>},
+                       {Py_nb_floor_divide, (void*)binary<floor_divide>},
+                       {Py_nb_remainder, (void*)binary<remainder>},
+                       {Py_nb_power, (void*)power},
+                       {Py_nb_and, (void*)binary<bitwise_and>},
+                       {Py_nb_or, (void*)binary<bitwise_or>},
+                       {Py_nb_xor, (void*)binary<bitwise_xor>},
+                       {Py_nb_lshift, (void*)binary<shift_left>},
+                       {Py_nb_rshift, (void*)binary<shift_right>},
+                       {Py_nb_matrix_multiply, (void*)matrix_product},
+                       {Py_nb_inplace_add, (void*)binary_into<add>},
+                       {Py_nb_inplace_subtract, (void*)binary_into<sub>},
+                       {Py_nb_inplace_multiply, (void*)binary_into<mul>},
+                       {Py_nb_inplace_true_divide, (void*)binary_into<weft::ref::div>},
+                       {Py_nb_inplace_floor_divide, (void*)binary_into<floor_divide>},
+                       {Py_nb_inplace_remainder, (void*)binary_into<remainder>},
+                       {Py_nb_inplace_power, (void*)power_into},
+                       {Py_nb_inplace_and, (void*)binary_into<bitwise_and>},
+                       {Py_nb_inplace_or, (void*)binary_into<bitwise_or>},
+                       {Py_nb_inplace_xor, (void*)binary_into<bitwise_xor>},
+                       {Py_nb_negative, (void*)unary<neg>},
+                       {Py_nb_absolute, (void*)unary<weft::ref::abs>},
+                       {Py_nb_invert, (void*)unary<bitwise_not>},
+                       {Py_nb_bool, (void*)truth},
+                       {Py_nb_int, (void*)to_int},
+                       {Py_nb_float, (void*)to_float},
+                       {Py_nb_index, (void*)to_index},
+                       {Py_mp_length, (void*)length},
+                       {Py_mp_subscript, (void*)tensor_getitem},
+                       {Py_mp_ass_subscript, (void*)assign},
+                       {Py_tp_doc, (void*)"A tensor: numbers of one type in a box of any number of dimensions."},
+                       {}};
+PyType_Spec spec = {"weft.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                    slots};
 
 }  // namespace
 
@@ -438,10 +498,14 @@ PyObject* wrap_number(DType t, const void* at) {
   return visit(t, [&](auto zero) -> PyObject* {
     using T = decltype(zero);
     const T& v = *static_cast<const T*>(at);
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
-    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
-    else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) return PyComplex_FromDoubles(v.real(), v.imag());
-    else return PyFloat_FromDouble(double(v));
+    if constexpr (std::is_same_v<T, bool>)
+      return PyBool_FromLong(v);
+    else if constexpr (std::is_integral_v<T>)
+      return PyLong_FromLongLong(v);
+    else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>)
+      return PyComplex_FromDoubles(v.real(), v.imag());
+    else
+      return PyFloat_FromDouble(double(v));
   });
 }
 
@@ -459,9 +523,14 @@ bool read_number(PyObject* o, Value* v) {
     *v = Value(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   } else {
     // NumPy's scalars know their Python number; arrays are not numbers.
-    if (is_tensor(o) || !PyObject_HasAttrString(o, "dtype") || !PyObject_HasAttrString(o, "item") || PyObject_HasAttrString(o, "__len__")) return false;
+    if (is_tensor(o) || !PyObject_HasAttrString(o, "dtype") || !PyObject_HasAttrString(o, "item") ||
+        PyObject_HasAttrString(o, "__len__"))
+      return false;
     nb::object number = nb::steal(PyObject_CallMethod(o, "item", nullptr));
-    if (!number.is_valid()) { PyErr_Clear(); return false; }
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
     if (!PyFloat_Check(number.ptr()) && !PyLong_Check(number.ptr()) && !PyComplex_Check(number.ptr())) return false;
     return read_number(number.ptr(), v);
   }
@@ -490,7 +559,8 @@ void bind_tensor(nb::module_& m) {
   m.def("_resize", [](Tensor t, nb::tuple sizes) {
     Dims d;
     for (nb::handle s : sizes) d.push(nb::cast<int64_t>(s));
-    for (int64_t s : d) if (s < 0) fail("resize_: negative size in ", d);
+    for (int64_t s : d)
+      if (s < 0) fail("resize_: negative size in ", d);
     resize_to(t, d);
   });
   // Squeezes, transposes … of a tensor in place: it takes the geometry of a view of itself.
@@ -511,11 +581,16 @@ void bind_tensor(nb::module_& m) {
     Dims sizes = t.sizes(), strides = t.strides();
     int64_t offset = t->offset;
     if (have != want) {
-      if (!t.dim()) fail("view: self.dim() cannot be 0 to view ", name_of(t.dtype()), " as ", name_of(to), " (different element sizes)");
+      if (!t.dim())
+        fail("view: self.dim() cannot be 0 to view ", name_of(t.dtype()), " as ", name_of(to),
+             " (different element sizes)");
       int last = t.dim() - 1;
-      if (strides[last] != 1 && sizes[last] != 1) fail("view: self.stride(-1) must be 1 to view ", name_of(t.dtype()), " as ", name_of(to), " (different element sizes), but got ", strides[last]);
+      if (strides[last] != 1 && sizes[last] != 1)
+        fail("view: self.stride(-1) must be 1 to view ", name_of(t.dtype()), " as ", name_of(to),
+             " (different element sizes), but got ", strides[last]);
       int64_t bytes = sizes[last] * have;
-      if (bytes % want || (offset * have) % want) fail("view: ", bytes, " bytes in the last dimension are no multiple of ", want);
+      if (bytes % want || (offset * have) % want)
+        fail("view: ", bytes, " bytes in the last dimension are no multiple of ", want);
       for (int i = 0; i < last; ++i) {
         if (strides[i] * have % want) fail("view: stride ", strides[i], " does not fit elements of ", want, " bytes");
         strides[i] = strides[i] * have / want;
@@ -534,8 +609,13 @@ void bind_tensor(nb::module_& m) {
   m.def("_memory_stats", [] {
     MemoryStats& s = memory_stats();
     nb::dict d;
-    d["live"] = s.live; d["peak"] = s.peak; d["cached"] = s.cached; d["blocks"] = s.blocks; d["allocations"] = s.allocations;
-    d["nodes"] = live_nodes(); d["tensors"] = live_tensors();
+    d["live"] = s.live;
+    d["peak"] = s.peak;
+    d["cached"] = s.cached;
+    d["blocks"] = s.blocks;
+    d["allocations"] = s.allocations;
+    d["nodes"] = live_nodes();
+    d["tensors"] = live_tensors();
     return d;
   });
   m.def("_reset_peak", [] { memory_stats().peak = memory_stats().live; });

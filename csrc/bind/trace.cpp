@@ -48,14 +48,15 @@ nb::tuple outputs_of(Call& c) {
   return nb::steal<nb::tuple>(t);
 }
 
-// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin, whether the outputs were given by out=).
+// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin, whether the outputs were given
+// by out=).
 struct PyRecorder final : Recorder {
   nb::object callable;
   void record(Call& c) override {
     Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
-    nb::object r = nb::steal(PyObject_CallFunction(
-        callable.ptr(), "sOOOsO", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(), c.inplace ? Py_True : Py_False,
-        user_line().c_str(), c.given_out ? Py_True : Py_False));
+    nb::object r = nb::steal(PyObject_CallFunction(callable.ptr(), "sOOOsO", c.op.name.c_str(), arguments_of(c).ptr(),
+                                                   outputs_of(c).ptr(), c.inplace ? Py_True : Py_False,
+                                                   user_line().c_str(), c.given_out ? Py_True : Py_False));
     t_recorder = self;
     if (!r.is_valid()) throw PythonError();
   }
@@ -87,17 +88,22 @@ void run_op_into(const std::string& name, nb::tuple args, nb::tuple outs) {
   Call c(op_named(name));
   push_arguments(c, args);
   if (c.op.form.compose || c.op.is(kView)) fail(name, ": a view or a composition writes no memory of its own");
-  if (c.op.form.infer) c.op.form.infer(c);
-  else c.op.py_infer(c);
+  if (c.op.form.infer)
+    c.op.form.infer(c);
+  else
+    c.op.py_infer(c);
   if (int(nb::len(outs)) != c.out_count) fail(name, ": ", c.out_count, " outputs, got ", nb::len(outs));
   for (int i = 0; i < c.out_count; ++i) {
     Tensor t = to_tensor(outs[size_t(i)], "an output");
     if (!(t.sizes() == c.out[i].sizes()) || t.dtype() != c.out[i].dtype())
-      fail(name, ": output ", i, " must be ", name_of(c.out[i].dtype()), c.out[i].sizes(), ", got ", name_of(t.dtype()), t.sizes());
+      fail(name, ": output ", i, " must be ", name_of(c.out[i].dtype()), c.out[i].sizes(), ", got ", name_of(t.dtype()),
+           t.sizes());
     c.out[i] = t;
   }
-  if (c.op.form.run) c.op.form.run(c);
-  else if (c.op.py_run) c.op.py_run(c);
+  if (c.op.form.run)
+    c.op.form.run(c);
+  else if (c.op.py_run)
+    c.op.py_run(c);
 }
 
 // ---- ops declared in Python
@@ -110,7 +116,8 @@ void infer_in_python(nb::object f, Call& c) {
     Dims sizes;
     for (nb::handle s : nb::object(m[0])) sizes.push(nb::cast<int64_t>(s));
     DType t;
-    if (!read_dtype(nb::object(m[1]).ptr(), &t)) fail_type(c.op.base, ": its shape rule must give (shape, dtype) pairs");
+    if (!read_dtype(nb::object(m[1]).ptr(), &t))
+      fail_type(c.op.base, ": its shape rule must give (shape, dtype) pairs");
     c.give(i++, meta(t, sizes));
   }
 }
@@ -134,9 +141,10 @@ void back_in_python(nb::object f, Grad& d) {
   }
 }
 
-void declare_op(std::string signature, std::string doc, nb::object infer, nb::object run, nb::object back, uint32_t keeps,
-                std::string no_derivative) {
-  auto* texts = new std::string[3]{std::move(signature), std::move(doc), std::move(no_derivative)};  // live as long as the op
+void declare_op(std::string signature, std::string doc, nb::object infer, nb::object run, nb::object back,
+                uint32_t keeps, std::string no_derivative) {
+  auto* texts = new std::string[3]{std::move(signature), std::move(doc),
+                                   std::move(no_derivative)};  // live as long as the op
   Form form;
   form.signature = texts[0];
   form.doc = texts[1];
@@ -175,12 +183,15 @@ void bind_trace(nb::module_& m) {
     return nb::steal(make_op_function(set));
   });
   nb::class_<Grad>(m, "Grad", "What a derivative is given.")
-      .def("g", [](Grad& d, int i) { return d.g(i); }, nb::arg("i") = 0, "The gradient of output i.")
+      .def(
+          "g", [](Grad& d, int i) { return d.g(i); }, nb::arg("i") = 0, "The gradient of output i.")
       .def("has_g", &Grad::has_g, "Whether a gradient of output i arrived.")
       .def("x", &Grad::x, "A kept input.")
       .def("y", &Grad::y, nb::arg("i") = 0, "A kept output.")
-      .def("arg", [](Grad& d, int i) { return nb::steal(value_to_python(d.arg(i))); }, "An argument by its place.")
-      .def("shape", [](Grad& d, int i) { return nb::steal(wrap_size(d.shape(i))); }, "The shape of input i.")
+      .def(
+          "arg", [](Grad& d, int i) { return nb::steal(value_to_python(d.arg(i))); }, "An argument by its place.")
+      .def(
+          "shape", [](Grad& d, int i) { return nb::steal(wrap_size(d.shape(i))); }, "The shape of input i.")
       .def("needs", &Grad::needs, "Whether input i wants a gradient.")
       .def("inputs", &Grad::inputs, "The number of tensor inputs.")
       .def_ro("create_graph", &Grad::create_graph);

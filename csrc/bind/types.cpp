@@ -9,8 +9,7 @@ PyTypeObject* DTypeType = nullptr;
 namespace {
 
 struct PyDType {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 PyObject* g_dtypes[kDTypes];
 
@@ -59,11 +58,16 @@ bool read_dtype(PyObject* o, DType* t) {
     *t = dtype_in(o);
     return true;
   }
-  if (o == (PyObject*)&PyFloat_Type) *t = default_dtype();
-  else if (o == (PyObject*)&PyLong_Type) *t = DType::Int64;
-  else if (o == (PyObject*)&PyBool_Type) *t = DType::Bool;
-  else if (o == (PyObject*)&PyComplex_Type) *t = complex_of(default_dtype());
-  else return false;
+  if (o == (PyObject*)&PyFloat_Type)
+    *t = default_dtype();
+  else if (o == (PyObject*)&PyLong_Type)
+    *t = DType::Int64;
+  else if (o == (PyObject*)&PyBool_Type)
+    *t = DType::Bool;
+  else if (o == (PyObject*)&PyComplex_Type)
+    *t = complex_of(default_dtype());
+  else
+    return false;
   return true;
 }
 
@@ -89,7 +93,8 @@ void bind_types(nb::module_& m) {
   m.def("_default_dtype", [] { return nb::steal(wrap_dtype(default_dtype())); });
   m.def("_set_default_dtype", [](nb::handle o) {
     DType t;
-    if (!read_dtype(o.ptr(), &t) || !is_floating(t)) fail_type("set_default_dtype: only floating-point types are supported as the default type");
+    if (!read_dtype(o.ptr(), &t) || !is_floating(t))
+      fail_type("set_default_dtype: only floating-point types are supported as the default type");
     set_default_dtype(t);
   });
   m.def("_promote", [](nb::handle a, nb::handle b) {

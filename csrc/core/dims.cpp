@@ -20,8 +20,10 @@ int64_t numel_of(const Dims& sizes) {
   int64_t n = 1;
   bool zero = false;
   for (int64_t s : sizes) {
-    if (s == 0) zero = true;
-    else n = checked_mul(n, s);
+    if (s == 0)
+      zero = true;
+    else
+      n = checked_mul(n, s);
   }
   return zero ? 0 : n;
 }
@@ -57,8 +59,10 @@ Dims inner_to_outer(const Dims& sizes, const Dims& strides) {
     for (int j = i; j > 0; --j) {
       int64_t a = order[j - 1], b = order[j];
       bool comparable = strides[int(a)] != 0 && strides[int(b)] != 0 && sizes[int(a)] != 1 && sizes[int(b)] != 1;
-      if (comparable && strides[int(a)] > strides[int(b)]) std::swap(order[j - 1], order[j]);
-      else if (comparable) break;
+      if (comparable && strides[int(a)] > strides[int(b)])
+        std::swap(order[j - 1], order[j]);
+      else if (comparable)
+        break;
     }
   }
   return order;
@@ -105,8 +109,8 @@ Dims broadcast(const Dims& a, const Dims& b, const char* op) {
   for (int i = 0; i < out.size(); ++i) {
     int64_t x = i < shift_a ? 1 : a[i - shift_a], y = i < shift_b ? 1 : b[i - shift_b];
     if (x != y && x != 1 && y != 1)
-      fail(op, ": the size of tensor a (", x, ") must match the size of tensor b (", y,
-           ") at dimension ", i, "; got shapes ", a, " and ", b);
+      fail(op, ": the size of tensor a (", x, ") must match the size of tensor b (", y, ") at dimension ", i,
+           "; got shapes ", a, " and ", b);
     out[i] = x == 1 ? y : x;
   }
   return out;

@@ -19,8 +19,20 @@ class Dims {
   Dims(const int64_t* v, int n) { assign(v, n); }
   Dims(const Dims& o) { assign(o.data(), o.n_); }
   Dims(Dims&& o) noexcept { steal(o); }
-  Dims& operator=(const Dims& o) { if (this != &o) { n_ = 0; assign(o.data(), o.n_); } return *this; }
-  Dims& operator=(Dims&& o) noexcept { if (this != &o) { drop(); steal(o); } return *this; }
+  Dims& operator=(const Dims& o) {
+    if (this != &o) {
+      n_ = 0;
+      assign(o.data(), o.n_);
+    }
+    return *this;
+  }
+  Dims& operator=(Dims&& o) noexcept {
+    if (this != &o) {
+      drop();
+      steal(o);
+    }
+    return *this;
+  }
   ~Dims() { drop(); }
 
   int size() const { return n_; }
@@ -35,7 +47,10 @@ class Dims {
   const int64_t* end() const { return data() + n_; }
   int64_t back() const { return data()[n_ - 1]; }
 
-  void push(int64_t v) { reserve(n_ + 1); data()[n_++] = v; }
+  void push(int64_t v) {
+    reserve(n_ + 1);
+    data()[n_++] = v;
+  }
   void pop() { --n_; }
   void clear() { n_ = 0; }
   void resize(int n, int64_t fill = 0) {
@@ -57,7 +72,8 @@ class Dims {
   bool operator==(const Dims& o) const {
     if (n_ != o.n_) return false;
     const int64_t *a = data(), *b = o.data();
-    for (int i = 0; i < n_; ++i) if (a[i] != b[i]) return false;
+    for (int i = 0; i < n_; ++i)
+      if (a[i] != b[i]) return false;
     return true;
   }
 
@@ -78,7 +94,12 @@ class Dims {
     heap_ = p;
     cap_ = cap;
   }
-  void drop() { if (cap_ > kInline) { delete[] heap_; cap_ = kInline; } }
+  void drop() {
+    if (cap_ > kInline) {
+      delete[] heap_;
+      cap_ = kInline;
+    }
+  }
   void steal(Dims& o) {
     n_ = o.n_;
     cap_ = o.cap_;
@@ -104,23 +125,21 @@ std::string to_string(const Dims& d);
 // Products and sums of sizes: an overflow is an error, never a wrap.
 inline int64_t checked_mul(int64_t a, int64_t b) {
   int64_t r;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail(ErrorKind::Memory, "size ", a, " * ", b, " does not fit in 64 bits");
+  if (__builtin_mul_overflow(a, b, &r)) fail(ErrorKind::Memory, "size ", a, " * ", b, " does not fit in 64 bits");
   return r;
 }
 inline int64_t checked_add(int64_t a, int64_t b) {
   int64_t r;
-  if (__builtin_add_overflow(a, b, &r))
-    fail(ErrorKind::Memory, "size ", a, " + ", b, " does not fit in 64 bits");
+  if (__builtin_add_overflow(a, b, &r)) fail(ErrorKind::Memory, "size ", a, " + ", b, " does not fit in 64 bits");
   return r;
 }
-int64_t numel_of(const Dims& sizes);                      // checked product
-Dims contiguous_strides(const Dims& sizes);               // row major
+int64_t numel_of(const Dims& sizes);         // checked product
+Dims contiguous_strides(const Dims& sizes);  // row major
 bool is_contiguous(const Dims& sizes, const Dims& strides);
-bool is_dense(const Dims& sizes, const Dims& strides);    // no holes, no overlap, in some order of the dimensions
-Dims strides_like(const Dims& sizes, const Dims& strides);  // dense strides in the same order of dimensions
-bool may_overlap(const Dims& sizes, const Dims& strides);  // two indices may meet in one place
+bool is_dense(const Dims& sizes, const Dims& strides);         // no holes, no overlap, in some order of the dimensions
+Dims strides_like(const Dims& sizes, const Dims& strides);     // dense strides in the same order of dimensions
+bool may_overlap(const Dims& sizes, const Dims& strides);      // two indices may meet in one place
 Dims broadcast(const Dims& a, const Dims& b, const char* op);  // throws, naming op
-int wrap_dim(int64_t dim, int n, const char* op);          // negative counts from the end; throws IndexError
+int wrap_dim(int64_t dim, int n, const char* op);              // negative counts from the end; throws IndexError
 
 }  // namespace weft

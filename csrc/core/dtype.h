@@ -10,7 +10,18 @@
 namespace weft {
 
 enum class DType : uint8_t {
-  Bool, UInt8, Int8, Int16, Int32, Int64, Half, BFloat16, Float, Double, ComplexFloat, ComplexDouble
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Half,
+  BFloat16,
+  Float,
+  Double,
+  ComplexFloat,
+  ComplexDouble
 };
 constexpr int kDTypes = 12;
 
@@ -33,11 +44,13 @@ struct Half {
   }
   operator float() const {
     uint32_t u = uint32_t(bits & 0x7fffu) << 13, sign = uint32_t(bits & 0x8000u) << 16;
-    if (u >= (0x7c00u << 13)) u += 0x38000000u * 2;  // infinite or NaN
-    else if (u < (0x0400u << 13)) {                  // zero or subnormal
+    if (u >= (0x7c00u << 13))
+      u += 0x38000000u * 2;          // infinite or NaN
+    else if (u < (0x0400u << 13)) {  // zero or subnormal
       float f = std::bit_cast<float>(u + 0x38800000u) - std::bit_cast<float>(0x38800000u);
       return std::bit_cast<float>(std::bit_cast<uint32_t>(f) | sign);
-    } else u += 0x38000000u;
+    } else
+      u += 0x38000000u;
     return std::bit_cast<float>(u | sign);
   }
 };
@@ -57,15 +70,21 @@ struct BFloat16 {
 using c64 = std::complex<float>;
 using c128 = std::complex<double>;
 
-template <class T> struct DTypeOf;
-#define WEFT_DTYPES(X)                                                                   \
-  X(bool, Bool) X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32)    \
-  X(int64_t, Int64) X(Half, Half) X(BFloat16, BFloat16) X(float, Float) X(double, Double) \
-  X(c64, ComplexFloat) X(c128, ComplexDouble)
-#define X(T, N) template <> struct DTypeOf<T> { static constexpr DType value = DType::N; };
+template <class T>
+struct DTypeOf;
+#define WEFT_DTYPES(X)                                                                                  \
+  X(bool, Bool)                                                                                         \
+  X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32) X(int64_t, Int64) X(Half, Half) \
+      X(BFloat16, BFloat16) X(float, Float) X(double, Double) X(c64, ComplexFloat) X(c128, ComplexDouble)
+#define X(T, N)                              \
+  template <>                                \
+  struct DTypeOf<T> {                        \
+    static constexpr DType value = DType::N; \
+  };
 WEFT_DTYPES(X)
 #undef X
-template <class T> constexpr DType dtype_of = DTypeOf<T>::value;
+template <class T>
+constexpr DType dtype_of = DTypeOf<T>::value;
 
 constexpr int64_t item_size(DType t) {
   constexpr uint8_t sizes[kDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
@@ -86,15 +105,16 @@ constexpr DType complex_of(DType t) {
 // The type the loops compute in: half types in float, everything else in itself.
 constexpr DType compute_of(DType t) { return is_half(t) ? DType::Float : t; }
 
-const char* name_of(DType t);        // "float32"
-DType promote(DType a, DType b);     // the smallest type that holds both, as PyTorch decides
+const char* name_of(DType t);         // "float32"
+DType promote(DType a, DType b);      // the smallest type that holds both, as PyTorch decides
 bool can_cast(DType from, DType to);  // whether a result of `from` may be written into `to`
 
 // Calls f with a value of the C++ type of t: visit(t, [&](auto zero) { using T = decltype(zero); ... }).
 template <class F>
 decltype(auto) visit(DType t, F&& f) {
   switch (t) {
-#define X(T, N) case DType::N: return f(T{});
+#define X(T, N) \
+  case DType::N: return f(T{});
     WEFT_DTYPES(X)
 #undef X
   }

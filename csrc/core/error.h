@@ -26,11 +26,24 @@ template <class... Parts>
   (s << ... << parts);
   throw Error(kind, s.str());
 }
-template <class... P> [[noreturn]] void fail(const P&... parts) { fail(ErrorKind::Runtime, parts...); }
-template <class... P> [[noreturn]] void fail_type(const P&... parts) { fail(ErrorKind::Type, parts...); }
-template <class... P> [[noreturn]] void fail_value(const P&... parts) { fail(ErrorKind::Value, parts...); }
-template <class... P> [[noreturn]] void fail_index(const P&... parts) { fail(ErrorKind::Index, parts...); }
-template <class... P> [[noreturn]] void fail_missing(const P&... parts) {
+template <class... P>
+[[noreturn]] void fail(const P&... parts) {
+  fail(ErrorKind::Runtime, parts...);
+}
+template <class... P>
+[[noreturn]] void fail_type(const P&... parts) {
+  fail(ErrorKind::Type, parts...);
+}
+template <class... P>
+[[noreturn]] void fail_value(const P&... parts) {
+  fail(ErrorKind::Value, parts...);
+}
+template <class... P>
+[[noreturn]] void fail_index(const P&... parts) {
+  fail(ErrorKind::Index, parts...);
+}
+template <class... P>
+[[noreturn]] void fail_missing(const P&... parts) {
   fail(ErrorKind::NotImplemented, parts...);
 }
 

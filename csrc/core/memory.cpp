@@ -11,13 +11,15 @@ namespace weft {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr int64_t kSmall = 4096;                 // classes in steps of 64 bytes up to here, then 8 per power of two
+constexpr int64_t kSmall = 4096;  // classes in steps of 64 bytes up to here, then 8 per power of two
 constexpr int kSmallClasses = kSmall / kAlign;
 constexpr int kClasses = kSmallClasses + 8 * 50;
 constexpr int64_t kHugePage = int64_t(1) << 21;
 constexpr int64_t kMaxCached = int64_t(1) << 31;
 
-struct FreeBlock { FreeBlock* next; };
+struct FreeBlock {
+  FreeBlock* next;
+};
 
 FreeBlock* g_free[kClasses];
 MemoryStats g_stats;
@@ -27,7 +29,7 @@ int log2_floor(int64_t n) { return 63 - __builtin_clzll(uint64_t(n)); }
 
 int class_of(int64_t bytes) {
   if (bytes <= kSmall) return int((bytes + kAlign - 1) / kAlign) - (bytes > 0);
-  int e = log2_floor(bytes - 1);             // 2^e < bytes <= 2^(e+1)
+  int e = log2_floor(bytes - 1);  // 2^e < bytes <= 2^(e+1)
   int64_t step = int64_t(1) << (e - 3);
   int64_t eighth = (bytes - (int64_t(1) << e) + step - 1) / step;  // 1..8
   return kSmallClasses + (e - 12) * 8 + int(eighth) - 1;

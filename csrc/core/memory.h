@@ -8,16 +8,16 @@
 namespace weft {
 
 struct MemoryStats {
-  int64_t live = 0;    // bytes of blocks in use
-  int64_t peak = 0;    // the most that `live` has been since reset_peak
-  int64_t cached = 0;  // bytes of free blocks kept for reuse
-  int64_t blocks = 0;  // blocks in use
+  int64_t live = 0;         // bytes of blocks in use
+  int64_t peak = 0;         // the most that `live` has been since reset_peak
+  int64_t cached = 0;       // bytes of free blocks kept for reuse
+  int64_t blocks = 0;       // blocks in use
   int64_t allocations = 0;  // all there ever were
 };
 
 MemoryStats& memory_stats();
-int64_t block_bytes(int64_t bytes);     // the size of the block that serves a request
-void* allocate_block(int64_t bytes);    // bytes as block_bytes gave them; throws Error(Memory)
+int64_t block_bytes(int64_t bytes);   // the size of the block that serves a request
+void* allocate_block(int64_t bytes);  // bytes as block_bytes gave them; throws Error(Memory)
 void free_block(void* p, int64_t bytes);
 void empty_cache();
 void fail_allocation_after(int64_t n);  // for tests: the n-th allocation from now on fails; negative: none
@@ -33,7 +33,10 @@ class Scratch {
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  template <class T> T* as() const { return static_cast<T*>(p_); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(p_);
+  }
 
  private:
   void* p_;

@@ -15,8 +15,8 @@ struct TensorImpl;
 struct Opaque;
 
 struct Edge {
-  Ref<Node> node;      // empty: no gradient wanted
-  uint32_t slot = 0;   // which output of that node
+  Ref<Node> node;     // empty: no gradient wanted
+  uint32_t slot = 0;  // which output of that node
 };
 
 using Grads = std::vector<Tensor>;
@@ -44,30 +44,33 @@ struct NodeHooks {
 };
 
 struct Node : Counted {
-  uint32_t outputs = 1;        // how many tensors it made
+  uint32_t outputs = 1;  // how many tensors it made
   uint32_t edge_count = 0;
-  uint64_t sequence = 0;       // order of creation in this process: backward walks from the largest down
+  uint64_t sequence = 0;  // order of creation in this process: backward walks from the largest down
   Edge* edges = nullptr;
   NodeHooks* hooks = nullptr;
-  void* pyobj = nullptr;       // the Python object that stands for this node while one does (borrowed)
+  void* pyobj = nullptr;  // the Python object that stands for this node while one does (borrowed)
   Origin origin;
-  uint64_t mark = 0;           // scratch of the walk
+  uint64_t mark = 0;  // scratch of the walk
   uint32_t pending = 0;
   uint32_t place = 0;
 
   virtual ~Node();
-  virtual std::string name() const = 0;                 // "MulBackward0"
+  virtual std::string name() const = 0;                       // "MulBackward0"
   virtual Grads apply(Grads&& grads, bool create_graph) = 0;  // gradients of the outputs -> of the edges
-  virtual void release() {}                             // lets go of what it keeps for backward
+  virtual void release() {}                                   // lets go of what it keeps for backward
   virtual bool released() const { return false; }
-  virtual TensorImpl* leaf() { return nullptr; }        // of the node that adds to a leaf's grad
-  virtual size_t bytes() const = 0;                     // of this object with its trailing arrays
-  virtual void visit_owned(OwnedVisitor& v);            // edges, hooks, and what it keeps
+  virtual TensorImpl* leaf() { return nullptr; }  // of the node that adds to a leaf's grad
+  virtual size_t bytes() const = 0;               // of this object with its trailing arrays
+  virtual void visit_owned(OwnedVisitor& v);      // edges, hooks, and what it keeps
   // Tensors whose memory this node keeps alive, for looking into the graph.
   virtual std::vector<std::pair<std::string, Tensor>> saved() = 0;
 
-  NodeHooks& more_hooks() { if (!hooks) hooks = new NodeHooks; return *hooks; }
-  void destroy();  // without recursion, however long the chain behind it
+  NodeHooks& more_hooks() {
+    if (!hooks) hooks = new NodeHooks;
+    return *hooks;
+  }
+  void destroy();   // without recursion, however long the chain behind it
   void renumber();  // takes a new sequence number: a node must be newer than what its edges lead to
 
  protected:

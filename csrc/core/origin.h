@@ -1,5 +1,5 @@
-// Where in the user's program something was made: a code object and an instruction in it, plus the path of the module that ran.
-// core/ knows no Python; bind/ installs the hooks that read and explain an origin.
+// Where in the user's program something was made: a code object and an instruction in it, plus the path of the module
+// that ran. core/ knows no Python; bind/ installs the hooks that read and explain an origin.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ class Origin {
     module_ = o.module_;
     return *this;
   }
-  ~Origin() { if (code_) g_origin_hooks.release(code_); }
+  ~Origin() {
+    if (code_) g_origin_hooks.release(code_);
+  }
 
   static Origin here() {
     Origin o;
@@ -39,7 +41,10 @@ class Origin {
   // "train.py:12, in forward (module net.layer1)", or "" where it is not known.
   std::string describe() const { return code_ ? g_origin_hooks.describe(code_, instruction_, module_) : std::string(); }
   // The same, set in a sentence: " at train.py:12".
-  std::string at() const { auto s = describe(); return s.empty() ? s : " at " + s; }
+  std::string at() const {
+    auto s = describe();
+    return s.empty() ? s : " at " + s;
+  }
 
  private:
   void* code_ = nullptr;

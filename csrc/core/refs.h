@@ -16,13 +16,24 @@ class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}
-  explicit Ref(T* p) : p_(p) { if (p_) ++p_->refs; }
+  explicit Ref(T* p) : p_(p) {
+    if (p_) ++p_->refs;
+  }
   Ref(const Ref& o) : Ref(o.p_) {}
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  Ref& operator=(Ref o) noexcept { std::swap(p_, o.p_); return *this; }
-  ~Ref() { if (p_ && --p_->refs == 0) p_->destroy(); }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ && --p_->refs == 0) p_->destroy();
+  }
 
-  static Ref adopt(T* p) { Ref r; r.p_ = p; return r; }  // takes over a count that p already has
+  static Ref adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }  // takes over a count that p already has
   T* release() { return std::exchange(p_, nullptr); }
   void reset() { Ref().swap(*this); }
   void swap(Ref& o) noexcept { std::swap(p_, o.p_); }

@@ -8,19 +8,22 @@
 namespace weft {
 
 struct Storage : Counted {
-  uint32_t version = 0;   // how often it was changed in place
+  uint32_t version = 0;  // how often it was changed in place
   bool writable = true;
   char* data = nullptr;
-  int64_t bytes = 0;      // what its owner asked for
-  int64_t block = 0;      // the allocator's block; 0 when the memory is someone else's
+  int64_t bytes = 0;                      // what its owner asked for
+  int64_t block = 0;                      // the allocator's block; 0 when the memory is someone else's
   void (*let_go)(void* owner) = nullptr;  // for foreign memory
   void* owner = nullptr;
-  Origin changed;         // where it was last changed in place
+  Origin changed;  // where it was last changed in place
 
   static Ref<Storage> make(int64_t bytes);
   static Ref<Storage> foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable = true);
   void resize(int64_t bytes);  // keeps the contents; the data may move
-  void touch() { ++version; changed = Origin::here(); }
+  void touch() {
+    ++version;
+    changed = Origin::here();
+  }
   void destroy();
 };
 

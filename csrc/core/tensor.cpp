@@ -40,7 +40,8 @@ Ref<Storage> Storage::foreign(void* data, int64_t bytes, void* owner, void (*let
 
 void Storage::resize(int64_t wanted) {
   if (wanted <= bytes) return;
-  if (!block && data) fail("resize: this tensor's memory belongs to someone else and cannot grow to ", wanted, " bytes");
+  if (!block && data)
+    fail("resize: this tensor's memory belongs to someone else and cannot grow to ", wanted, " bytes");
   int64_t new_block = block_bytes(wanted);
   if (new_block != block) {
     char* p = static_cast<char*>(allocate_block(new_block));
@@ -107,8 +108,10 @@ Tensor meta(DType dtype, const Dims& sizes) {
   bool zero = false;
   for (int i = n - 1; i >= 0; --i) {
     t->strides[i] = step;
-    if (sizes[i] > 1) step = checked_mul(step, sizes[i]);
-    else if (sizes[i] == 0) zero = true;
+    if (sizes[i] > 1)
+      step = checked_mul(step, sizes[i]);
+    else if (sizes[i] == 0)
+      zero = true;
   }
   t->numel = zero ? 0 : step;
   return t;
@@ -125,8 +128,7 @@ void give_memory(TensorImpl& t) {
   int64_t last = t.numel;
   if (!t.contiguous && t.numel) {
     last = 1;
-    for (int i = 0; i < t.sizes.size(); ++i)
-      last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
+    for (int i = 0; i < t.sizes.size(); ++i) last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
   }
   t.storage = Storage::make(checked_mul(last, item_size(t.dtype)));
 }
@@ -165,7 +167,8 @@ Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t 
   return out;
 }
 
-void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, const char* op) {
+void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset,
+                  const char* op) {
   if (offset < 0) fail(op, ": the storage offset must not be negative, got ", offset);
   if (numel_of(sizes) == 0) return;
   __int128 last = offset;

@@ -22,40 +22,43 @@ struct Cut : Counted {
 
 // What only some tensors have.
 struct TensorExtra {
-  bool view_fixed = false;       // one of several views made at once: not to be changed in place
+  bool view_fixed = false;  // one of several views made at once: not to be changed in place
   bool retain_grad = false;
   bool is_parameter = false;
-  Node* accumulate = nullptr;    // the node that adds to grad, while one lives (it owns us)
-  Hooks hooks;                   // on the gradient of this tensor
-  Hooks after_accumulate;        // on leaves, after grad was added to
+  Node* accumulate = nullptr;  // the node that adds to grad, while one lives (it owns us)
+  Hooks hooks;                 // on the gradient of this tensor
+  Hooks after_accumulate;      // on leaves, after grad was added to
   std::string name;
 };
 
 struct TensorImpl : Counted {
   DType dtype = DType::Float;
-  bool requires_grad = false;    // a leaf that wants a gradient (with grad_fn: always wanted)
-  bool wrapped_number = false;   // made from a Python number: weak in type promotion
+  bool requires_grad = false;   // a leaf that wants a gradient (with grad_fn: always wanted)
+  bool wrapped_number = false;  // made from a Python number: weak in type promotion
   bool contiguous = true;
-  bool untracked = false;        // `.data`: changes through it are not counted
-  bool inference = false;        // made in inference mode: no graph may ever use it
-  bool pinned_pyobj = false;     // we own pyobj: it has Python state that must outlive its last Python owner
-  uint32_t slot = 0;             // which output of grad_fn
+  bool untracked = false;     // `.data`: changes through it are not counted
+  bool inference = false;     // made in inference mode: no graph may ever use it
+  bool pinned_pyobj = false;  // we own pyobj: it has Python state that must outlive its last Python owner
+  uint32_t slot = 0;          // which output of grad_fn
   int64_t numel = 1;
-  int64_t offset = 0;            // in elements
+  int64_t offset = 0;  // in elements
   Ref<Storage> storage;
   Ref<Node> grad_fn;
   Ref<TensorImpl> grad;
-  Ref<TensorImpl> base;          // the tensor that this one is a differentiable view of
-  uint32_t view_version = 0;     // of the storage, when grad_fn of this view was made
+  Ref<TensorImpl> base;       // the tensor that this one is a differentiable view of
+  uint32_t view_version = 0;  // of the storage, when grad_fn of this view was made
   Ref<Cut> cut;
   TensorExtra* extra = nullptr;
-  void* pyobj = nullptr;         // the Python object of this tensor (borrowed unless pinned)
+  void* pyobj = nullptr;  // the Python object of this tensor (borrowed unless pinned)
   Dims sizes, strides;
 
-  static TensorImpl* make();     // from the pool, no counts yet
+  static TensorImpl* make();  // from the pool, no counts yet
   void destroy();
   bool wants_grad() const { return requires_grad || grad_fn; }
-  TensorExtra& more() { if (!extra) extra = new TensorExtra; return *extra; }
+  TensorExtra& more() {
+    if (!extra) extra = new TensorExtra;
+    return *extra;
+  }
   char* data() const { return storage->data + offset * item_size(dtype); }
   void visit_owned(OwnedVisitor& v);
   void set_geometry(const Dims& sizes, const Dims& strides, int64_t offset);
@@ -89,7 +92,10 @@ class Tensor {
   bool contiguous() const { return p_->contiguous; }
   bool wants_grad() const { return p_->wants_grad(); }
   bool is_leaf() const { return !p_->grad_fn; }
-  template <class T = char> T* data() const { return reinterpret_cast<T*>(p_->data()); }
+  template <class T = char>
+  T* data() const {
+    return reinterpret_cast<T*>(p_->data());
+  }
 
  private:
   Ref<TensorImpl> p_;
@@ -101,8 +107,9 @@ Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides);
 void give_memory(TensorImpl& t);  // allocates the storage of a meta tensor
 Tensor empty(const Dims& sizes, DType dtype);
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype);
-Tensor alias(const Tensor& t);    // same storage and geometry, no history
+Tensor alias(const Tensor& t);  // same storage and geometry, no history
 Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset);  // checked bounds
-void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, const char* op);
+void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset,
+                  const char* op);
 
 }  // namespace weft

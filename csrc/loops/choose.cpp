@@ -8,9 +8,9 @@
 #include "loops/isa.h"
 #include "loops/random.h"
 #include "loops/reduce.h"
-#include "loops/sort.h"
-#include "loops/softmax.h"
 #include "loops/scan.h"
+#include "loops/softmax.h"
+#include "loops/sort.h"
 
 namespace weft {
 
@@ -19,7 +19,8 @@ Isa machine_isa() {
     Isa isa = Isa::base;
 #if defined(WEFT_HAVE_AVX512)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) isa = Isa::avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+      isa = Isa::avx2;
     if (isa == Isa::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
       isa = Isa::avx512;

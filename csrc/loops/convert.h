@@ -21,14 +21,28 @@ template <class R>
 struct Complex {
   R re, im;
 };
-template <class T> constexpr bool is_complex_type = false;
-template <class R> constexpr bool is_complex_type<Complex<R>> = true;
+template <class T>
+constexpr bool is_complex_type = false;
+template <class R>
+constexpr bool is_complex_type<Complex<R>> = true;
 
 // How a type lies in memory; bool is read as a byte, since foreign memory may hold more than 0 and 1.
-template <class T> struct Stored { using type = T; };
-template <> struct Stored<bool> { using type = uint8_t; };
-template <> struct Stored<c64> { using type = Complex<float>; };
-template <> struct Stored<c128> { using type = Complex<double>; };
+template <class T>
+struct Stored {
+  using type = T;
+};
+template <>
+struct Stored<bool> {
+  using type = uint8_t;
+};
+template <>
+struct Stored<c64> {
+  using type = Complex<float>;
+};
+template <>
+struct Stored<c128> {
+  using type = Complex<double>;
+};
 
 template <class Int, class Float>
 inline Int truncate(Float x) {
@@ -57,8 +71,10 @@ inline To cast(From x) {
 
 template <class From>
 inline uint8_t is_nonzero(From x) {
-  if constexpr (is_complex_type<From>) return uint8_t((x.re != 0) | (x.im != 0));
-  else return x != From(0);
+  if constexpr (is_complex_type<From>)
+    return uint8_t((x.re != 0) | (x.im != 0));
+  else
+    return x != From(0);
 }
 
 template <class To, class From>
@@ -66,17 +82,19 @@ inline void convert_loop(const void* src, void* dst, int64_t n) {
   auto* __restrict in = static_cast<const typename Stored<From>::type*>(src);
   auto* __restrict out = static_cast<typename Stored<To>::type*>(dst);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<To, bool>) out[i] = is_nonzero(in[i]);
-    else if constexpr (std::is_same_v<From, bool>) out[i] = cast<typename Stored<To>::type>(uint8_t(in[i] != 0));
-    else out[i] = cast<typename Stored<To>::type>(in[i]);
+    if constexpr (std::is_same_v<To, bool>)
+      out[i] = is_nonzero(in[i]);
+    else if constexpr (std::is_same_v<From, bool>)
+      out[i] = cast<typename Stored<To>::type>(uint8_t(in[i] != 0));
+    else
+      out[i] = cast<typename Stored<To>::type>(in[i]);
   }
 }
 
 inline void widen(const Half* src, float* dst, int64_t n) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(src + i))));
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(src + i))));
 #endif
   for (; i < n; ++i) dst[i] = float(src[i]);
 }
@@ -84,8 +102,7 @@ inline void widen(const Half* src, float* dst, int64_t n) {
 inline void narrow(const float* src, Half* dst, int64_t n) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((__m128i*)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
+  for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i*)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
 #endif
   for (; i < n; ++i) dst[i] = Half(src[i]);
 }

@@ -102,9 +102,8 @@ void fill(DType type, void* dst, int64_t n, const void* value) {
     using T = decltype(zero);
     T element;
     std::memcpy(&element, value, sizeof(T));
-    parallel_chunks(n, kGrain, [&](int64_t begin, int64_t end) {
-      fill_row(static_cast<T*>(dst) + begin, element, end - begin);
-    });
+    parallel_chunks(n, kGrain,
+                    [&](int64_t begin, int64_t end) { fill_row(static_cast<T*>(dst) + begin, element, end - begin); });
   });
 }
 
@@ -119,7 +118,11 @@ struct Box {
     ++ndim;
   }
   void swap(int i, int j) {
-    auto exchange = [=](int64_t* v) { int64_t t = v[i]; v[i] = v[j]; v[j] = t; };
+    auto exchange = [=](int64_t* v) {
+      int64_t t = v[i];
+      v[i] = v[j];
+      v[j] = t;
+    };
     exchange(size), exchange(dst), exchange(src);
   }
 };
@@ -172,8 +175,12 @@ void each_block(const Box& box, int64_t rows, int64_t cols, const F& f) {
         rest /= box.size[d];
         d_at += k * box.dst[d], s_at += k * box.src[d];
       }
-      Block block{box.size[r] - i < rows ? box.size[r] - i : rows, box.size[c] - j < cols ? box.size[c] - j : cols,
-                  box.dst[r], box.dst[c], box.src[r], box.src[c]};
+      Block block{box.size[r] - i < rows ? box.size[r] - i : rows,
+                  box.size[c] - j < cols ? box.size[c] - j : cols,
+                  box.dst[r],
+                  box.dst[c],
+                  box.src[r],
+                  box.src[c]};
       f(block, d_at, s_at);
     }
   });
@@ -279,8 +286,8 @@ bool is_transposed(Box& box, DType from) {
   return false;
 }
 
-void copy(DType to, char* dst, const int64_t* dst_strides, DType from, const char* src,
-          const int64_t* src_strides, const int64_t* sizes, int ndim) {
+void copy(DType to, char* dst, const int64_t* dst_strides, DType from, const char* src, const int64_t* src_strides,
+          const int64_t* sizes, int ndim) {
   Box box;
   if (!simplify(box, dst_strides, src_strides, sizes, ndim)) return;
   if (box.ndim == 0) return convert(from, to, src, dst, 1);
@@ -289,8 +296,10 @@ void copy(DType to, char* dst, const int64_t* dst_strides, DType from, const cha
     box.push(1, 0, 0);
     box.swap(0, 1);
   }
-  if (is_transposed(box, from)) copy_transposed(box, to, dst, from, src);
-  else copy_rows(box, to, dst, from, src);
+  if (is_transposed(box, from))
+    copy_transposed(box, to, dst, from, src);
+  else
+    copy_rows(box, to, dst, from, src);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ Plan plan(DType type, const Product& p) {
   int64_t size = item_size(type);
   bool near = p.k * p.n * size <= kNearBytes;
   Plan r;
-  r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;  // the pieces of a column are short and far apart
+  r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;             // the pieces of a column are short and far apart
   bool few = p.m <= (p.ldb * size % 64 ? kFewRows / 2 : kFewRows);  // rows that cross cache lines cost more
   r.pack_b = p.trans_b || !(near || few || p.k <= kPlainDepth);
   int64_t reach = std::clamp<int64_t>(kReach / (p.ldb * size + 1), kPlainDepth, kDepth);
@@ -97,7 +97,8 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   const GemmKernels& kernels = gemm_kernels();
   int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = how.pack_a ? kBlockRows : p.m;
   char *packed_a = nullptr, *packed_b = nullptr;
-  if (how.pack_a) packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
+  if (how.pack_a)
+    packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
   if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
   auto panel = [&](int64_t i, int64_t j, int64_t q) {
     int64_t m = std::min(rows, p.m - i), n = std::min(how.width, p.n - j), k = std::min(how.depth, p.k - q);
@@ -286,9 +287,12 @@ void multiply_complex(DType type, const Product& p) {
 
 template <class T>
 T scaled(T x, double beta) {
-  if constexpr (is_complex(dtype_of<T>)) return x * typename T::value_type(beta);
-  else if constexpr (is_half(dtype_of<T>)) return T(float(x) * float(beta));
-  else return T(x * T(beta));
+  if constexpr (is_complex(dtype_of<T>))
+    return x * typename T::value_type(beta);
+  else if constexpr (is_half(dtype_of<T>))
+    return T(float(x) * float(beta));
+  else
+    return T(x * T(beta));
 }
 
 // c = beta c, for products without an inner dimension.
@@ -308,9 +312,14 @@ void gemm(DType type, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) return scale(type, p);
   switch (type) {
-    case DType::Float: case DType::Double: case DType::Int32: case DType::Int64: return multiply(type, p);
-    case DType::Half: case DType::BFloat16: return multiply_through(type, DType::Float, p);
-    case DType::ComplexFloat: case DType::ComplexDouble: return multiply_complex(type, p);
+    case DType::Float:
+    case DType::Double:
+    case DType::Int32:
+    case DType::Int64: return multiply(type, p);
+    case DType::Half:
+    case DType::BFloat16: return multiply_through(type, DType::Float, p);
+    case DType::ComplexFloat:
+    case DType::ComplexDouble: return multiply_complex(type, p);
     default: return multiply_through(type, DType::Int32, p);
   }
 }
@@ -353,8 +362,7 @@ T dot_in_chunks(DType type, int64_t n, const void* a, const void* b) {
   }
   Buffer partial = allocate(chunks * item_size(type));
   parallel_chunks(n, kDotChunk, [&](int64_t begin, int64_t end) {
-    kernels.dot(type, at(a, type, begin), at(b, type, begin), end - begin,
-                at(partial.get(), type, begin / kDotChunk));
+    kernels.dot(type, at(a, type, begin), at(b, type, begin), end - begin, at(partial.get(), type, begin / kDotChunk));
   });
   T sum = 0;
   for (int64_t c = 0; c < chunks; ++c) sum += reinterpret_cast<const T*>(partial.get())[c];
@@ -394,7 +402,9 @@ void dot(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, 
     copy_kernels().convert(dtype_of<T>, type, &sum, result, 1);
   };
   switch (type) {
-    case DType::Float: case DType::Half: case DType::BFloat16: return through(float{});
+    case DType::Float:
+    case DType::Half:
+    case DType::BFloat16: return through(float{});
     case DType::Double: return through(double{});
     case DType::Int64: return through(int64_t{});
     case DType::ComplexFloat: *static_cast<c64*>(result) = dot_complex<float>(n, a, a_stride, b, b_stride); return;

@@ -63,8 +63,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
 #pragma GCC unroll 12
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
-      write<T>(job, c + i * job.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+    for (int v = 0; v < V; ++v) write<T>(job, c + i * job.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
 }
 
 template <class T>
@@ -76,7 +75,7 @@ inline TileFn<T> tile_of(int vectors) {
   switch (vectors) {
     case 1: return tile<T, R, 1, ByRows, false>;
     case 2: return tile<T, R, 2, ByRows, false>;
-    case 3: return tile<T, R, kVectors == 3 ? 3 : 1, ByRows, false>;
+    case 3: return tile < T, R, kVectors == 3 ? 3 : 1, ByRows, false > ;
     default: return tile<T, R, kVectors, ByRows, true>;
   }
 }
@@ -197,8 +196,10 @@ void inner_tile(const Product& p, const T* a, const T* b, T* c) {
   for (int i = 0; i < R; ++i)
     for (int j = 0; j < C; j += 4) {
       T sums[4];
-      if constexpr (C % 4 == 0) S::sum4(&sum[i][j], sums);
-      else sums[0] = S::sum(sum[i][j]);
+      if constexpr (C % 4 == 0)
+        S::sum4(&sum[i][j], sums);
+      else
+        sums[0] = S::sum(sum[i][j]);
       for (int s = 0; s < (C % 4 == 0 ? 4 : 1); ++s) add_inner(p, c + i * p.ldc + j + s, sums[s]);
     }
 }
@@ -302,8 +303,10 @@ void any_multiply(DType type, const Product& p, const void* packed_a, const void
   visit_number(type, [&](auto t) {
     using T = decltype(t);
     auto *a = static_cast<const T*>(packed_a), *b = static_cast<const T*>(packed_b);
-    if (a || p.trans_a) all_tiles<T, false>(p, a, b);
-    else all_tiles<T, true>(p, a, b);
+    if (a || p.trans_a)
+      all_tiles<T, false>(p, a, b);
+    else
+      all_tiles<T, true>(p, a, b);
   });
 }
 void any_inner(DType type, const Product& p) {
@@ -316,12 +319,16 @@ void any_dot(DType type, const void* a, const void* b, int64_t n, void* result) 
   });
 }
 void any_split(DType type, const void* pairs, int64_t n, void* re, void* im) {
-  if (type == DType::Float) split((const float*)pairs, n, (float*)re, (float*)im);
-  else split((const double*)pairs, n, (double*)re, (double*)im);
+  if (type == DType::Float)
+    split((const float*)pairs, n, (float*)re, (float*)im);
+  else
+    split((const double*)pairs, n, (double*)re, (double*)im);
 }
 void any_join(DType type, const void* re, const void* im, int64_t n, void* pairs) {
-  if (type == DType::Float) join((const float*)re, (const float*)im, n, (float*)pairs);
-  else join((const double*)re, (const double*)im, n, (double*)pairs);
+  if (type == DType::Float)
+    join((const float*)re, (const float*)im, n, (float*)pairs);
+  else
+    join((const double*)re, (const double*)im, n, (double*)pairs);
 }
 void any_row(DType type, const Product& p) {
   visit_number(type, [&](auto t) { row<decltype(t)>(p); });
@@ -331,7 +338,7 @@ void any_row(DType type, const Product& p) {
 
 extern const GemmKernels gemm_kernels_table;
 const GemmKernels gemm_kernels_table = {
-    kRows,   kVectors * kVectorBytes, any_pack_b, any_pack_a, any_multiply, any_inner,
-    any_row, any_dot,                 any_split,  any_join};
+  kRows,   kVectors * kVectorBytes, any_pack_b, any_pack_a, any_multiply, any_inner, any_row, any_dot, any_split,
+  any_join};
 
 }  // namespace weft::WEFT_ISA

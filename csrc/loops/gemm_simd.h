@@ -46,11 +46,15 @@ struct Simd {
   // The first `count` lanes only; the others read as zero and are not written.
   static Vec load(const T* p, int64_t count) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) return (Vec)_mm512_maskz_loadu_epi32(__mmask16((1u << count) - 1), p);
-    else return (Vec)_mm512_maskz_loadu_epi64(__mmask8((1u << count) - 1), p);
+    if constexpr (sizeof(T) == 4)
+      return (Vec)_mm512_maskz_loadu_epi32(__mmask16((1u << count) - 1), p);
+    else
+      return (Vec)_mm512_maskz_loadu_epi64(__mmask8((1u << count) - 1), p);
 #elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) return (Vec)_mm256_maskload_epi32((const int*)p, lanes(count));
-    else return (Vec)_mm256_maskload_epi64((const long long*)p, lanes(count));
+    if constexpr (sizeof(T) == 4)
+      return (Vec)_mm256_maskload_epi32((const int*)p, lanes(count));
+    else
+      return (Vec)_mm256_maskload_epi64((const long long*)p, lanes(count));
 #else
     Vec v{};
     for (int i = 0; i < count; ++i) v[i] = p[i];
@@ -59,11 +63,15 @@ struct Simd {
   }
   static void store(T* p, Vec v, int64_t count) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, __mmask16((1u << count) - 1), (__m512i)v);
-    else _mm512_mask_storeu_epi64(p, __mmask8((1u << count) - 1), (__m512i)v);
+    if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_epi32(p, __mmask16((1u << count) - 1), (__m512i)v);
+    else
+      _mm512_mask_storeu_epi64(p, __mmask8((1u << count) - 1), (__m512i)v);
 #elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) _mm256_maskstore_epi32((int*)p, lanes(count), (__m256i)v);
-    else _mm256_maskstore_epi64((long long*)p, lanes(count), (__m256i)v);
+    if constexpr (sizeof(T) == 4)
+      _mm256_maskstore_epi32((int*)p, lanes(count), (__m256i)v);
+    else
+      _mm256_maskstore_epi64((long long*)p, lanes(count), (__m256i)v);
 #else
     for (int i = 0; i < count; ++i) p[i] = v[i];
 #endif

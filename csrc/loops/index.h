@@ -69,13 +69,12 @@ struct IndexKernels {
   void (*scatter_windows)(Scatter op, DType, char* table, const char* dense, const IndexPlan&);
 
   // out = cond ? a : b, each with its strides.
-  void (*blend)(int64_t item, char* out, const char* cond, const char* a, const char* b, int ndim,
-                const int64_t* sizes, const BlendStrides&);
+  void (*blend)(int64_t item, char* out, const char* cond, const char* a, const char* b, int ndim, const int64_t* sizes,
+                const BlendStrides&);
   // Counts what is not zero among n contiguous elements and fills `starts`.
   int64_t (*count)(DType, const char* x, int64_t n, int64_t* starts);
   void (*masked_select)(int64_t item, char* out, const char* x, const char* mask, int64_t n, const int64_t* starts);
-  void (*masked_scatter)(int64_t item, char* x, const char* mask, const char* source, int64_t n,
-                         const int64_t* starts);
+  void (*masked_scatter)(int64_t item, char* x, const char* mask, const char* source, int64_t n, const int64_t* starts);
   // The coordinates of what is not zero: out[k * row + d * column].
   void (*nonzero)(DType, const char* x, int ndim, const int64_t* sizes, const int64_t* starts, int64_t* out,
                   int64_t row, int64_t column);

@@ -61,8 +61,9 @@ bool gather_plain_rows(const IndexWalk& w, char* dense, const char* table) {
 }
 
 bool is_plain_rows(const IndexWalk& w) {
-  return w.ndim == 2 && w.inputs == 1 && w.stride[IndexWalk::kTable][0] == 0 && w.row_stride(IndexWalk::kDense) == w.item &&
-         w.row_stride(IndexWalk::kTable) == w.item && w.row() * w.item <= kRowPart;
+  return w.ndim == 2 && w.inputs == 1 && w.stride[IndexWalk::kTable][0] == 0 &&
+         w.row_stride(IndexWalk::kDense) == w.item && w.row_stride(IndexWalk::kTable) == w.item &&
+         w.row() * w.item <= kRowPart;
 }
 
 bool gather_rows(const IndexWalk& w, char* dense, const char* table) {
@@ -160,8 +161,8 @@ bool gather_columns(const IndexWalk& w, char* dense, const char* table) {
     parallel_chunks(rows, kGatherGrain / n + 1, [&](int64_t begin, int64_t end) {
       IndexRows at(w, begin);
       for (int64_t r = begin; r < end; ++r, at.next())
-        fetch(reinterpret_cast<T*>(dense + at.offset[IndexWalk::kDense]) + column,
-              table + at.offset[IndexWalk::kTable], places, n);
+        fetch(reinterpret_cast<T*>(dense + at.offset[IndexWalk::kDense]) + column, table + at.offset[IndexWalk::kTable],
+              places, n);
     });
   }
   return true;
@@ -208,16 +209,19 @@ bool gather(int64_t item, char* dense, const char* table, const IndexPlan& plan)
   bool columns = w.ndim > 1 && w.row() > 8 && w.row_stride(IndexWalk::kDense) == w.item && w.same_in_all_rows();
   visit_item(w.item, [&](auto zero) {
     using T = decltype(zero);
-    if (columns) good = gather_columns<T>(w, dense, table);
-    else if (w.indexed_rows()) good = gather_indexed_rows<T>(w, dense, table);
-    else good = gather_elements<T>(w, dense, table);
+    if (columns)
+      good = gather_columns<T>(w, dense, table);
+    else if (w.indexed_rows())
+      good = gather_indexed_rows<T>(w, dense, table);
+    else
+      good = gather_elements<T>(w, dense, table);
   });
   return good;
 }
 
 extern const IndexKernels index_kernels_table;
-const IndexKernels index_kernels_table = {
-    check_indices, gather,  scatter,  scatter_windows, blend, count_true,  masked_select,
-    masked_scatter, nonzero, triangle, join,           flip,  repeat_index};
+const IndexKernels index_kernels_table = {check_indices, gather,        scatter,        scatter_windows, blend,
+                                          count_true,    masked_select, masked_scatter, nonzero,         triangle,
+                                          join,          flip,          repeat_index};
 
 }  // namespace weft::WEFT_ISA

@@ -70,7 +70,9 @@ void blend_items(const Walk<4>& w, char* out, const char* cond, const char* a, c
 // ---- counting ----
 
 template <class V>
-inline uint8_t truth(V x) { return is_nonzero(x); }
+inline uint8_t truth(V x) {
+  return is_nonzero(x);
+}
 inline uint8_t truth(Half x) { return (x.bits & 0x7fff) != 0; }
 inline uint8_t truth(BFloat16 x) { return (x.bits & 0x7fff) != 0; }
 

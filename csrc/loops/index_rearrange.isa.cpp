@@ -38,8 +38,10 @@ void triangle(int64_t item, char* out, const char* x, int64_t batch, int64_t row
       int64_t row = r % rows, border = between(0, row + between(-rows, diagonal, cols) + !upper, cols) * item;
       char* to = out + r * bytes;
       const char* from = x + r * bytes;
-      if (upper) clear_bytes(to, border), copy_bytes(to + border, from + border, bytes - border);
-      else copy_bytes(to, from, border), clear_bytes(to + border, bytes - border);
+      if (upper)
+        clear_bytes(to, border), copy_bytes(to + border, from + border, bytes - border);
+      else
+        copy_bytes(to, from, border), clear_bytes(to + border, bytes - border);
     }
   });
 }
@@ -87,8 +89,10 @@ void flip(int64_t item, char* out, const char* x, int ndim, const int64_t* sizes
       int64_t column = p * part, n = w.row() - column < part ? w.row() - column : part;
       char* to = out + at.offset[0] + column * item;
       const char* from = x + at.offset[1] + column * w.row_stride(1);
-      if (back) visit_item(item, [&](auto zero) { reverse<decltype(zero)>(to, from - (n - 1) * item, n); });
-      else copy_bytes(to, from, n * item);
+      if (back)
+        visit_item(item, [&](auto zero) { reverse<decltype(zero)>(to, from - (n - 1) * item, n); });
+      else
+        copy_bytes(to, from, n * item);
       if (++p == parts) p = 0, at.next();
     }
   });

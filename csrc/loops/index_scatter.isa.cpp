@@ -5,19 +5,23 @@
 namespace weft::WEFT_ISA {
 namespace {
 
-constexpr int64_t kShare = 32768;   // elements that are worth another thread
-constexpr int kMostScanning = 8;    // threads that each look at all places and take their own
+constexpr int64_t kShare = 32768;  // elements that are worth another thread
+constexpr int kMostScanning = 8;   // threads that each look at all places and take their own
 
 // ---- how two values become one ----
 
 template <Scatter op, class T>
 inline T combine_numbers(T a, T b) {
   if constexpr (op == Scatter::add) {
-    if constexpr (std::is_integral_v<T>) return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
-    else return a + b;
+    if constexpr (std::is_integral_v<T>)
+      return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+    else
+      return a + b;
   } else if constexpr (op == Scatter::mul) {
-    if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
-    else return a * b;
+    if constexpr (std::is_integral_v<T>)
+      return T(uint64_t(a) * uint64_t(b));
+    else
+      return a * b;
   } else if constexpr (op == Scatter::amin) {
     return a <= b || a != a ? a : b;  // NaN stays, from either side
   } else {
@@ -27,8 +31,10 @@ inline T combine_numbers(T a, T b) {
 
 template <Scatter op, class R>
 inline Complex<R> combine_numbers(Complex<R> a, Complex<R> b) {
-  if constexpr (op == Scatter::add) return {a.re + b.re, a.im + b.im};
-  else return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  if constexpr (op == Scatter::add)
+    return {a.re + b.re, a.im + b.im};
+  else
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 // T is the type of the elements, V what lies in memory.
@@ -214,9 +220,8 @@ bool scatter_threaded(const IndexWalk& w, char* table, const char* dense) {
     if (threads > kMostScanning) threads = kMostScanning;
     int64_t end = places_end(w), share = (end + threads - 1) / threads;
     share += -share & 63;
-    parallel_chunks(end, share, [&](int64_t begin, int64_t stop) {
-      run(w, table, dense, {begin, stop - begin, false});
-    });
+    parallel_chunks(end, share,
+                    [&](int64_t begin, int64_t stop) { run(w, table, dense, {begin, stop - begin, false}); });
   }
   return !failed;
 }
@@ -232,13 +237,18 @@ void visit_scatter(Scatter op, DType type, int64_t item, const F& f) {
       case Scatter::add: return f(integral_constant<Scatter, Scatter::add>{}, zero);
       case Scatter::mul: return f(integral_constant<Scatter, Scatter::mul>{}, zero);
       default:
-        if constexpr (is_complex(dtype_of<T>)) return;
-        else if (op == Scatter::amin) return f(integral_constant<Scatter, Scatter::amin>{}, zero);
-        else return f(integral_constant<Scatter, Scatter::amax>{}, zero);
+        if constexpr (is_complex(dtype_of<T>))
+          return;
+        else if (op == Scatter::amin)
+          return f(integral_constant<Scatter, Scatter::amin>{}, zero);
+        else
+          return f(integral_constant<Scatter, Scatter::amax>{}, zero);
     }
   };
-  if (op == Scatter::set) visit_item(item, [&](auto zero) { f(std::integral_constant<Scatter, Scatter::set>{}, zero); });
-  else visit(type, with);
+  if (op == Scatter::set)
+    visit_item(item, [&](auto zero) { f(std::integral_constant<Scatter, Scatter::set>{}, zero); });
+  else
+    visit(type, with);
 }
 
 }  // namespace
@@ -257,9 +267,8 @@ bool scatter(Scatter op, DType type, char* table, const char* dense, const Index
 void scatter_windows(Scatter op, DType type, char* table, const char* dense, const IndexPlan& plan) {
   if (is_empty(plan.ndim, plan.sizes)) return;
   IndexWalk w(plan, item_size(type));
-  visit_scatter(op, type, w.item, [&](auto o, auto zero) {
-    scatter_part<decltype(o)::value, decltype(zero)>(w, table, dense, kAll);
-  });
+  visit_scatter(op, type, w.item,
+                [&](auto o, auto zero) { scatter_part<decltype(o)::value, decltype(zero)>(w, table, dense, kAll); });
 }
 
 }  // namespace weft::WEFT_ISA

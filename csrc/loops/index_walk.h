@@ -40,8 +40,8 @@ inline void store(char* p, T x) {
   std::memcpy(p, &x, sizeof x);
 }
 
-// Several tensors walked together, none of them empty: dimensions of size 1 are gone, dimensions that one stride can walk are joined.
-// There is always at least one dimension, so that the last one can be called a row.
+// Several tensors walked together, none of them empty: dimensions of size 1 are gone, dimensions that one stride can
+// walk are joined. There is always at least one dimension, so that the last one can be called a row.
 template <int Operands>
 struct Walk {
   int ndim = 0, operands = 0;
@@ -59,8 +59,10 @@ struct Walk {
   void push(int64_t n, const int64_t* strides) {
     if (n == 1) return;
     bool joined = ndim > 0 && continues(strides, n);
-    if (joined) size[ndim - 1] *= n;
-    else size[ndim++] = n;
+    if (joined)
+      size[ndim - 1] *= n;
+    else
+      size[ndim++] = n;
     for (int k = 0; k < operands; ++k) stride[k][ndim - 1] = strides[k];
   }
 
@@ -119,7 +121,8 @@ struct IndexWalk : Walk<2 + kIndexDims> {
     int64_t size, step, lowest;
     // Makes a negative value count from the end; false if it is out of range.
     bool wrap(int64_t& value) const {
-      if (uint64_t(value) < uint64_t(size)) [[likely]] return true;
+      if (uint64_t(value) < uint64_t(size)) [[likely]]
+        return true;
       if (value >= 0 || value < lowest) return false;
       value += size;
       return true;
@@ -233,7 +236,8 @@ inline bool more_places(int64_t* __restrict places, IndexWalk::Input in, const i
   return !bad;
 }
 
-// Walks the elements [begin, end) of a walk with indices in blocks: finds the places of each in the table, and where they lie in dense.
+// Walks the elements [begin, end) of a walk with indices in blocks: finds the places of each in the table, and where
+// they lie in dense.
 struct Blocks {
   const IndexWalk& w;
   IndexRows at;
@@ -245,8 +249,12 @@ struct Blocks {
   int64_t places[kBlock], dense[kBlock];
 
   Blocks(const IndexWalk& walk, int64_t begin, int64_t end)
-      : w(walk), at(walk, begin / walk.row()), column(begin % walk.row()), left(end - begin),
-        dense_contiguous(walk.contiguous(IndexWalk::kDense, walk.item)), dense_begin(begin * walk.item) {}
+      : w(walk),
+        at(walk, begin / walk.row()),
+        column(begin % walk.row()),
+        left(end - begin),
+        dense_contiguous(walk.contiguous(IndexWalk::kDense, walk.item)),
+        dense_begin(begin * walk.item) {}
 
   // Returns false if a value is out of range.
   bool next() {

@@ -23,18 +23,26 @@ Isa machine_isa();  // the best set that was built and that this CPU has; WEFT_I
 
 // Defines it, in choose.cpp.
 #if defined(WEFT_HAVE_AVX512)
-#define WEFT_CHOOSE_KERNELS(Table, family)                                                    \
-  namespace base { extern const Table family##_table; }                                       \
-  namespace avx2 { extern const Table family##_table; }                                       \
-  namespace avx512 { extern const Table family##_table; }                                     \
-  const Table& family() {                                                                     \
-    static const Table& chosen = machine_isa() == Isa::avx512 ? avx512::family##_table        \
-                                 : machine_isa() == Isa::avx2 ? avx2::family##_table          \
-                                                              : base::family##_table;         \
-    return chosen;                                                                            \
+#define WEFT_CHOOSE_KERNELS(Table, family)                                             \
+  namespace base {                                                                     \
+  extern const Table family##_table;                                                   \
+  }                                                                                    \
+  namespace avx2 {                                                                     \
+  extern const Table family##_table;                                                   \
+  }                                                                                    \
+  namespace avx512 {                                                                   \
+  extern const Table family##_table;                                                   \
+  }                                                                                    \
+  const Table& family() {                                                              \
+    static const Table& chosen = machine_isa() == Isa::avx512 ? avx512::family##_table \
+                                 : machine_isa() == Isa::avx2 ? avx2::family##_table   \
+                                                              : base::family##_table;  \
+    return chosen;                                                                     \
   }
 #else
-#define WEFT_CHOOSE_KERNELS(Table, family)                    \
-  namespace base { extern const Table family##_table; }       \
+#define WEFT_CHOOSE_KERNELS(Table, family) \
+  namespace base {                         \
+  extern const Table family##_table;       \
+  }                                        \
   const Table& family() { return base::family##_table; }
 #endif

@@ -55,8 +55,10 @@ inline void store(T* p, V v) {
 
 template <class T>
 inline Vec<T> splat(T x) {
-  if constexpr (is_vectorizable<T>) return x - Vec<T>{};  // minus zero keeps the sign of -0.0
-  else return x;
+  if constexpr (is_vectorizable<T>)
+    return x - Vec<T>{};  // minus zero keeps the sign of -0.0
+  else
+    return x;
 }
 
 // The first n lanes from memory, the others are fill; reads no byte past the n-th.
@@ -206,10 +208,17 @@ inline Vec<To, lanes> convert_lanes(V v) {
   }
 }
 
-template <class R> inline Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
-template <class R> inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+template <class R>
+inline Complex<R> operator+(Complex<R> a, Complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-template <class R> inline Complex<R> operator/(Complex<R> a, double n) { return {R(a.re / n), R(a.im / n)}; }
+template <class R>
+inline Complex<R> operator/(Complex<R> a, double n) {
+  return {R(a.re / n), R(a.im / n)};
+}
 
 }  // namespace weft::WEFT_ISA

@@ -11,12 +11,10 @@ struct ExpLog;  // minimax coefficients
 template <>
 struct ExpLog<float> {
   // (e^r - 1 - r) / r^2 on |r| <= ln2 / 2
-  static constexpr float exp[] = {0.49999997f, 0.16666539f, 0.0416677557f, 0.00836713519f,
-                                  0.00138356211f};
+  static constexpr float exp[] = {0.49999997f, 0.16666539f, 0.0416677557f, 0.00836713519f, 0.00138356211f};
   // (log(1 + f) - f) / f^2 on sqrt(1/2) <= 1 + f <= sqrt(2)
-  static constexpr float log[] = {-0.499999881f, 0.333333224f,  -0.250016093f,
-                                  0.200021163f,  -0.166085869f, 0.141780138f,
-                                  -0.132423833f, 0.129368439f,  -0.0767209753f};
+  static constexpr float log[] = {-0.499999881f, 0.333333224f,  -0.250016093f, 0.200021163f,  -0.166085869f,
+                                  0.141780138f,  -0.132423833f, 0.129368439f,  -0.0767209753f};
   // constants in two parts: the first has few enough bits to be multiplied by an exponent without
   // rounding
   static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 1.42860682e-06f;
@@ -37,9 +35,8 @@ struct ExpLog<double> {
                                    2.5108669689948606e-08,
                                    2.0893818643981661e-09};
   // (2 atanh(s) - 2 s) / s^3 in powers of s^2: a division is cheaper here than twenty terms
-  static constexpr double log[] = {0.6666666666666734,  0.3999999999941653,  0.28571428742069471,
-                                   0.22222198599499796, 0.18183563196767422, 0.15314074746042858,
-                                   0.14795745546374228};
+  static constexpr double log[] = {0.6666666666666734,  0.3999999999941653,  0.28571428742069471, 0.22222198599499796,
+                                   0.18183563196767422, 0.15314074746042858, 0.14795745546374228};
   static constexpr double ln2_hi = 0x1.62e42fefa3p-1, ln2_lo = 0x1.3de6af278ece6p-42;
   static constexpr double log10_2_hi = 0x1.34413509f8p-2, log10_2_lo = -0x1.80433b83b532ap-44;
   static constexpr double exp_to_zero = -746.0, exp2_to_zero = -1076.0;
@@ -248,8 +245,7 @@ WEFT_MATH T log1p(T x) {
   T u = 1 + x;
   BitsOf<T> fields = log_fields(u);
   T k = exponent_of<T>(fields, 0);
-  T four_power =
-      power_of_two<T>(2 * Layout<T>::bias + 2 - (fields >> Layout<T>::mantissa));  // 4 * 2^-k
+  T four_power = power_of_two<T>(2 * Layout<T>::bias + 2 - (fields >> Layout<T>::mantissa));  // 4 * 2^-k
   T f = fma(x * T(0.25), four_power, fma(T(0.25), four_power, T(-1)));
   T y = fma(k, ExpLog<T>::ln2_hi, fma(k, ExpLog<T>::ln2_lo, log_near_one(f)));
   y = log_edges(u, y);

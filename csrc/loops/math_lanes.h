@@ -21,14 +21,10 @@ struct Vector<float> {
   static void store(float* p, Mask m, V v) { _mm512_mask_storeu_ps(p, m, v); }
   static V all(float x) { return _mm512_set1_ps(x); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
-  static V within(V x, V low, V high) {
-    return _mm512_maskz_max_ps(0xffff, low, _mm512_maskz_min_ps(0xffff, high, x));
-  }
+  static V within(V x, V low, V high) { return _mm512_maskz_max_ps(0xffff, low, _mm512_maskz_min_ps(0xffff, high, x)); }
   static V times_power_of_two(V x, V n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
   static V exponent(V x) { return _mm512_maskz_getexp_ps(0xffff, x); }
-  static V mantissa(V x) {
-    return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
-  }
+  static V mantissa(V x) { return _mm512_maskz_getmant_ps(0xffff, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src); }
   static Mask at_least(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
   static bool any_outside(V x, float low, float high) {
     return _mm512_mask_cmp_ps_mask(at_least(x, all(low)), x, all(high), _CMP_LE_OQ) != 0xffff;
@@ -37,9 +33,7 @@ struct Vector<float> {
   static V times_where(Mask m, V a, V b) { return _mm512_mask_mul_ps(a, m, a, b); }
   static V root(V x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
   static V rough_rsqrt(V x) { return _mm512_maskz_rsqrt14_ps(0xffff, x); }
-  static V repair(V y, V x, int table) {
-    return _mm512_fixupimm_ps(y, x, _mm512_set1_epi32(table), 0);
-  }
+  static V repair(V y, V x, int table) { return _mm512_fixupimm_ps(y, x, _mm512_set1_epi32(table), 0); }
 };
 template <>
 struct Vector<double> {
@@ -50,14 +44,10 @@ struct Vector<double> {
   static void store(double* p, Mask m, V v) { _mm512_mask_storeu_pd(p, m, v); }
   static V all(double x) { return _mm512_set1_pd(x); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
-  static V within(V x, V low, V high) {
-    return _mm512_maskz_max_pd(0xff, low, _mm512_maskz_min_pd(0xff, high, x));
-  }
+  static V within(V x, V low, V high) { return _mm512_maskz_max_pd(0xff, low, _mm512_maskz_min_pd(0xff, high, x)); }
   static V times_power_of_two(V x, V n) { return _mm512_maskz_scalef_pd(0xff, x, n); }
   static V exponent(V x) { return _mm512_maskz_getexp_pd(0xff, x); }
-  static V mantissa(V x) {
-    return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
-  }
+  static V mantissa(V x) { return _mm512_maskz_getmant_pd(0xff, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src); }
   static Mask at_least(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ); }
   static bool any_outside(V x, double low, double high) {
     return _mm512_mask_cmp_pd_mask(at_least(x, all(low)), x, all(high), _CMP_LE_OQ) != 0xff;
@@ -66,9 +56,7 @@ struct Vector<double> {
   static V times_where(Mask m, V a, V b) { return _mm512_mask_mul_pd(a, m, a, b); }
   static V root(V x) { return _mm512_maskz_sqrt_pd(0xff, x); }
   static V rough_rsqrt(V x) { return _mm512_maskz_rsqrt14_pd(0xff, x); }
-  static V repair(V y, V x, int table) {
-    return _mm512_fixupimm_pd(y, x, _mm512_set1_epi64(table), 0);
-  }
+  static V repair(V y, V x, int table) { return _mm512_fixupimm_pd(y, x, _mm512_set1_epi64(table), 0); }
 };
 template <class T>
 using V = typename Vector<T>::V;
@@ -100,8 +88,7 @@ struct Exp {
   // the order of steps that math::polynomial has for as many terms
   static V<double> even_odd(V<double> r, V<double> z) {
     constexpr const auto& c = math::ExpLog<double>::exp;
-    constexpr double even[] = {c[0], c[2], c[4], c[6], c[8], c[10]},
-                     odd[] = {c[1], c[3], c[5], c[7], c[9]};
+    constexpr double even[] = {c[0], c[2], c[4], c[6], c[8], c[10]}, odd[] = {c[1], c[3], c[5], c[7], c[9]};
     return Vector<double>::fma(horner<double>(z, odd), r, horner<double>(z, even));
   }
 };
@@ -160,8 +147,7 @@ void map(const T* x, T* y, int64_t n) {
   using L = Vector<T>;
   using Mask = typename L::Mask;
   int64_t i = 0;
-  for (; i + L::count <= n; i += L::count)
-    L::store(y + i, Mask(-1), F::template of<T>(L::load(x + i, Mask(-1))));
+  for (; i + L::count <= n; i += L::count) L::store(y + i, Mask(-1), F::template of<T>(L::load(x + i, Mask(-1))));
   Mask rest = Mask((1u << (n - i)) - 1);
   if (rest) L::store(y + i, rest, F::template of<T>(L::load(x + i, rest)));
 }

@@ -37,7 +37,10 @@ int num_threads() {
   if (g_threads == 0) {
     g_threads = available_cpus();
     omp_set_num_threads(g_threads);
-    pthread_atfork(nullptr, nullptr, [] { g_forked = true; omp_set_num_threads(1); });
+    pthread_atfork(nullptr, nullptr, [] {
+      g_forked = true;
+      omp_set_num_threads(1);
+    });
   }
   return g_threads;
 }

@@ -14,9 +14,7 @@
 namespace weft::WEFT_ISA {
 
 // The product of the low halves of 64-bit numbers, or of the lanes of a vector, with a constant.
-[[gnu::always_inline]] inline uint64_t low_times(uint64_t a, uint32_t b) {
-  return uint64_t(uint32_t(a)) * b;
-}
+[[gnu::always_inline]] inline uint64_t low_times(uint64_t a, uint32_t b) { return uint64_t(uint32_t(a)) * b; }
 [[gnu::always_inline]] inline Vec<uint64_t> low_times(Vec<uint64_t> a, uint32_t b) {
 #if defined(__AVX512F__)
   return Vec<uint64_t>(_mm512_maskz_mul_epu32(0xff, __m512i(a), _mm512_set1_epi64(b)));
@@ -55,32 +53,24 @@ struct RandomBlock {
     for (int first = 0; first < counters; first += lanes, at += lanes) {
       Philox<Vec<uint64_t>> p{{at, at >> 32, {}, {}}};
       p.mix(uint32_t(seed), uint32_t(seed >> 32));
-      for (int w = 0; w < 4; ++w)
-        store(&word[w][first], __builtin_convertvector(p.word[w], Vec<uint32_t, lanes>));
+      for (int w = 0; w < 4; ++w) store(&word[w][first], __builtin_convertvector(p.word[w], Vec<uint32_t, lanes>));
     }
   }
 };
 
 // Bits to numbers in [0, 1), of 24 and 53 bits, and in (0, 1], for logarithms.
-[[gnu::always_inline]] inline float unit_interval(uint32_t w) {
-  return float(int32_t(w >> 8)) * 0x1p-24f;
-}
-[[gnu::always_inline]] inline float positive_unit(uint32_t w) {
-  return float(int32_t(w >> 1)) * 0x1p-31f + 0x1p-32f;
-}
+[[gnu::always_inline]] inline float unit_interval(uint32_t w) { return float(int32_t(w >> 8)) * 0x1p-24f; }
+[[gnu::always_inline]] inline float positive_unit(uint32_t w) { return float(int32_t(w >> 1)) * 0x1p-31f + 0x1p-32f; }
 [[gnu::always_inline]] inline double unit_interval(uint32_t a, uint32_t b) {
   return (double(int32_t(a >> 5)) * 0x1p26 + double(int32_t(b >> 6))) * 0x1p-53;
 }
-[[gnu::always_inline]] inline double positive_unit(uint32_t a, uint32_t b) {
-  return unit_interval(a, b) + 0x1p-54;
-}
+[[gnu::always_inline]] inline double positive_unit(uint32_t a, uint32_t b) { return unit_interval(a, b) + 0x1p-54; }
 
 // A sequence of random numbers of its own for element `index`, for distributions that need an
 // unknown number of them.
 class RandomSequence {
  public:
-  RandomSequence(uint64_t seed, uint64_t counter, uint64_t index)
-      : seed_(seed), counter_(counter), index_(index) {}
+  RandomSequence(uint64_t seed, uint64_t counter, uint64_t index) : seed_(seed), counter_(counter), index_(index) {}
 
   double unit() {  // in [0, 1)
     if (left_ == 0) {

@@ -20,14 +20,12 @@ struct RandomKernels {
   Reals geometric;    // probability of success, -; trials until it comes: 1, 2, ...
   Reals bernoulli;    // probability of 1, -
   // The same with a probability for each element, in `probabilities` (float or double).
-  uint64_t (*bernoulli_each)(DType, void* out, int64_t n, DType type, const void* probabilities,
-                             uint64_t seed, uint64_t counter);
+  uint64_t (*bernoulli_each)(DType, void* out, int64_t n, DType type, const void* probabilities, uint64_t seed,
+                             uint64_t counter);
   // low + [0, span); span 0 stands for 2^64
-  uint64_t (*integers)(DType, void* out, int64_t n, int64_t low, uint64_t span, uint64_t seed,
-                       uint64_t counter);
+  uint64_t (*integers)(DType, void* out, int64_t n, int64_t low, uint64_t span, uint64_t seed, uint64_t counter);
   // counts with the given means (float or double)
-  uint64_t (*poisson)(DType, void* out, int64_t n, const void* means, uint64_t seed,
-                      uint64_t counter);
+  uint64_t (*poisson)(DType, void* out, int64_t n, const void* means, uint64_t seed, uint64_t counter);
 };
 
 WEFT_DECLARE_KERNELS(RandomKernels, random_kernels)

@@ -82,39 +82,25 @@ void normal_pairs(const RandomBlock& b, double* x, double mean, double std) {
 template <class F>
 uint64_t on_real(DType t, const F& f) {
   switch (t) {
-    case DType::Bool:
-      return f(static_cast<bool*>(nullptr));
-    case DType::UInt8:
-      return f(static_cast<uint8_t*>(nullptr));
-    case DType::Int8:
-      return f(static_cast<int8_t*>(nullptr));
-    case DType::Int16:
-      return f(static_cast<int16_t*>(nullptr));
-    case DType::Int32:
-      return f(static_cast<int32_t*>(nullptr));
-    case DType::Int64:
-      return f(static_cast<int64_t*>(nullptr));
-    case DType::Half:
-      return f(static_cast<Half*>(nullptr));
-    case DType::BFloat16:
-      return f(static_cast<BFloat16*>(nullptr));
-    case DType::Float:
-      return f(static_cast<float*>(nullptr));
-    default:
-      return f(static_cast<double*>(nullptr));
+    case DType::Bool: return f(static_cast<bool*>(nullptr));
+    case DType::UInt8: return f(static_cast<uint8_t*>(nullptr));
+    case DType::Int8: return f(static_cast<int8_t*>(nullptr));
+    case DType::Int16: return f(static_cast<int16_t*>(nullptr));
+    case DType::Int32: return f(static_cast<int32_t*>(nullptr));
+    case DType::Int64: return f(static_cast<int64_t*>(nullptr));
+    case DType::Half: return f(static_cast<Half*>(nullptr));
+    case DType::BFloat16: return f(static_cast<BFloat16*>(nullptr));
+    case DType::Float: return f(static_cast<float*>(nullptr));
+    default: return f(static_cast<double*>(nullptr));
   }
 }
 template <class F>
 uint64_t on_floating(DType t, const F& f) {
   switch (t) {
-    case DType::Half:
-      return f(static_cast<Half*>(nullptr));
-    case DType::BFloat16:
-      return f(static_cast<BFloat16*>(nullptr));
-    case DType::Float:
-      return f(static_cast<float*>(nullptr));
-    default:
-      return f(static_cast<double*>(nullptr));
+    case DType::Half: return f(static_cast<Half*>(nullptr));
+    case DType::BFloat16: return f(static_cast<BFloat16*>(nullptr));
+    case DType::Float: return f(static_cast<float*>(nullptr));
+    default: return f(static_cast<double*>(nullptr));
   }
 }
 template <class To>
@@ -148,45 +134,38 @@ void uniform_block(const RandomBlock& b, double* x, double low, double high) {
     }
 }
 
-uint64_t uniform(DType t, void* out, int64_t n, double low, double high, uint64_t seed,
-                 uint64_t counter) {
+uint64_t uniform(DType t, void* out, int64_t n, double low, double high, uint64_t seed, uint64_t counter) {
   return on_floating(t, [=](auto* type) {
     using To = std::remove_pointer_t<decltype(type)>;
     using T = Compute<To>;
     return fill<T>(static_cast<To*>(out), n, seed, counter,
-                   [=](const RandomBlock& b, T* x, int64_t, int64_t) {
-                     uniform_block<To>(b, x, T(low), T(high));
-                   });
+                   [=](const RandomBlock& b, T* x, int64_t, int64_t) { uniform_block<To>(b, x, T(low), T(high)); });
   });
 }
 
 template <bool Exponent>
-uint64_t normal(DType t, void* out, int64_t n, double mean, double std, uint64_t seed,
-                uint64_t counter) {
+uint64_t normal(DType t, void* out, int64_t n, double mean, double std, uint64_t seed, uint64_t counter) {
   return on_floating(t, [=](auto* type) {
     using To = std::remove_pointer_t<decltype(type)>;
     using T = Compute<To>;
-    return fill<T>(static_cast<To*>(out), n, seed, counter,
-                   [=](const RandomBlock& b, T* x, int64_t, int64_t) {
-                     normal_pairs(b, x, T(mean), T(std));
-                     if constexpr (Exponent)
-                       for (int i = 0; i < kPerBlock<T>; ++i) x[i] = math::exp(x[i]);
-                   });
+    return fill<T>(static_cast<To*>(out), n, seed, counter, [=](const RandomBlock& b, T* x, int64_t, int64_t) {
+      normal_pairs(b, x, T(mean), T(std));
+      if constexpr (Exponent)
+        for (int i = 0; i < kPerBlock<T>; ++i) x[i] = math::exp(x[i]);
+    });
   });
 }
 
 // Distributions whose inverse function is known: law(unit, a, b).
 template <class Law>
-uint64_t inverted(DType t, void* out, int64_t n, double a, double b, uint64_t seed,
-                  uint64_t counter) {
+uint64_t inverted(DType t, void* out, int64_t n, double a, double b, uint64_t seed, uint64_t counter) {
   return on_real(t, [=](auto* type) {
     using To = std::remove_pointer_t<decltype(type)>;
     using T = std::conditional_t<std::is_same_v<To, float> || sizeof(To) == 2, float, double>;
-    return fill<T>(static_cast<To*>(out), n, seed, counter,
-                   [=](const RandomBlock& bits, T* x, int64_t, int64_t) {
-                     T p = T(a), q = T(b);
-                     each_positive(bits, x, [=](T u) { return Law{}(u, p, q); });
-                   });
+    return fill<T>(static_cast<To*>(out), n, seed, counter, [=](const RandomBlock& bits, T* x, int64_t, int64_t) {
+      T p = T(a), q = T(b);
+      each_positive(bits, x, [=](T u) { return Law{}(u, p, q); });
+    });
   });
 }
 struct Exponential {
@@ -209,8 +188,7 @@ struct Geometric {
   }
 };
 
-uint64_t bernoulli(DType t, void* out, int64_t n, double p, double, uint64_t seed,
-                   uint64_t counter) {
+uint64_t bernoulli(DType t, void* out, int64_t n, double p, double, uint64_t seed, uint64_t counter) {
   uint64_t odds = uint64_t(p * 0x1p32);
   return on_real(t, [=](auto* type) {
     using To = std::remove_pointer_t<decltype(type)>;
@@ -222,14 +200,13 @@ uint64_t bernoulli(DType t, void* out, int64_t n, double p, double, uint64_t see
   });
 }
 
-uint64_t bernoulli_each(DType t, void* out, int64_t n, DType type, const void* probabilities,
-                        uint64_t seed, uint64_t counter) {
+uint64_t bernoulli_each(DType t, void* out, int64_t n, DType type, const void* probabilities, uint64_t seed,
+                        uint64_t counter) {
   auto draw = [=](auto* target, const auto* p) {
     return fill<uint32_t>(target, n, seed, counter,
                           [=](const RandomBlock& b, uint32_t* x, int64_t first, int64_t count) {
                             const uint32_t* w = b.word[0];
-                            for (int64_t i = 0; i < count; ++i)
-                              x[i] = unit_interval(w[i]) < p[first + i];
+                            for (int64_t i = 0; i < count; ++i) x[i] = unit_interval(w[i]) < p[first + i];
                           });
   };
   return on_real(t, [=](auto* target) {
@@ -244,18 +221,16 @@ template <class Span>
 void integer_block(const RandomBlock& b, int64_t* x, int64_t low, Span span) {
   for (int half = 0; half < 2; ++half)
     for (int i = 0; i < kCounters; ++i)
-      x[half * kCounters + i] =
-          int64_t(uint64_t(low) + below(b.word[2 * half][i], b.word[2 * half + 1][i], span));
+      x[half * kCounters + i] = int64_t(uint64_t(low) + below(b.word[2 * half][i], b.word[2 * half + 1][i], span));
 }
 void any_integer_block(const RandomBlock& b, int64_t* x, int64_t low) {
   for (int half = 0; half < 2; ++half)
     for (int i = 0; i < kCounters; ++i)
-      x[half * kCounters + i] =
-          int64_t(uint64_t(low) + (uint64_t(b.word[2 * half][i]) << 32 | b.word[2 * half + 1][i]));
+      x[half * kCounters + i] = int64_t(uint64_t(low) +
+                                        (uint64_t(b.word[2 * half][i]) << 32 | b.word[2 * half + 1][i]));
 }
 
-uint64_t integers(DType t, void* out, int64_t n, int64_t low, uint64_t span, uint64_t seed,
-                  uint64_t counter) {
+uint64_t integers(DType t, void* out, int64_t n, int64_t low, uint64_t span, uint64_t seed, uint64_t counter) {
   return on_real(t, [=](auto* type) {
     using To = std::remove_pointer_t<decltype(type)>;
     return fill<int64_t>(static_cast<To*>(out), n, seed, counter,
@@ -281,8 +256,7 @@ double poisson_count(double mean, RandomSequence& random) {
     return count;
   }
   double root = math::sqrt(mean), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
-  double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2),
-         log_mean = math::log(mean);
+  double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2), log_mean = math::log(mean);
   for (;;) {
     double u = random.unit() - 0.5, v = random.unit(), us = 0.5 - math::abs(u);
     double k = math::floor((2 * a / us + b) * u + mean + 0.43);
@@ -293,8 +267,7 @@ double poisson_count(double mean, RandomSequence& random) {
   }
 }
 
-uint64_t poisson(DType t, void* out, int64_t n, const void* means, uint64_t seed,
-                 uint64_t counter) {
+uint64_t poisson(DType t, void* out, int64_t n, const void* means, uint64_t seed, uint64_t counter) {
   auto draw = [=](auto* to) {
     auto* mean = static_cast<decltype(to)>(const_cast<void*>(means));
     parallel_chunks(n, 1024, [=](int64_t begin, int64_t end) {
@@ -312,9 +285,7 @@ uint64_t poisson(DType t, void* out, int64_t n, const void* means, uint64_t seed
 
 extern const RandomKernels random_kernels_table;
 const RandomKernels random_kernels_table = {
-    uniform,          normal<false>,         normal<true>,
-    inverted<Cauchy>, inverted<Exponential>, inverted<Geometric>,
-    bernoulli,        bernoulli_each,        integers,
-    poisson};
+  uniform,   normal<false>,  normal<true>, inverted<Cauchy>, inverted<Exponential>, inverted<Geometric>,
+  bernoulli, bernoulli_each, integers,     poisson};
 
 }  // namespace weft::WEFT_ISA

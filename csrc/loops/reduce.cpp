@@ -8,12 +8,12 @@ namespace weft {
 namespace {
 
 constexpr int kMaxAxes = 64;
-constexpr int64_t kPackItems = 4096;     // elements that are copied together before a kernel sees them
-constexpr int64_t kMaxPartials = 4096;   // partial results of one reduction that is cut into chunks
-constexpr int64_t kMaxAccSize = 24;      // count, mean and squares
-constexpr int64_t kShortRow = 24;        // shorter rows are taken across, many at a time
-constexpr int64_t kMaxStrided = 256;     // columns at a time if they are not neighbours: their lines stay in the cache
-constexpr int64_t kNarrow = 64;          // narrower columns are taken several rows at a time
+constexpr int64_t kPackItems = 4096;    // elements that are copied together before a kernel sees them
+constexpr int64_t kMaxPartials = 4096;  // partial results of one reduction that is cut into chunks
+constexpr int64_t kMaxAccSize = 24;     // count, mean and squares
+constexpr int64_t kShortRow = 24;       // shorter rows are taken across, many at a time
+constexpr int64_t kMaxStrided = 256;    // columns at a time if they are not neighbours: their lines stay in the cache
+constexpr int64_t kNarrow = 64;         // narrower columns are taken several rows at a time
 
 struct Axis {
   int64_t size, in, out;  // out is the stride in the result
@@ -67,7 +67,7 @@ struct Walk {
   Axis kept[kMaxAxes], reduced[kMaxAxes];
   int kept_n, reduced_n;
   Axis across, along;
-  int64_t total;   // elements joined into one result
+  int64_t total;  // elements joined into one result
   bool by_rows;
   int64_t grouped = 1;  // narrow columns: so many rows of x are taken as one
 
@@ -91,8 +91,7 @@ struct Walk {
     bool short_row = along.size < kShortRow && across.size > along.size;
     by_rows = across.size == 1 || (along.in <= across.in && !short_row);
     bool narrow = !by_rows && across.in == 1 && along.in == across.size && across.size <= kNarrow;
-    if (narrow && !op.indexed && along.size * across.size >= 4 * kNarrow)
-      grouped = 4 * kNarrow / across.size;
+    if (narrow && !op.indexed && along.size * across.size >= 4 * kNarrow) grouped = 4 * kNarrow / across.size;
   }
 
   const char* at(const char* p, int64_t elements) const { return p + elements * x_size; }
@@ -101,8 +100,10 @@ struct Walk {
   void feed(char* acc, const char* p, int64_t width, int64_t step, int64_t n, int64_t stride, int64_t position) const {
     bool direct = !op.must_pack && (by_rows ? stride == 1 : step == 1);
     if (direct) {
-      if (by_rows) op.rows(acc, p, width, step, n, {position, result.p});
-      else op.columns(acc, p, n, stride, width, {position, result.p});
+      if (by_rows)
+        op.rows(acc, p, width, step, n, {position, result.p});
+      else
+        op.columns(acc, p, n, stride, width, {position, result.p});
       return;
     }
     alignas(64) char buffer[kPackItems * 16];
@@ -143,8 +144,10 @@ struct Walk {
       int64_t outer = from / along.size, k = from - outer * along.size;
       int64_t n = std::min(along.size - k, to - from);
       const char* p = at(base, offsets(reduced, reduced_n, outer).in + k * along.in);
-      if (grouped > 1 && width == across.size) feed_grouped(acc, p, n, from);
-      else feed(acc, p, width, across.in, n, along.in, from);
+      if (grouped > 1 && width == across.size)
+        feed_grouped(acc, p, n, from);
+      else
+        feed(acc, p, width, across.in, n, along.in, from);
       from += n;
     }
   }

@@ -18,14 +18,26 @@ struct Axes {
 };
 
 enum class Reduce : uint8_t {
-  sum, mean, nansum, prod,        // integers and bool give int64 (no mean)
-  max, min,                       // NaN wins
-  any, all,                       // give bool
-  count_nonzero,                  // gives int64
-  l0, l1, l2, lp, linf, lneginf,  // norms, real also for complex numbers
-  sum_squares,                    // the same without the root
-  argmax, argmin,                 // the first index of the extreme, int64, NaN counts as the extreme; and the value
-  var, std,                       // and the mean
+  sum,
+  mean,
+  nansum,
+  prod,  // integers and bool give int64 (no mean)
+  max,
+  min,  // NaN wins
+  any,
+  all,            // give bool
+  count_nonzero,  // gives int64
+  l0,
+  l1,
+  l2,
+  lp,
+  linf,
+  lneginf,      // norms, real also for complex numbers
+  sum_squares,  // the same without the root
+  argmax,
+  argmin,  // the first index of the extreme, int64, NaN counts as the extreme; and the value
+  var,
+  std,  // and the mean
 };
 constexpr int kReduces = int(Reduce::std) + 1;
 
@@ -50,9 +62,9 @@ struct Reducer {
     double p;
   };
   int acc_size;
-  int item_size;       // of an element as the loops want it
+  int item_size;  // of an element as the loops want it
   int result_size, second_size;
-  bool indexed;        // needs Where::at
+  bool indexed;  // needs Where::at
   void (*start)(void* acc, int64_t n);
   // acc[i] joined with x[i * stride + 0 .. n)
   void (*rows)(void* acc, const void* x, int64_t rows, int64_t stride, int64_t n, const Where&);
@@ -62,7 +74,7 @@ struct Reducer {
   void (*finish)(const void* acc, int64_t n, const Result&);
   // to[i * n + j] = x[i * row_stride + j * stride], as the loops want it
   void (*pack)(void* to, const void* x, int64_t rows, int64_t row_stride, int64_t n, int64_t stride);
-  bool must_pack;      // also where x is contiguous, since its type differs
+  bool must_pack;  // also where x is contiguous, since its type differs
 };
 constexpr int64_t kMaxColumns = 1024;
 

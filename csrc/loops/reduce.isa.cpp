@@ -41,22 +41,32 @@ struct Powers : Sum<T, T, double> {
 
 template <class T, class A>
 struct Prod : Operation {
-  using In = T; using Acc = A; using Wide = A;
+  using In = T;
+  using Acc = A;
+  using Wide = A;
   static constexpr T fill(double) { return T(1); }
   static Vec<A> map(Vec<T, kLanes<A>> x, double) { return convert_lanes<A, T, kLanes<A>>(x); }
-  template <class V> static V join(V a, V b) { return a * b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a * b;
+  }
   static A start() { return A(1); }
   static A widen(A a) { return a; }
 };
 
 template <class T>
 struct Max : Operation {
-  using In = T; using Acc = T; using Wide = T;
+  using In = T;
+  using Acc = T;
+  using Wide = T;
   static constexpr T fill(double) { return lowest<T>(); }
   static Vec<T> map(Vec<T> x, double) { return x; }
-  template <class V> static V join(V a, V b) {
-    if constexpr (std::is_floating_point_v<T>) return (a > b) | (a != a) ? a : b;
-    else return a > b ? a : b;
+  template <class V>
+  static V join(V a, V b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return (a > b) | (a != a) ? a : b;
+    else
+      return a > b ? a : b;
   }
   static T start() { return fill(0); }
   static T widen(T a) { return a; }
@@ -65,9 +75,12 @@ struct Max : Operation {
 template <class T>
 struct Min : Max<T> {
   static constexpr T fill(double) { return highest<T>(); }
-  template <class V> static V join(V a, V b) {
-    if constexpr (std::is_floating_point_v<T>) return (a < b) | (a != a) ? a : b;
-    else return a < b ? a : b;
+  template <class V>
+  static V join(V a, V b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return (a < b) | (a != a) ? a : b;
+    else
+      return a < b ? a : b;
   }
   static T start() { return fill(0); }
 };
@@ -86,42 +99,88 @@ struct MinMagnitude : Min<T> {
 
 template <class T>
 struct CountNonZero : Operation {
-  using In = T; using Acc = mask_type<T>; using Wide = int64_t;
+  using In = T;
+  using Acc = mask_type<T>;
+  using Wide = int64_t;
   static constexpr bool widen_first = sizeof(T) == 1;
   static constexpr T fill(double) { return T(0); }
   static Vec<Acc> map(Vec<T> x, double) { return x != Vec<T>{}; }
-  template <class V> static V join(V a, V b) { return a + b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a + b;
+  }
   static int64_t start() { return 0; }
   static int64_t widen(Acc a) { return -int64_t(a); }
 };
 
 template <class T, bool wanted>  // whether some element is non-zero, or is zero
 struct Exists : CountNonZero<T> {
-  using Acc = mask_type<T>; using Wide = uint8_t;
+  using Acc = mask_type<T>;
+  using Wide = uint8_t;
   static constexpr bool widen_first = false;
   static constexpr T fill(double) { return T(!wanted); }
   static Vec<Acc> map(Vec<T> x, double) {
-    if constexpr (wanted) return x != Vec<T>{};
-    else return x == Vec<T>{};
+    if constexpr (wanted)
+      return x != Vec<T>{};
+    else
+      return x == Vec<T>{};
   }
-  template <class V> static V join(V a, V b) { return a | b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a | b;
+  }
   static uint8_t start() { return 0; }
   static uint8_t widen(Acc a) { return a != 0; }
 };
 
 // What is done to a result last.
-struct AsIs { template <class W> static W of(W w, const Reducer::Result&) { return w; } };
-struct Not { template <class W> static bool of(W w, const Reducer::Result&) { return !w; } };
-struct Mean { template <class W> static W of(W w, const Reducer::Result& r) { return w / double(r.count); } };
-struct Root { template <class W> static W of(W w, const Reducer::Result&) { return std::sqrt(w); } };
-struct PthRoot { template <class W> static W of(W w, const Reducer::Result& r) { return std::pow(w, 1 / r.p); } };
+struct AsIs {
+  template <class W>
+  static W of(W w, const Reducer::Result&) {
+    return w;
+  }
+};
+struct Not {
+  template <class W>
+  static bool of(W w, const Reducer::Result&) {
+    return !w;
+  }
+};
+struct Mean {
+  template <class W>
+  static W of(W w, const Reducer::Result& r) {
+    return w / double(r.count);
+  }
+};
+struct Root {
+  template <class W>
+  static W of(W w, const Reducer::Result&) {
+    return std::sqrt(w);
+  }
+};
+struct PthRoot {
+  template <class W>
+  static W of(W w, const Reducer::Result& r) {
+    return std::pow(w, 1 / r.p);
+  }
+};
 
 template <class Op, class T, class Out, class Last = AsIs, class Look = Plain>
 const Reducer* reducer() {
   using L = Loops<Op>;
   static constexpr bool must_pack = !std::is_same_v<typename Op::In, typename Stored<T>::type>;
-  static constexpr Reducer r{sizeof(typename Op::Wide), sizeof(typename Op::In), sizeof(typename Stored<Out>::type), 0,
-      false, L::start, L::rows, L::columns, L::merge, L::template finish<Out, Last>, pack<T, Look>, must_pack};
+  static constexpr Reducer r{sizeof(typename Op::Wide),
+                             sizeof(typename Op::In),
+                             sizeof(typename Stored<Out>::type),
+                             0,
+                             false,
+                             L::start,
+                             L::rows,
+                             L::columns,
+                             L::merge,
+                             L::template finish<Out, Last>,
+                             pack<T, Look>,
+                             must_pack};
   return &r;
 }
 
@@ -190,19 +249,29 @@ const Reducer* find_bool(Reduce op) {
 
 template <class R>
 struct ComplexSum : Operation {
-  using In = Complex<R>; using Acc = In; using Wide = Complex<double>;
+  using In = Complex<R>;
+  using Acc = In;
+  using Wide = Complex<double>;
   static constexpr In fill(double) { return {0, 0}; }
   static In map(In x, double) { return x; }
-  template <class V> static V join(V a, V b) { return a + b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a + b;
+  }
   static Wide start() { return {0, 0}; }
   static Wide widen(In a) { return {a.re, a.im}; }
 };
 template <class R>
 struct ComplexProd : Operation {
-  using In = Complex<R>; using Acc = In; using Wide = In;
+  using In = Complex<R>;
+  using Acc = In;
+  using Wide = In;
   static constexpr In fill(double) { return {1, 0}; }
   static In map(In x, double) { return x; }
-  template <class V> static V join(V a, V b) { return a * b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a * b;
+  }
   static Wide start() { return {1, 0}; }
   static Wide widen(In a) { return a; }
 };

@@ -22,39 +22,68 @@ const Reducer* find_moments(Reduce op, DType dtype);  // var, std
 
 template <class T>
 constexpr T lowest() {
-  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::min();
+  if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::min();
 }
 template <class T>
 constexpr T highest() {
-  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::max();
+  if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max();
 }
 
 // The type that loops see: floats for half types, 32 bits for the small integers.
-template <class T> struct LoopType : Stored<T> {};
-template <> struct LoopType<uint8_t> { using type = int32_t; };
-template <> struct LoopType<int8_t> { using type = int32_t; };
-template <> struct LoopType<int16_t> { using type = int32_t; };
-template <> struct LoopType<Half> { using type = float; };
-template <> struct LoopType<BFloat16> { using type = float; };
-template <class T> using loop_type = typename LoopType<T>::type;
+template <class T>
+struct LoopType : Stored<T> {};
+template <>
+struct LoopType<uint8_t> {
+  using type = int32_t;
+};
+template <>
+struct LoopType<int8_t> {
+  using type = int32_t;
+};
+template <>
+struct LoopType<int16_t> {
+  using type = int32_t;
+};
+template <>
+struct LoopType<Half> {
+  using type = float;
+};
+template <>
+struct LoopType<BFloat16> {
+  using type = float;
+};
+template <class T>
+using loop_type = typename LoopType<T>::type;
 
 struct Plain {
   template <class T>
-  static loop_type<T> of(const typename Stored<T>::type& x) { return loop_type<T>(x); }
+  static loop_type<T> of(const typename Stored<T>::type& x) {
+    return loop_type<T>(x);
+  }
 };
 struct Unchanged {
   template <class T>
-  static T of(const T& x) { return x; }
+  static T of(const T& x) {
+    return x;
+  }
 };
 struct NonZero {
   template <class T>
-  static uint8_t of(const typename Stored<T>::type& x) { return is_nonzero(x); }
+  static uint8_t of(const typename Stored<T>::type& x) {
+    return is_nonzero(x);
+  }
 };
 struct Magnitude {
   template <class T>
-  static auto of(const typename Stored<T>::type& x) { return std::hypot(x.re, x.im); }
+  static auto of(const typename Stored<T>::type& x) {
+    return std::hypot(x.re, x.im);
+  }
 };
 
 // to[i * n + j] = x[i + j * stride]: short rows lie side by side. Whole tiles may write rows past the last one,
@@ -83,8 +112,8 @@ int64_t pack_even(T* to, const T* x, int64_t n) {
   constexpr int L = kLanes<T>;
   int64_t j = 0;
   for (; j + L < n; j += L)
-    store(to + j, even_lanes<T>(load<Vec<T>>(x + 2 * j), load<Vec<T>>(x + 2 * j + L),
-                                std::make_integer_sequence<int, L>{}));
+    store(to + j,
+          even_lanes<T>(load<Vec<T>>(x + 2 * j), load<Vec<T>>(x + 2 * j + L), std::make_integer_sequence<int, L>{}));
   return j;
 }
 
@@ -113,7 +142,8 @@ void pack(void* to, const void* from, int64_t rows, int64_t row_stride, int64_t 
 
 // A comparison gives -1 or 0 in lanes as wide as the elements.
 template <class T>
-using mask_type = std::conditional_t<sizeof(T) == 1, int8_t,
+using mask_type = std::conditional_t<
+    sizeof(T) == 1, int8_t,
     std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
 
 // An operation says what a lane is (Acc), how elements become lanes (map) and how lanes join; and the wider type
@@ -125,10 +155,15 @@ struct Operation {
 
 template <class T, class A, class W>
 struct Sum : Operation {
-  using In = T; using Acc = A; using Wide = W;
+  using In = T;
+  using Acc = A;
+  using Wide = W;
   static constexpr T fill(double) { return T{}; }
   static Vec<A> map(Vec<T, kLanes<A>> x, double) { return convert_lanes<A, T, kLanes<A>>(x); }
-  template <class V> static V join(V a, V b) { return a + b; }
+  template <class V>
+  static V join(V a, V b) {
+    return a + b;
+  }
   static W start() { return W{}; }
   static W widen(A a) { return W(a); }
 };
@@ -142,17 +177,24 @@ struct Loops {
   static constexpr bool is_half_sum = sizeof(T) == 2 && std::is_same_v<A, float>;
 
   static Vec<A> take(const T* x, double p) {
-    if constexpr (is_half_sum) return load_floats(x);
-    else return Op::map(load<Vec<T, L>>(x), p);
+    if constexpr (is_half_sum)
+      return load_floats(x);
+    else
+      return Op::map(load<Vec<T, L>>(x), p);
   }
   static Vec<A> take_some(const T* x, int64_t n, double p) {
-    if constexpr (is_half_sum) return load_some_floats(x, n, 0);
-    else return Op::map(load_some<T, L>(x, n, Op::fill(p)), p);
+    if constexpr (is_half_sum)
+      return load_some_floats(x, n, 0);
+    else
+      return Op::map(load_some<T, L>(x, n, Op::fill(p)), p);
   }
   static Vec<A> idle(double p) {
-    if constexpr (is_half_sum) return Vec<A>{};
-    else if constexpr (is_vectorizable<T>) return Op::map(Op::fill(p) - Vec<T, L>{}, p);
-    else return Op::map(Op::fill(p), p);
+    if constexpr (is_half_sum)
+      return Vec<A>{};
+    else if constexpr (is_vectorizable<T>)
+      return Op::map(Op::fill(p) - Vec<T, L>{}, p);
+    else
+      return Op::map(Op::fill(p), p);
   }
 
   // At most kRowBlock contiguous elements. Element i always goes to lane i of a pack, so that the order of
@@ -172,8 +214,10 @@ struct Loops {
 #pragma GCC unroll 16
     for (int k = 0; k < P; ++k) {
       int64_t left = n - i - k * L;
-      if (left >= L) acc[k] = Op::join(acc[k], take(x + i + k * L, p));
-      else if (left > 0) acc[k] = Op::join(acc[k], take_some(x + i + k * L, left, p));
+      if (left >= L)
+        acc[k] = Op::join(acc[k], take(x + i + k * L, p));
+      else if (left > 0)
+        acc[k] = Op::join(acc[k], take_some(x + i + k * L, left, p));
     }
     if constexpr (Op::widen_first) {
       W all = Op::start();

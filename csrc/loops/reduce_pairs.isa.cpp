@@ -5,7 +5,9 @@ namespace weft::WEFT_ISA {
 namespace {
 
 template <class T>
-inline bool is_nan(T x) { return x != x; }
+inline bool is_nan(T x) {
+  return x != x;
+}
 
 template <class T, bool largest>
 struct Extreme {
@@ -19,14 +21,21 @@ struct Extreme {
   // Whether a goes before b, when b came first.
   template <class V>
   static auto beats(V a, V b) {
-    if constexpr (std::is_floating_point_v<T>) return (largest ? a > b : a < b) | ((a != a) & (b == b));
-    else return largest ? a > b : a < b;
+    if constexpr (std::is_floating_point_v<T>)
+      return (largest ? a > b : a < b) | ((a != a) & (b == b));
+    else
+      return largest ? a > b : a < b;
   }
   struct Best : Operation {
-    using In = T; using Acc = T; using Wide = T;
+    using In = T;
+    using Acc = T;
+    using Wide = T;
     static constexpr T fill(double) { return largest ? lowest<T>() : highest<T>(); }
     static Vec<T> map(Vec<T> x, double) { return x; }
-    template <class V> static V join(V a, V b) { return beats(b, a) ? b : a; }
+    template <class V>
+    static V join(V a, V b) {
+      return beats(b, a) ? b : a;
+    }
     static T widen(T a) { return a; }
   };
 
@@ -60,8 +69,7 @@ struct Extreme {
       for (int64_t k = 0; k < n; k += block) {
         int64_t len = std::min(block, n - k);
         T value = Loops<Best>::block(x + k, len, 0);
-        if (best.index < 0 || beats(value, best.value))
-          best = {value, w.at + k + first_equal(x + k, len, value)};
+        if (best.index < 0 || beats(value, best.value)) best = {value, w.at + k + first_equal(x + k, len, value)};
       }
     }
   }
@@ -96,8 +104,7 @@ struct Extreme {
       for (int64_t j = 0; j < width; ++j) best[j] = x[from * stride + j], index[j] = 0;
       for (; k + 4 <= m; k += 4) add_rows<4>(best, index, x + (from + k) * stride, stride, width, Index(k));
       for (; k < m; ++k) add_rows<1>(best, index, x + (from + k) * stride, stride, width, Index(k));
-      for (int64_t j = 0; j < width; ++j)
-        take(static_cast<Wide*>(acc)[j], best[j], w.at + from + index[j]);
+      for (int64_t j = 0; j < width; ++j) take(static_cast<Wide*>(acc)[j], best[j], w.at + from + index[j]);
     }
   }
 
@@ -126,8 +133,18 @@ const Reducer* extreme() {
   using In = loop_type<T>;
   using E = Extreme<In, largest>;
   static constexpr bool must_pack = !std::is_same_v<In, typename Stored<T>::type>;
-  static constexpr Reducer r{sizeof(typename E::Wide), sizeof(In), 8, sizeof(typename Stored<T>::type), true, E::start,
-      E::rows, E::columns, E::merge, E::template finish<T>, pack<T, Plain>, must_pack};
+  static constexpr Reducer r{sizeof(typename E::Wide),
+                             sizeof(In),
+                             8,
+                             sizeof(typename Stored<T>::type),
+                             true,
+                             E::start,
+                             E::rows,
+                             E::columns,
+                             E::merge,
+                             E::template finish<T>,
+                             pack<T, Plain>,
+                             must_pack};
   return &r;
 }
 
@@ -166,8 +183,7 @@ struct Moments {
     if (i + L <= n) add(0, load<Vec<T>>(x + i)), i += L;
     if (i < n) add(1, load_some(x + i, n - i, centre));
     auto plus = [](auto a, auto b) { return a + b; };
-    return about(centre, double(n), join_lanes<T>(sum[0] + sum[1], plus),
-                 join_lanes<T>(squares[0] + squares[1], plus));
+    return about(centre, double(n), join_lanes<T>(sum[0] + sum[1], plus), join_lanes<T>(squares[0] + squares[1], plus));
   }
 
   static void rows(void* acc, const void* data, int64_t rows, int64_t stride, int64_t n, const Reducer::Where&) {
@@ -239,8 +255,18 @@ template <class T, bool root>
 const Reducer* moments() {
   using In = loop_type<T>;
   using M = Moments<In>;
-  static constexpr Reducer r{sizeof(typename M::Wide), sizeof(In), sizeof(T), sizeof(T), false, M::start, M::rows,
-      M::columns, M::merge, M::template finish<T, root>, pack<T, Plain>, !std::is_same_v<In, T>};
+  static constexpr Reducer r{sizeof(typename M::Wide),
+                             sizeof(In),
+                             sizeof(T),
+                             sizeof(T),
+                             false,
+                             M::start,
+                             M::rows,
+                             M::columns,
+                             M::merge,
+                             M::template finish<T, root>,
+                             pack<T, Plain>,
+                             !std::is_same_v<In, T>};
   return &r;
 }
 

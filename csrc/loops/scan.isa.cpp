@@ -36,19 +36,46 @@ void for_lines(const Lines& l, const Line& line, const Columns& columns) {
 // The type that carries the running value.
 template <class T>
 constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-template <class T> struct Carried { using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>; };
-template <> struct Carried<Half> { using type = float; };
-template <> struct Carried<BFloat16> { using type = float; };
-template <> struct Carried<Complex<float>> { using type = Complex<double>; };
-template <> struct Carried<Complex<double>> { using type = Complex<double>; };
+template <class T>
+struct Carried {
+  using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+};
+template <>
+struct Carried<Half> {
+  using type = float;
+};
+template <>
+struct Carried<BFloat16> {
+  using type = float;
+};
+template <>
+struct Carried<Complex<float>> {
+  using type = Complex<double>;
+};
+template <>
+struct Carried<Complex<double>> {
+  using type = Complex<double>;
+};
 
 struct Plus {
-  template <class V> static V join(V a, V b) { return a + b; }
-  template <class A> static A start() { return A{}; }
+  template <class V>
+  static V join(V a, V b) {
+    return a + b;
+  }
+  template <class A>
+  static A start() {
+    return A{};
+  }
 };
 struct Times {
-  template <class V> static V join(V a, V b) { return a * b; }
-  template <class A> static A start() { return cast<A>(1.0f); }
+  template <class V>
+  static V join(V a, V b) {
+    return a * b;
+  }
+  template <class A>
+  static A start() {
+    return cast<A>(1.0f);
+  }
 };
 
 // Moves lanes up by `by`; those that come free are taken from fill.
@@ -129,10 +156,11 @@ void scan(DType dtype, const void* from, void* to, const Lines& lines) {
     using T = typename Stored<decltype(zero)>::type;
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for_lines(lines, [&](int64_t at, int64_t n) { scan_line<T, Op>(x + at, y + at, n); },
-              [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
-                scan_columns<T, Op>(x + at, y + at, n, stride, width);
-              });
+    for_lines(
+        lines, [&](int64_t at, int64_t n) { scan_line<T, Op>(x + at, y + at, n); },
+        [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
+          scan_columns<T, Op>(x + at, y + at, n, stride, width);
+        });
   });
 }
 
@@ -154,8 +182,10 @@ inline auto replaces(V x, V best) {
 
 template <class T, class A>
 inline Vec<A> load_as(const T* x) {
-  if constexpr (is_half_type<T>) return load_floats(x);
-  else return load<Vec<A>>(x);
+  if constexpr (is_half_type<T>)
+    return load_floats(x);
+  else
+    return load<Vec<A>>(x);
 }
 
 // Mostly nothing in a vector takes the place of the best so far: then the best is all there is to write.
@@ -212,11 +242,17 @@ void scan_extreme(DType dtype, const void* from, void* to, int64_t* indices, con
 
 // log(e^x1 + e^x2 + ...) is kept as m + log(s), m the largest x so far. Where m is not finite it is the result.
 template <class A>
-inline A finite_or_zero(A m) { return math::abs(m) < math::inf<A> ? m : A(0); }
+inline A finite_or_zero(A m) {
+  return math::abs(m) < math::inf<A> ? m : A(0);
+}
 template <class A>
-inline A larger(A x, A m) { return (x > m) | (x != x) ? x : m; }
+inline A larger(A x, A m) {
+  return (x > m) | (x != x) ? x : m;
+}
 template <class A>
-inline A log_of_sum(A m, A s) { return math::abs(m) < math::inf<A> ? m + math::log(s) : m; }
+inline A log_of_sum(A m, A s) {
+  return math::abs(m) < math::inf<A> ? m + math::log(s) : m;
+}
 
 // A block at a time, so that exponentials and logarithms are taken of whole vectors.
 template <class T, class A>
@@ -282,7 +318,8 @@ void logcumsumexp_complex(const void* from, void* to, const Lines& lines) {
   parallel_chunks(lines.outer * lines.inner, 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t at = i / lines.inner * lines.n * lines.inner + i % lines.inner;
-      logcumsumexp_complex(static_cast<const Complex<R>*>(from) + at, static_cast<Complex<R>*>(to) + at, lines.n, lines.inner);
+      logcumsumexp_complex(static_cast<const Complex<R>*>(from) + at, static_cast<Complex<R>*>(to) + at, lines.n,
+                           lines.inner);
     }
   });
 }
@@ -296,10 +333,11 @@ void logcumsumexp(DType dtype, const void* from, void* to, const Lines& lines) {
       using A = std::conditional_t<is_half_type<T>, float, T>;
       const T* x = static_cast<const T*>(from);
       T* y = static_cast<T*>(to);
-      for_lines(lines, [&](int64_t at, int64_t n) { logcumsumexp_line<T, A>(x + at, y + at, n); },
-                [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
-                  logcumsumexp_columns<T, A>(x + at, y + at, n, stride, width);
-                });
+      for_lines(
+          lines, [&](int64_t at, int64_t n) { logcumsumexp_line<T, A>(x + at, y + at, n); },
+          [&](int64_t at, int64_t n, int64_t stride, int64_t width) {
+            logcumsumexp_columns<T, A>(x + at, y + at, n, stride, width);
+          });
     }
   });
 }

@@ -32,8 +32,8 @@ void places_of(const T* values, int64_t n, const At& at, int64_t* places) {
 
 }  // namespace
 
-void search(DType dtype, const void* sorted, const int64_t* sorter, int64_t n, const void* values, int64_t m, bool right,
-            int64_t* at) {
+void search(DType dtype, const void* sorted, const int64_t* sorter, int64_t n, const void* values, int64_t m,
+            bool right, int64_t* at) {
   visit_real(dtype, [&](auto zero) {
     using T = decltype(zero);
     using A = Compared<T>;
@@ -49,11 +49,15 @@ void search(DType dtype, const void* sorted, const int64_t* sorter, int64_t n, c
       });
     };
     auto with_side = [&](auto&& get) {
-      if (right) run(get, std::true_type{});
-      else run(get, std::false_type{});
+      if (right)
+        run(get, std::true_type{});
+      else
+        run(get, std::false_type{});
     };
-    if (sorter) with_side(indirect);
-    else with_side(direct);
+    if (sorter)
+      with_side(indirect);
+    else
+      with_side(direct);
   });
 }
 

@@ -13,28 +13,37 @@ constexpr int64_t kColumns = 256;     // lines that are taken together where the
 constexpr int64_t kTile = 64 * 1024;  // their elements, so that they stay in the cache
 
 // The type computed in.
-template <class T> using Inner = std::conditional_t<sizeof(T) == 2, float, T>;
+template <class T>
+using Inner = std::conditional_t<sizeof(T) == 2, float, T>;
 
 // Vectors of A from and to elements of T, whole or the first n lanes.
 template <class T>
 inline Vec<Inner<T>> get(const T* p) {
-  if constexpr (sizeof(T) == 2) return load_floats(p);
-  else return load<Vec<T>>(p);
+  if constexpr (sizeof(T) == 2)
+    return load_floats(p);
+  else
+    return load<Vec<T>>(p);
 }
 template <class T>
 inline Vec<Inner<T>> get(const T* p, int64_t n, Inner<T> fill) {
-  if constexpr (sizeof(T) == 2) return load_some_floats(p, n, fill);
-  else return load_some(p, n, fill);
+  if constexpr (sizeof(T) == 2)
+    return load_some_floats(p, n, fill);
+  else
+    return load_some(p, n, fill);
 }
 template <class T>
 inline void put(T* p, Vec<Inner<T>> v) {
-  if constexpr (sizeof(T) == 2) store_halves(p, kLanes<float>, v);
-  else store(p, v);
+  if constexpr (sizeof(T) == 2)
+    store_halves(p, kLanes<float>, v);
+  else
+    store(p, v);
 }
 template <class T>
 inline void put(T* p, int64_t n, Vec<Inner<T>> v) {
-  if constexpr (sizeof(T) == 2) store_halves(p, n, v);
-  else store_some(p, n, v);
+  if constexpr (sizeof(T) == 2)
+    store_halves(p, n, v);
+  else
+    store_some(p, n, v);
 }
 
 template <class A, bool in_range = true>
@@ -43,15 +52,21 @@ inline Vec<A> exp_lanes(Vec<A> v) {
   alignas(64) A a[kLanes<A>];
   store(a, v);
   for (int i = 0; i < kLanes<A>; ++i) {
-    if constexpr (in_range) a[i] = a[i] < low ? A(0) : math::exp_in_range(a[i]);
-    else a[i] = math::exp(a[i]);
+    if constexpr (in_range)
+      a[i] = a[i] < low ? A(0) : math::exp_in_range(a[i]);
+    else
+      a[i] = math::exp(a[i]);
   }
   return load<Vec<A>>(a);
 }
 template <class A>
-inline bool is_finite(A x) { return math::abs(x) < math::inf<A>; }
+inline bool is_finite(A x) {
+  return math::abs(x) < math::inf<A>;
+}
 template <class V>
-inline V larger(V a, V b) { return a > b ? a : b; }  // NaN is found when exponentials are summed
+inline V larger(V a, V b) {
+  return a > b ? a : b;
+}  // NaN is found when exponentials are summed
 
 constexpr auto plus = [](auto a, auto b) { return a + b; };
 constexpr auto most = [](auto a, auto b) { return larger(a, b); };
@@ -72,13 +87,17 @@ struct Line {
 
   template <class Whole>
   static Vec<A> at(const T* x, int64_t i, Whole, int64_t m, A fill) {
-    if constexpr (Whole::value) return get(x + i);
-    else return get(x + i, m, fill);
+    if constexpr (Whole::value)
+      return get(x + i);
+    else
+      return get(x + i, m, fill);
   }
   template <class Whole>
   static void set(T* y, int64_t i, Whole, int64_t m, Vec<A> v) {
-    if constexpr (Whole::value) put(y + i, v);
-    else put(y + i, m, v);
+    if constexpr (Whole::value)
+      put(y + i, v);
+    else
+      put(y + i, m, v);
   }
 
   static A top(const T* x, int64_t n) {
@@ -134,9 +153,8 @@ struct Line {
 
   static void log_softmax(const T* x, T* y, int64_t n) {
     A shift = top(x, n), log_sum = A(std::log(sum_of_exps(x, n, shift)));
-    each_vector<A>(n, [&](int64_t i, auto whole, int64_t m) {
-      set(y, i, whole, m, (at(x, i, whole, m, 0) - shift) - log_sum);
-    });
+    each_vector<A>(
+        n, [&](int64_t i, auto whole, int64_t m) { set(y, i, whole, m, (at(x, i, whole, m, 0) - shift) - log_sum); });
   }
 
   static T logsumexp(const T* x, int64_t n) {
@@ -146,9 +164,8 @@ struct Line {
   }
 
   static void softmax_backward(const T* dy, const T* y, T* dx, int64_t n) {
-    A mean = A(total(n, [&](int64_t i, auto whole, int64_t m) {
-      return at(dy, i, whole, m, 0) * at(y, i, whole, m, 0);
-    }));
+    A mean = A(
+        total(n, [&](int64_t i, auto whole, int64_t m) { return at(dy, i, whole, m, 0) * at(y, i, whole, m, 0); }));
     each_vector<A>(n, [&](int64_t i, auto whole, int64_t m) {
       set(dx, i, whole, m, (at(dy, i, whole, m, 0) - mean) * at(y, i, whole, m, 0));
     });
@@ -178,9 +195,13 @@ struct Columns {
     for (int64_t j = 0; j < kColumns; ++j) a[j] = value;
   }
   template <class Whole>
-  static Vec<A> at(const T* x, int64_t i, Whole w, int64_t m) { return Line<T>::at(x, i, w, m, A(0)); }
+  static Vec<A> at(const T* x, int64_t i, Whole w, int64_t m) {
+    return Line<T>::at(x, i, w, m, A(0));
+  }
   template <class Whole>
-  static void set(T* y, int64_t i, Whole w, int64_t m, Vec<A> v) { Line<T>::set(y, i, w, m, v); }
+  static void set(T* y, int64_t i, Whole w, int64_t m, Vec<A> v) {
+    Line<T>::set(y, i, w, m, v);
+  }
 
   static void tops(const T* x, const Shape& s, A* top) {
     fill(top, -math::inf<A>);
@@ -207,8 +228,10 @@ struct Columns {
     for (int64_t j = 0; j < kColumns; ++j) sum[j] = 1 / sum[j];
     each(s, [&](int64_t i, int64_t j, auto whole, int64_t m) {
       Vec<A> e;
-      if constexpr (wide) e = at(y, i, whole, m);
-      else e = exp_lanes<A>(at(x, i, whole, m) - load<Vec<A>>(top + j));
+      if constexpr (wide)
+        e = at(y, i, whole, m);
+      else
+        e = exp_lanes<A>(at(x, i, whole, m) - load<Vec<A>>(top + j));
       set(y, i, whole, m, e * load<Vec<A>>(sum + j));
     });
   }
@@ -231,8 +254,10 @@ struct Columns {
       finite &= is_finite(top[j]);
       top[j] = is_finite(top[j]) ? top[j] : A(0);
     }
-    if (finite) sums_of_exps(x, s, top, sum, nullptr);
-    else sums_of_exps<false>(x, s, top, sum, nullptr);
+    if (finite)
+      sums_of_exps(x, s, top, sum, nullptr);
+    else
+      sums_of_exps<false>(x, s, top, sum, nullptr);
     for (int64_t j = 0; j < s.width; ++j) y[j] = T(A(top[j] + math::log(sum[j])));
   }
 
@@ -295,25 +320,27 @@ void visit_floating(DType dtype, const F& f) {
   }
 }
 
-#define WEFT_ALONG(name)                                                                                   \
-  void name(DType dtype, const void* from, void* to, const Lines& lines) {                                 \
-    visit_floating(dtype, [&](auto zero) {                                                                 \
-      using T = decltype(zero);                                                                            \
-      const T* x = static_cast<const T*>(from);                                                            \
-      T* y = static_cast<T*>(to);                                                                          \
-      for_lines<T>(lines, [&](int64_t at, int64_t) { Line<T>::name(x + at, y + at, lines.n); },            \
-                   [&](int64_t at, int64_t, auto& s) { Columns<T>::name(x + at, y + at, s); });            \
-    });                                                                                                    \
+#define WEFT_ALONG(name)                                                               \
+  void name(DType dtype, const void* from, void* to, const Lines& lines) {             \
+    visit_floating(dtype, [&](auto zero) {                                             \
+      using T = decltype(zero);                                                        \
+      const T* x = static_cast<const T*>(from);                                        \
+      T* y = static_cast<T*>(to);                                                      \
+      for_lines<T>(                                                                    \
+          lines, [&](int64_t at, int64_t) { Line<T>::name(x + at, y + at, lines.n); }, \
+          [&](int64_t at, int64_t, auto& s) { Columns<T>::name(x + at, y + at, s); }); \
+    });                                                                                \
   }
-#define WEFT_BACK_ALONG(name)                                                                              \
-  void name(DType dtype, const void* g, const void* result, void* to, const Lines& lines) {                \
-    visit_floating(dtype, [&](auto zero) {                                                                 \
-      using T = decltype(zero);                                                                            \
-      const T *dy = static_cast<const T*>(g), *y = static_cast<const T*>(result);                          \
-      T* dx = static_cast<T*>(to);                                                                         \
-      for_lines<T>(lines, [&](int64_t at, int64_t) { Line<T>::name(dy + at, y + at, dx + at, lines.n); },  \
-                   [&](int64_t at, int64_t, auto& s) { Columns<T>::name(dy + at, y + at, dx + at, s); });  \
-    });                                                                                                    \
+#define WEFT_BACK_ALONG(name)                                                                    \
+  void name(DType dtype, const void* g, const void* result, void* to, const Lines& lines) {      \
+    visit_floating(dtype, [&](auto zero) {                                                       \
+      using T = decltype(zero);                                                                  \
+      const T *dy = static_cast<const T*>(g), *y = static_cast<const T*>(result);                \
+      T* dx = static_cast<T*>(to);                                                               \
+      for_lines<T>(                                                                              \
+          lines, [&](int64_t at, int64_t) { Line<T>::name(dy + at, y + at, dx + at, lines.n); }, \
+          [&](int64_t at, int64_t, auto& s) { Columns<T>::name(dy + at, y + at, dx + at, s); }); \
+    });                                                                                          \
   }
 WEFT_ALONG(softmax)
 WEFT_ALONG(log_softmax)
@@ -325,8 +352,9 @@ void logsumexp(DType dtype, const void* from, void* to, const Lines& lines) {
     using T = decltype(zero);
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for_lines<T>(lines, [&](int64_t at, int64_t i) { y[i] = Line<T>::logsumexp(x + at, lines.n); },
-                 [&](int64_t at, int64_t i, auto& s) { Columns<T>::logsumexp(x + at, y + i, s); });
+    for_lines<T>(
+        lines, [&](int64_t at, int64_t i) { y[i] = Line<T>::logsumexp(x + at, lines.n); },
+        [&](int64_t at, int64_t i, auto& s) { Columns<T>::logsumexp(x + at, y + i, s); });
   });
 }
 

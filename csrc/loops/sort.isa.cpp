@@ -114,8 +114,10 @@ void cut_to(Item* items, int64_t k, int64_t n) {
 // Whether elements come before `limit`, NaN being the largest.
 template <bool largest, class V>
 inline auto comes_before(V x, V limit) {
-  if constexpr (largest) return (x > limit) | (x != x);
-  else return (x < limit) | ((limit != limit) & (x == x));
+  if constexpr (largest)
+    return (x > limit) | (x != x);
+  else
+    return (x < limit) | ((limit != limit) & (x == x));
 }
 
 // Goes through the line with the k-th of the best so far as the limit; what comes before it is collected.
@@ -138,8 +140,10 @@ void collect_best(const T* x, int64_t n, int64_t k, Item* items) {
   if (i < n) lower_limit();
   for (; i + L <= n; i += L) {
     Vec<A> v;
-    if constexpr (is_half(dtype_of<T>)) v = load_floats(x + i);
-    else v = load<Vec<A>>(x + i);
+    if constexpr (is_half(dtype_of<T>))
+      v = load_floats(x + i);
+    else
+      v = load<Vec<A>>(x + i);
     if (!any_lane(comes_before<largest>(v, splat(limit)))) continue;
     for (int j = 0; j < L; ++j)
       if (comes_before<largest>(A(x[i + j]), limit)) take(i + j);
@@ -166,15 +170,19 @@ void topk(DType dtype, const Line& line, const SortedLine& to, int64_t k, bool l
         for (int64_t i = 0; i < line.n; ++i) copy[i] = x[i * line.stride];
         x = copy;
       }
-      if (largest) collect_best<true>(x, line.n, k, items);
-      else collect_best<false>(x, line.n, k, items);
+      if (largest)
+        collect_best<true>(x, line.n, k, items);
+      else
+        collect_best<false>(x, line.n, k, items);
     }
     write<T>(line, to, items, k, largest);
   });
 }
 
 template <class T>
-inline bool is_nan(T x) { return Ordered<T>::is_float && Ordered<T>::key(x) == Ordered<T>::nan; }
+inline bool is_nan(T x) {
+  return Ordered<T>::is_float && Ordered<T>::key(x) == Ordered<T>::nan;
+}
 
 template <class T>
 int64_t count_nan(const T* x, int64_t stride, int64_t n) {
@@ -243,7 +251,9 @@ void pick(DType dtype, const Line& line, const SortedLine& to, Pick what, int64_
     if (at < 0 && line.n <= 32) {
       at = sort_items<T>(line, false, items)[k].index();
     } else if (at < 0) {
-      auto place = n < 512 ? place_of_rank<7, T, Item> : n < kGrain ? place_of_rank<10, T, Item> : place_of_rank<12, T, Item>;
+      auto place = n < 512      ? place_of_rank<7, T, Item>
+                   : n < kGrain ? place_of_rank<10, T, Item>
+                                : place_of_rank<12, T, Item>;
       at = place(x, line.stride, line.n, k, items);
     }
     *static_cast<T*>(to.values) = x[at * line.stride];

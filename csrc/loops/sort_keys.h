@@ -9,8 +9,8 @@
 namespace weft::WEFT_ISA {
 
 template <int bytes>
-using UnsignedOf = std::conditional_t<bytes == 1, uint8_t,
-    std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+using UnsignedOf = std::conditional_t<
+    bytes == 1, uint8_t, std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
 
 // NaN becomes the largest key; -0.0 and 0.0 become one key.
 template <class T>
@@ -34,9 +34,12 @@ struct Ordered {
   }
   // Undoes key, except for the sign of a zero and the bits of a NaN.
   static T element(Bits key) {
-    if constexpr (is_float) return std::bit_cast<T>(Bits(key & sign ? key ^ sign : Bits(~key)));
-    else if constexpr (std::is_signed_v<T>) return T(key ^ sign);
-    else return key;
+    if constexpr (is_float)
+      return std::bit_cast<T>(Bits(key & sign ? key ^ sign : Bits(~key)));
+    else if constexpr (std::is_signed_v<T>)
+      return T(key ^ sign);
+    else
+      return key;
   }
   static bool lost_bits(Bits key) { return is_float && (key == zero || key == nan); }
 };

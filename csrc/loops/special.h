@@ -33,10 +33,8 @@ inline double zeta(double s, double q) {
     a += 1;
   } while (a < 12);
   sum += __builtin_pow(a, 1 - s) / (s - 1) + 0.5 * __builtin_pow(a, -s);
-  constexpr double bernoulli_over_factorial[] = {1.0 / 12,         -1.0 / 720,
-                                                 1.0 / 30240,      -1.0 / 1209600,
-                                                 1.0 / 47900160,   -691.0 / 1307674368000,
-                                                 1.0 / 74724249600};
+  constexpr double bernoulli_over_factorial[] = {
+    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
   double term = s * __builtin_pow(a, -s - 1), k = s;
   for (double c : bernoulli_over_factorial) {
     sum += c * term;
@@ -110,8 +108,7 @@ inline double igammac(double a, double x) {
 
 // exp(x^2) erfc(x)
 inline double erfcx(double x) {
-  if (x < 0.75)
-    return __builtin_exp(x * x) * (x < -0.75 ? 2 : math::erfc(x)) - (x < -0.75 ? erfcx(-x) : 0);
+  if (x < 0.75) return __builtin_exp(x * x) * (x < -0.75 ? 2 : math::erfc(x)) - (x < -0.75 ? erfcx(-x) : 0);
   if (x < 25) return math::erfcx(x);
   double z = 1 / (2 * x * x);
   double series = 1 - z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z * (1 - 9 * z * (1 - 11 * z)))));
@@ -172,8 +169,7 @@ inline double scaled_bessel_k(double v, double x) {
   if (x == 0) return inf<double>;
   if (x < 1e-3 && v <= 1) {
     double half = 0.5 * x, log_half = __builtin_log(half) + 0.57721566490153286061, z = half * half;
-    double k = v == 0 ? -log_half * (1 + z) + z
-                      : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));
+    double k = v == 0 ? -log_half * (1 + z) + z : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));
     return k * __builtin_exp(x);
   }
   constexpr double h = 1.0 / 16;
@@ -189,9 +185,7 @@ inline double scaled_bessel_k(double v, double x) {
 inline double airy_ai(double x) {
   if (x > 2) {
     double z = x * math::sqrt(x) * 2 / 3;
-    return z > 745
-               ? 0
-               : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
+    return z > 745 ? 0 : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
   }
   if (x > -8) {
     long double f = 1, g = x, u = 1, w = x, cube = g * g * g;  // large terms cancel
@@ -235,21 +229,16 @@ inline double chebyshev(double x, double n, double second) {
   return recurrence(n, 1, second, [=](double, double p, double q) { return 2 * x * p - q; });
 }
 inline double hermite_h(double x, double n) {
-  return recurrence(n, 1, 2 * x,
-                    [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
+  return recurrence(n, 1, 2 * x, [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
 }
 inline double hermite_he(double x, double n) {
   return recurrence(n, 1, x, [=](double k, double p, double q) { return x * p - k * q; });
 }
 inline double laguerre_l(double x, double n) {
-  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) {
-    return ((2 * k + 1 - x) * p - k * q) / (k + 1);
-  });
+  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) { return ((2 * k + 1 - x) * p - k * q) / (k + 1); });
 }
 inline double legendre_p(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) {
-    return ((2 * k + 1) * x * p - k * q) / (k + 1);
-  });
+  return recurrence(n, 1, x, [=](double k, double p, double q) { return ((2 * k + 1) * x * p - k * q) / (k + 1); });
 }
 
 }  // namespace weft::WEFT_ISA::special

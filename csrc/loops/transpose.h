@@ -62,8 +62,7 @@ inline void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_
   constexpr int W = tile_side(sizeof(T));
   int64_t full_rows = rows / W * W, full_cols = cols / W * W;
   for (int64_t i = 0; i < full_rows; i += W)
-    for (int64_t j = 0; j < full_cols; j += W)
-      Tile<T>::transpose(src + j * ss + i, ss, dst + i * ds + j, ds);
+    for (int64_t j = 0; j < full_cols; j += W) Tile<T>::transpose(src + j * ss + i, ss, dst + i * ds + j, ds);
   for (int64_t j = full_cols; j < cols; ++j)
     for (int64_t i = 0; i < full_rows; ++i) dst[i * ds + j] = src[j * ss + i];
   for (int64_t i = full_rows; i < rows; ++i)

@@ -4,12 +4,14 @@
 namespace weft::WEFT_ISA::rows {
 
 // Whole-number division and remainder that round down, as Python does. The caller has refused integer zeros.
-template <class T> constexpr T whole_div(T a, T b) {
+template <class T>
+constexpr T whole_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (b == 0) return a / b;
     T mod = math::fmod(a, b), q = (a - mod) / b;
     if (mod != 0 && (b < 0) != (mod < 0)) q -= 1;
-    if (q == 0) return sizeof(T) == 4 ? T(__builtin_copysignf(0.f, float(a / b))) : T(__builtin_copysign(0.0, double(a / b)));
+    if (q == 0)
+      return sizeof(T) == 4 ? T(__builtin_copysignf(0.f, float(a / b))) : T(__builtin_copysign(0.0, double(a / b)));
     T down = floor(q);
     return q - down > T(0.5) ? down + 1 : down;
   } else {
@@ -19,7 +21,8 @@ template <class T> constexpr T whole_div(T a, T b) {
     return T(a % b) != T(0) && (a < T(0)) != (b < T(0)) ? T(q - 1) : q;
   }
 }
-template <class T> constexpr T whole_mod(T a, T b) {
+template <class T>
+constexpr T whole_mod(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     T mod = math::fmod(a, b);
     return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
@@ -29,16 +32,24 @@ template <class T> constexpr T whole_mod(T a, T b) {
     return mod != T(0) && (b < T(0)) != (mod < T(0)) ? T(mod + b) : mod;
   }
 }
-template <class T> constexpr T trunc_div(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return trunc(a / b);
-  else if (b == T(0)) return T(0);
-  else return b == T(-1) ? T(-a) : T(a / b);
+template <class T>
+constexpr T trunc_div(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return trunc(a / b);
+  else if (b == T(0))
+    return T(0);
+  else
+    return b == T(-1) ? T(-a) : T(a / b);
 }
-template <class T> constexpr T trunc_mod(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return math::fmod(a, b);
-  else return b == T(0) || b == T(-1) ? T(0) : T(a % b);
+template <class T>
+constexpr T trunc_mod(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return math::fmod(a, b);
+  else
+    return b == T(0) || b == T(-1) ? T(0) : T(a % b);
 }
-template <class T> T integer_power(T a, T b) {
+template <class T>
+T integer_power(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) return a || !b;
   if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
   T r = 1;
@@ -46,13 +57,23 @@ template <class T> T integer_power(T a, T b) {
     if (e & 1) r = T(r * a);
   return r;
 }
-template <class T> [[gnu::always_inline]] inline T power(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return integer_power(a, b);
-  else if constexpr (complex_v<T>) return a == T(0) ? T(b == T(0)) : std::pow(a, b);
-  else return pow(a, b);
+template <class T>
+[[gnu::always_inline]] inline T power(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return integer_power(a, b);
+  else if constexpr (complex_v<T>)
+    return a == T(0) ? T(b == T(0)) : std::pow(a, b);
+  else
+    return pow(a, b);
 }
-template <class T> constexpr T larger(T a, T b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }
-template <class T> constexpr T smaller(T a, T b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }
+template <class T>
+constexpr T larger(T a, T b) {
+  return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
+}
+template <class T>
+constexpr T smaller(T a, T b) {
+  return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
+}
 #if WEFT_BASE
 inline Tensor whole_div(const Tensor& a, const Tensor& b) { return floor(a / b); }
 inline Tensor trunc_div(const Tensor& a, const Tensor& b) { return trunc(a / b); }
@@ -64,30 +85,47 @@ WEFT_ROWS(arithmetic) {
   auto zero = d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; });
   auto pass = d(keep::nothing, [](auto g, auto, auto, auto) { return g; });
 
-  r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
-            Rule::promote, kInplace}, types::all,
-           [](auto a, auto b) { return a + b; }, pass, pass);
-  r.binary({"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Subtracts other from input, element by element.",
-            Rule::promote, kInplace, {}, "subtract"}, types::arithmetic,
-           [](auto a, auto b) { return a - b; }, pass,
-           d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
-  r.binary({"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Multiplies input by other, element by element.",
-            Rule::promote, kInplace, {}, "multiply"}, types::all,
-           [](auto a, auto b) { return a * b; },
-           d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
-           d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
-  r.binary({"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Divides input by other, element by element.",
-            Rule::floating, kInplace, {}, "divide, true_divide"}, types::inexact,
-           [](auto a, auto b) { return a / b; },
-           d(keep::x1, [](auto g, auto, auto b, auto) { return g / conj(b); }),
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * conj((a / b) / b); }));
+  r.binary(
+      {"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
+       Rule::promote, kInplace},
+      types::all, [](auto a, auto b) { return a + b; }, pass, pass);
+  r.binary(
+      {"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+       "Subtracts other from input, element by element.",
+       Rule::promote,
+       kInplace,
+       {},
+       "subtract"},
+      types::arithmetic, [](auto a, auto b) { return a - b; }, pass,
+      d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
+  r.binary(
+      {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+       "Multiplies input by other, element by element.",
+       Rule::promote,
+       kInplace,
+       {},
+       "multiply"},
+      types::all, [](auto a, auto b) { return a * b; },
+      d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
+      d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
+  r.binary(
+      {"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+       "Divides input by other, element by element.",
+       Rule::floating,
+       kInplace,
+       {},
+       "divide, true_divide"},
+      types::inexact, [](auto a, auto b) { return a / b; },
+      d(keep::x1, [](auto g, auto, auto b, auto) { return g / conj(b); }),
+      d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * conj((a / b) / b); }));
   r.binary({"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Divides and rounds down, element by element.", Rule::promote, kInplace | kRefusesZero,
-            "the result is piecewise constant"}, types::number,
-           careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }));
-  r.binary({"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-            "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden},
-           types::number, [](auto a, auto b) { return trunc_div(a, b); }, zero, zero);
+            "the result is piecewise constant"},
+           types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }));
+  r.binary(
+      {"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+       "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden},
+      types::number, [](auto a, auto b) { return trunc_div(a, b); }, zero, zero);
   r.binary({"remainder(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "The remainder with the sign of other, as Python's % gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_mod(a, b); }), pass,
@@ -96,77 +134,85 @@ WEFT_ROWS(arithmetic) {
             "The remainder with the sign of input, as C's fmod gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return trunc_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
-  r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
-            Rule::promote, kInplace | kRefusesNegative}, types::all,
-           [](auto a, auto b) { return power(a, b); },
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));
-           }),
-           d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
-             return g * where(a == 0 && b >= 0, lit(a, 0.0), conj(y * log(a)));
-           }));
-  r.binary({"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
-            Rule::promote}, types::real,
-           [](auto a, auto b) { return larger(a, b); },
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a == b, g * lit(g, 0.5), where(a < b, lit(g, 0.0), g));
-           }),
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a == b, g * lit(g, 0.5), where(b < a, lit(g, 0.0), g));
-           }));
-  r.binary({"minimum(Tensor input, Tensor other) -> Tensor", "The smaller of the two, element by element; NaN wins.",
-            Rule::promote}, types::real,
-           [](auto a, auto b) { return smaller(a, b); },
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a == b, g * lit(g, 0.5), where(a > b, lit(g, 0.0), g));
-           }),
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a == b, g * lit(g, 0.5), where(b > a, lit(g, 0.0), g));
-           }));
-  r.binary({"atan2(Tensor input, Tensor other) -> Tensor", "The angle of the point (other, input).", Rule::floating,
-            kInplace, {}, "arctan2"}, types::floating,
-           [](auto a, auto b) { return atan2(a, b); },
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a * a + b * b == 0, lit(g, 0.0), g * b / (a * a + b * b));
-           }),
-           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
-             return where(a * a + b * b == 0, lit(g, 0.0), -g * a / (a * a + b * b));
-           }));
-  r.binary({"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.",
-            Rule::promote, kInplace}, types::real,
-           [](auto x, auto lo) { return larger(x, lo); },
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
-  r.binary({"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.",
-            Rule::promote, kInplace}, types::real,
-           [](auto x, auto hi) { return smaller(x, hi); },
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
-  r.ternary({"clamp.both(Tensor input, Tensor|Scalar min, Tensor|Scalar max) -> Tensor",
-             "input kept between min and max.", Rule::promote, kInplace, {}, "clip"}, types::number,
-            [](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); },
-            d(keep::x0 | keep::x1 | keep::x2, [](auto g, auto x, auto lo, auto hi, auto) {
-              return where(x >= lo && x <= hi, g, lit(g, 0.0));
-            }),
-            d(keep::x0 | keep::x1 | keep::x2, [](auto g, auto x, auto lo, auto hi, auto) {
-              return where(x < lo && lo < hi, g, lit(g, 0.0));
-            }),
-            d(keep::x0 | keep::x1 | keep::x2, [](auto g, auto x, auto lo, auto hi, auto) {
-              return where(x > hi || hi < lo, g, lit(g, 0.0));
-            }));
-  r.ternary({"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
-             "input + weight * (end - input), exact at both ends.", Rule::promote, kInplace}, types::inexact,
-            [](auto a, auto b, auto w) {
-              if constexpr (complex_v<decltype(w)>) return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (lit(w, 1) - w);
-              else return abs(w) < lit(w, 0.5) ? a + w * (b - a) : b - (b - a) * (1 - w);
-            },
-            d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(1 - w); }),
-            d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(w); }),
-            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto, auto) { return g * conj(b - a); }));
-  r.ternary({"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-             "input where condition holds, else other.", Rule::choose, kNoMethod}, types::all,
-            [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; },
-            NoDerivative(),
-            d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
-            d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
+  r.binary(
+      {"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.", Rule::promote,
+       kInplace | kRefusesNegative},
+      types::all, [](auto a, auto b) { return power(a, b); },
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
+      d(keep::x0 | keep::x1 | keep::y0,
+        [](auto g, auto a, auto b, auto y) { return g * where(a == 0 && b >= 0, lit(a, 0.0), conj(y * log(a))); }));
+  r.binary(
+      {"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
+       Rule::promote},
+      types::real, [](auto a, auto b) { return larger(a, b); },
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a < b, lit(g, 0.0), g)); }),
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(b < a, lit(g, 0.0), g)); }));
+  r.binary(
+      {"minimum(Tensor input, Tensor other) -> Tensor", "The smaller of the two, element by element; NaN wins.",
+       Rule::promote},
+      types::real, [](auto a, auto b) { return smaller(a, b); },
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a > b, lit(g, 0.0), g)); }),
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(b > a, lit(g, 0.0), g)); }));
+  r.binary(
+      {"atan2(Tensor input, Tensor other) -> Tensor",
+       "The angle of the point (other, input).",
+       Rule::floating,
+       kInplace,
+       {},
+       "arctan2"},
+      types::floating, [](auto a, auto b) { return atan2(a, b); },
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a * a + b * b == 0, lit(g, 0.0), g * b / (a * a + b * b)); }),
+      d(keep::x0 | keep::x1,
+        [](auto g, auto a, auto b, auto) { return where(a * a + b * b == 0, lit(g, 0.0), -g * a / (a * a + b * b)); }));
+  r.binary(
+      {"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.", Rule::promote,
+       kInplace},
+      types::real, [](auto x, auto lo) { return larger(x, lo); },
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
+  r.binary(
+      {"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.", Rule::promote,
+       kInplace},
+      types::real, [](auto x, auto hi) { return smaller(x, hi); },
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
+  r.ternary(
+      {"clamp.both(Tensor input, Tensor|Scalar min, Tensor|Scalar max) -> Tensor",
+       "input kept between min and max.",
+       Rule::promote,
+       kInplace,
+       {},
+       "clip"},
+      types::number, [](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); },
+      d(keep::x0 | keep::x1 | keep::x2,
+        [](auto g, auto x, auto lo, auto hi, auto) { return where(x >= lo && x <= hi, g, lit(g, 0.0)); }),
+      d(keep::x0 | keep::x1 | keep::x2,
+        [](auto g, auto x, auto lo, auto hi, auto) { return where(x < lo && lo < hi, g, lit(g, 0.0)); }),
+      d(keep::x0 | keep::x1 | keep::x2,
+        [](auto g, auto x, auto lo, auto hi, auto) { return where(x > hi || hi < lo, g, lit(g, 0.0)); }));
+  r.ternary(
+      {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
+       "input + weight * (end - input), exact at both ends.", Rule::promote, kInplace},
+      types::inexact,
+      [](auto a, auto b, auto w) {
+        if constexpr (complex_v<decltype(w)>)
+          return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (lit(w, 1) - w);
+        else
+          return abs(w) < lit(w, 0.5) ? a + w * (b - a) : b - (b - a) * (1 - w);
+      },
+      d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(1 - w); }),
+      d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(w); }),
+      d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto, auto) { return g * conj(b - a); }));
+  r.ternary(
+      {"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+       "input where condition holds, else other.", Rule::choose, kNoMethod},
+      types::all, [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; }, NoDerivative(),
+      d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
+      d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
 }

@@ -26,15 +26,17 @@ void copy_data(const Tensor& dst, const Tensor& src) {
 void fill_data(const Tensor& dst, const Value& value) {
   if (dst.numel() == 0) return;
   alignas(16) char element[16];
-  if (value.is_tensor()) copy_kernels().convert(value.tensor().dtype(), dst.dtype(), value.tensor().data(), element, 1);
-  else value.store(dst.dtype(), element);
+  if (value.is_tensor())
+    copy_kernels().convert(value.tensor().dtype(), dst.dtype(), value.tensor().data(), element, 1);
+  else
+    value.store(dst.dtype(), element);
   if (dst.contiguous() || is_dense(dst.sizes(), dst.strides())) {
     copy_kernels().fill(dst.dtype(), dst.data(), dst.numel(), element);
     return;
   }
   Dims none(dst.dim());
-  copy_kernels().copy(dst.dtype(), dst.data(), dst.strides().data(), dst.dtype(), element, none.data(), dst.sizes().data(),
-                      dst.dim());
+  copy_kernels().copy(dst.dtype(), dst.data(), dst.strides().data(), dst.dtype(), element, none.data(),
+                      dst.sizes().data(), dst.dim());
 }
 
 Tensor clone_data(const Tensor& t) {
@@ -118,21 +120,22 @@ Tensor sum_to(const Tensor& t, const Dims& sizes) {
 
 namespace {
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cast(Tensor input, dtype dtype) -> Tensor",
   .doc = "input with its elements converted to dtype.",
   .traits = kHidden,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    DType t = c.arg(1).dtype();
-    bool dense = !x.contiguous() && is_dense(x.sizes(), x.strides());
-    c.give(0, dense ? meta_strided(t, x.sizes(), x.strides()) : meta(t, x.sizes()));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        DType t = c.arg(1).dtype();
+        bool dense = !x.contiguous() && is_dense(x.sizes(), x.strides());
+        c.give(0, dense ? meta_strided(t, x.sizes(), x.strides()) : meta(t, x.sizes()));
+      },
   .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "clone(Tensor input, *, object? memory_format=None) -> Tensor",
   .doc = R"(A copy of input with its own memory; gradients flow through it.
 
@@ -141,16 +144,17 @@ WEFT_OP {
 >>> y.data_ptr() == x.data_ptr()
 False)",
   .traits = kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    bool keep_order = !c.has(1) && !x.contiguous() && is_dense(x.sizes(), x.strides());
-    c.give(0, keep_order ? meta_strided(x.dtype(), x.sizes(), x.strides()) : meta(x.dtype(), x.sizes()));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        bool keep_order = !c.has(1) && !x.contiguous() && is_dense(x.sizes(), x.strides());
+        c.give(0, keep_order ? meta_strided(x.dtype(), x.sizes(), x.strides()) : meta(x.dtype(), x.sizes()));
+      },
   .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "layout_as(Tensor input, int[] strides) -> Tensor",
   .doc = "A copy of input with the given strides.",
   .traits = kHidden,
@@ -159,52 +163,59 @@ WEFT_OP {
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "copy_(Tensor input, Tensor|Scalar src, bool non_blocking=False) -> Tensor",
   .doc = R"(Writes src into this tensor, cast and broadcast as needed.
 
 >>> weft.zeros(2).copy_(weft.tensor([1, 2]))
 tensor([1., 2.]))",
   .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& self = c.tensor(0);
-    if (c.arg(1).is_tensor()) {
-      Dims joint = broadcast(self.sizes(), c.tensor(1).sizes(), "copy_");
-      if (!(joint == self.sizes()))
-        fail("copy_: output with shape ", self.sizes(), " doesn't match the broadcast shape ", joint);
-    }
-    c.give(0, meta(self.dtype(), self.sizes()));
-  },
-  .run = [](Call& c) {
-    if (c.arg(1).is_tensor()) copy_data(c.out[0], c.tensor(1));
-    else fill_data(c.out[0], c.arg(1));
-  },
-  .back = [](Grad& d) {
-    d.give(0, zeros(d.g().sizes(), d.g().dtype()));
-    d.give(1, d.g());
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& self = c.tensor(0);
+        if (c.arg(1).is_tensor()) {
+          Dims joint = broadcast(self.sizes(), c.tensor(1).sizes(), "copy_");
+          if (!(joint == self.sizes()))
+            fail("copy_: output with shape ", self.sizes(), " doesn't match the broadcast shape ", joint);
+        }
+        c.give(0, meta(self.dtype(), self.sizes()));
+      },
+  .run =
+      [](Call& c) {
+        if (c.arg(1).is_tensor())
+          copy_data(c.out[0], c.tensor(1));
+        else
+          fill_data(c.out[0], c.arg(1));
+      },
+  .back =
+      [](Grad& d) {
+        d.give(0, zeros(d.g().sizes(), d.g().dtype()));
+        d.give(1, d.g());
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "fill(Tensor input, Tensor|Scalar value) -> Tensor",
   .doc = R"(A tensor like input with every element set to value.
 
 >>> weft.fill(weft.zeros(2), 3)
 tensor([3., 3.]))",
   .traits = kInplace | kOverwrites | kNoMethod | kNoOut,
-  .infer = [](Call& c) {
-    if (c.arg(1).is_tensor() && c.tensor(1).dim() != 0)
-      fail("fill_ only supports 0-dimension value tensor but got tensor with ", c.tensor(1).dim(), " dimensions.");
-    c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-  },
+  .infer =
+      [](Call& c) {
+        if (c.arg(1).is_tensor() && c.tensor(1).dim() != 0)
+          fail("fill_ only supports 0-dimension value tensor but got tensor with ", c.tensor(1).dim(), " dimensions.");
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
   .run = [](Call& c) { fill_data(c.out[0], c.arg(1)); },
-  .back = [](Grad& d) {
-    d.give(0, zeros(d.g().sizes(), d.g().dtype()));
-    if (d.needs(1)) d.give(1, sum_all(d.g()));
-  },
+  .back =
+      [](Grad& d) {
+        d.give(0, zeros(d.g().sizes(), d.g().dtype()));
+        if (d.needs(1)) d.give(1, sum_all(d.g()));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "zero_(Tensor input) -> Tensor",
   .doc = R"(Sets every element to zero.
 

@@ -1,4 +1,5 @@
-// The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a trace.
+// The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
+// trace.
 #include <algorithm>
 
 #include "ops/api.h"
@@ -41,8 +42,10 @@ uint32_t inputs_wanting_grad(Call& c, int* inputs) {
 }
 
 void infer(Call& c) {
-  if (c.op.form.infer) c.op.form.infer(c);
-  else c.op.py_infer(c);
+  if (c.op.form.infer)
+    c.op.form.infer(c);
+  else
+    c.op.py_infer(c);
 }
 
 void run(Call& c) {
@@ -66,8 +69,9 @@ void run(Call& c) {
 // The kept tensor: itself with its version, or what the user's pack hook made of it.
 Value keep_tensor(const Tensor& t) {
   if (t->inference)
-    fail("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
-         "and use it in autograd: x = x.clone()");
+    fail(
+        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
+        "and use it in autograd: x = x.clone()");
   if (g_interpreter.pack_active)
     if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
   Value v(t);
@@ -109,10 +113,12 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
       if (v.is_tensor() && wanted) {
         bool self = original_self && (position == 0 || v.tensor().is(c.tensor(0)));
         n->args[i] = keep_tensor(self ? original_self : v.tensor());
-        // A further input that looks into the memory which was just changed: what it was is lost, and backward must say so.
-        if (c.inplace && !self && v.tensor()->storage == c.tensor(0)->storage && n->args[i].is_tensor()) --n->args[i].extra;
-      }
-      else if (!v.is_tensor()) n->args[i] = v;
+        // A further input that looks into the memory which was just changed: what it was is lost, and backward must say
+        // so.
+        if (c.inplace && !self && v.tensor()->storage == c.tensor(0)->storage && n->args[i].is_tensor())
+          --n->args[i].extra;
+      } else if (!v.is_tensor())
+        n->args[i] = v;
       ++position;
     } else {
       n->args[i] = v;
@@ -136,12 +142,14 @@ void note_cut(Call& c, uint32_t wanting) {
   Ref<Cut> cut;
   if (wanting) {
     cut = Ref<Cut>(new Cut);
-    cut->what = !t_modes.grad ? c.op.base + " ran under no_grad"
+    cut->what = !t_modes.grad           ? c.op.base + " ran under no_grad"
                 : c.op.base == "detach" ? "detach()"
                                         : c.op.base + " has no derivative";
     cut->origin = Origin::here();
   } else {
-    each_input(c, [&](int, TensorImpl* t) { if (t && t->cut && !cut) cut = t->cut; });
+    each_input(c, [&](int, TensorImpl* t) {
+      if (t && t->cut && !cut) cut = t->cut;
+    });
     if (!cut) return;
   }
   for (int i = 0; i < c.out_count; ++i) c.out[i]->cut = cut;
@@ -226,7 +234,8 @@ void run_composed(Call& c) {
   } else if (c.given_out) {
     for (int i = 0; i < c.out_count; ++i) {
       if (t_modes.grad && c.out[i].wants_grad())
-        fail(c.op.base, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        fail(c.op.base,
+             "(): functions with out=... arguments don't support automatic differentiation, but one of the "
              "arguments requires grad.");
       write_out(c.given_out[i], c.out[i], c.name());
       c.out[i] = c.given_out[i];
@@ -258,7 +267,8 @@ void run_call(Call& c) {
   if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
   if (c.inplace && recording) check_rebase(c.tensor(0));
   if (c.given_out && recording)
-    fail(op.base, "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+    fail(op.base,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the "
          "arguments requires grad.");
   infer(c);
   Tensor original_self;
@@ -274,7 +284,9 @@ void run_call(Call& c) {
   } else {
     mark_views(c);
   }
-  if (t_modes.inference) for (int i = 0; i < c.out_count; ++i) if (!c.inplace) c.out[i]->inference = true;
+  if (t_modes.inference)
+    for (int i = 0; i < c.out_count; ++i)
+      if (!c.inplace) c.out[i]->inference = true;
   if (recording) {
     Ref<Node> node = record(c, wanting, inputs, original_self);
     if (c.inplace) {

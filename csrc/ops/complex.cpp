@@ -19,75 +19,82 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
   return view;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "view_as_real(Tensor input) -> Tensor",
   .doc = R"(A complex tensor seen as pairs of real numbers, in a new last dimension.
 
 >>> weft.view_as_real(weft.complex(weft.tensor([1.0]), weft.tensor([2.0])))
 tensor([[1., 2.]]))",
   .traits = kView | kNoOut | kNoMethod,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (!is_complex(x.dtype())) fail("view_as_real is only supported for complex tensors, got ", name_of(x.dtype()));
-    Dims sizes = x.sizes(), strides = x.strides();
-    for (int64_t& s : strides) s *= 2;
-    sizes.push(2), strides.push(1);
-    c.give(0, reinterpreted(x, real_of(x.dtype()), sizes, strides, x->offset * 2));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (!is_complex(x.dtype()))
+          fail("view_as_real is only supported for complex tensors, got ", name_of(x.dtype()));
+        Dims sizes = x.sizes(), strides = x.strides();
+        for (int64_t& s : strides) s *= 2;
+        sizes.push(2), strides.push(1);
+        c.give(0, reinterpreted(x, real_of(x.dtype()), sizes, strides, x->offset * 2));
+      },
   .back = [](Grad& d) { d.give(0, kAsComplex(contiguous(d.g()))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "view_as_complex(Tensor input) -> Tensor",
   .doc = R"(Pairs of real numbers in the last dimension seen as complex numbers.
 
 >>> weft.view_as_complex(weft.tensor([[1.0, 2.0]]))
 tensor([1.+2.j]))",
   .traits = kView | kNoOut | kNoMethod,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int n = x.dim();
-    if (x.dtype() != DType::Float && x.dtype() != DType::Double)
-      fail("view_as_complex is only supported for floating point tensors, but got a tensor of type ", name_of(x.dtype()));
-    if (n == 0) fail("view_as_complex: input tensor must have one or more dimensions");
-    if (x.size(n - 1) != 2) fail("view_as_complex: tensor must have a last dimension of size 2, got shape ", x.sizes());
-    if (x.stride(n - 1) != 1) fail("view_as_complex: tensor must have a last dimension with stride 1");
-    if (x->offset % 2) fail("view_as_complex: tensor must have a storage_offset divisible by 2");
-    Dims sizes(x.sizes().data(), n - 1), strides(x.strides().data(), n - 1);
-    for (int64_t& s : strides) {
-      if (s % 2) fail("view_as_complex: tensor must have a stride divisible by 2 for all but last dimension");
-      s /= 2;
-    }
-    c.give(0, reinterpreted(x, complex_of(x.dtype()), sizes, strides, x->offset / 2));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int n = x.dim();
+        if (x.dtype() != DType::Float && x.dtype() != DType::Double)
+          fail("view_as_complex is only supported for floating point tensors, but got a tensor of type ",
+               name_of(x.dtype()));
+        if (n == 0) fail("view_as_complex: input tensor must have one or more dimensions");
+        if (x.size(n - 1) != 2)
+          fail("view_as_complex: tensor must have a last dimension of size 2, got shape ", x.sizes());
+        if (x.stride(n - 1) != 1) fail("view_as_complex: tensor must have a last dimension with stride 1");
+        if (x->offset % 2) fail("view_as_complex: tensor must have a storage_offset divisible by 2");
+        Dims sizes(x.sizes().data(), n - 1), strides(x.strides().data(), n - 1);
+        for (int64_t& s : strides) {
+          if (s % 2) fail("view_as_complex: tensor must have a stride divisible by 2 for all but last dimension");
+          s /= 2;
+        }
+        c.give(0, reinterpreted(x, complex_of(x.dtype()), sizes, strides, x->offset / 2));
+      },
   .back = [](Grad& d) { d.give(0, kAsReal(d.g())); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "real(Tensor input) -> Tensor",
   .doc = R"(The real parts: a view of a complex tensor, a real one itself.
 
 >>> weft.real(weft.tensor([1 + 2j, 3 - 1j]))
 tensor([1., 3.]))",
   .traits = kNoOut | kNoMethod,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    c.give(0, is_complex(x.dtype()) ? select(kAsReal(x), -1, 0) : x);
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        c.give(0, is_complex(x.dtype()) ? select(kAsReal(x), -1, 0) : x);
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "imag(Tensor input) -> Tensor",
   .doc = R"(The imaginary parts, as a view.
 
 >>> weft.imag(weft.tensor([1 + 2j, 3 - 1j]))
 tensor([ 2., -1.]))",
   .traits = kNoOut | kNoMethod,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (!is_complex(x.dtype())) fail("imag is not implemented for tensors with non-complex dtypes.");
-    c.give(0, select(kAsReal(x), -1, 1));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (!is_complex(x.dtype())) fail("imag is not implemented for tensors with non-complex dtypes.");
+        c.give(0, select(kAsReal(x), -1, 1));
+      },
 };
 
 template <class C>
@@ -99,7 +106,7 @@ void conjugate(const Tensor& x, const Tensor& out) {
   });
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "conj_physical(Tensor input) -> Tensor",
   .doc = R"(The complex conjugates, as new memory.
 
@@ -107,32 +114,37 @@ WEFT_OP {
 tensor([1.-2.j]))",
   .traits = kInplace,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes())); },
-  .run = [](Call& c) {
-    const Tensor &x = c.tensor(0), &out = c.out[0];
-    if (x.dtype() == DType::ComplexFloat) conjugate<c64>(x, out);
-    else if (x.dtype() == DType::ComplexDouble) conjugate<c128>(x, out);
-    else copy_data(out, x);
-  },
+  .run =
+      [](Call& c) {
+        const Tensor &x = c.tensor(0), &out = c.out[0];
+        if (x.dtype() == DType::ComplexFloat)
+          conjugate<c64>(x, out);
+        else if (x.dtype() == DType::ComplexDouble)
+          conjugate<c128>(x, out);
+        else
+          copy_data(out, x);
+      },
   .back = [](Grad& d) { d.give(0, kConjPhysical(d.g())); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "conj(Tensor input) -> Tensor",
   .doc = R"(The complex conjugates; a real tensor itself.
 
 >>> weft.conj(weft.tensor([1 + 2j]))
 tensor([1.-2.j]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    c.give(0, is_complex(x.dtype()) ? kConjPhysical(x) : x);
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        c.give(0, is_complex(x.dtype()) ? kConjPhysical(x) : x);
+      },
 };
 
 // weft conjugates and negates at once, so there is nothing left to resolve.
 void give_itself(Call& c) { c.give(0, c.tensor(0)); }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "resolve_conj(Tensor input) -> Tensor",
   .doc = R"(input itself: weft never puts a conjugation off.
 
@@ -142,7 +154,7 @@ tensor([1.]))",
   .compose = give_itself,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "resolve_neg(Tensor input) -> Tensor",
   .doc = R"(input itself: weft never puts a negation off.
 
@@ -152,59 +164,64 @@ tensor([1.]))",
   .compose = give_itself,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "complex(Tensor real, Tensor imag) -> Tensor",
   .doc = R"(Complex numbers from their real and imaginary parts.
 
 >>> weft.complex(weft.tensor([1.0]), weft.tensor([2.0]))
 tensor([1.+2.j]))",
   .traits = kNoMethod,
-  .infer = [](Call& c) {
-    const Tensor &re = c.tensor(0), &im = c.tensor(1);
-    if ((re.dtype() != DType::Float && re.dtype() != DType::Double && re.dtype() != DType::Half) || re.dtype() != im.dtype())
-      fail("complex: Expected both inputs to be Half, Float or Double tensors of one type but got ", name_of(re.dtype()),
-           " and ", name_of(im.dtype()));
-    DType dtype = complex_of(re.dtype());
-    if (c.given_out && c.given_out[0].dtype() != dtype)
-      fail("complex: Expected object of scalar type ", name_of(dtype), " but got scalar type ",
-           name_of(c.given_out[0].dtype()), " for argument 'out'");
-    c.give(0, meta(dtype, broadcast(re.sizes(), im.sizes(), "complex")));
-  },
-  .run = [](Call& c) {
-    const Tensor& out = c.out[0];
-    DType real = real_of(out.dtype());
-    Dims to = out.strides();
-    for (int64_t& s : to) s *= 2;
-    for (int part = 0; part < 2; ++part) {
-      const Tensor& t = c.tensor(part);
-      Dims from(out.dim());
-      int shift = out.dim() - t.dim();
-      for (int i = 0; i < t.dim(); ++i) from[i + shift] = t.size(i) == 1 ? 0 : t.stride(i);
-      copy_kernels().copy(real, out.data() + part * item_size(real), to.data(), t.dtype(), t.data(), from.data(),
-                          out.sizes().data(), out.dim());
-    }
-  },
-  .back = [](Grad& d) {
-    Tensor pairs = kAsReal(d.g());
-    if (d.needs(0)) d.give(0, select(pairs, -1, 0));
-    if (d.needs(1)) d.give(1, select(pairs, -1, 1));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor &re = c.tensor(0), &im = c.tensor(1);
+        if ((re.dtype() != DType::Float && re.dtype() != DType::Double && re.dtype() != DType::Half) ||
+            re.dtype() != im.dtype())
+          fail("complex: Expected both inputs to be Half, Float or Double tensors of one type but got ",
+               name_of(re.dtype()), " and ", name_of(im.dtype()));
+        DType dtype = complex_of(re.dtype());
+        if (c.given_out && c.given_out[0].dtype() != dtype)
+          fail("complex: Expected object of scalar type ", name_of(dtype), " but got scalar type ",
+               name_of(c.given_out[0].dtype()), " for argument 'out'");
+        c.give(0, meta(dtype, broadcast(re.sizes(), im.sizes(), "complex")));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& out = c.out[0];
+        DType real = real_of(out.dtype());
+        Dims to = out.strides();
+        for (int64_t& s : to) s *= 2;
+        for (int part = 0; part < 2; ++part) {
+          const Tensor& t = c.tensor(part);
+          Dims from(out.dim());
+          int shift = out.dim() - t.dim();
+          for (int i = 0; i < t.dim(); ++i) from[i + shift] = t.size(i) == 1 ? 0 : t.stride(i);
+          copy_kernels().copy(real, out.data() + part * item_size(real), to.data(), t.dtype(), t.data(), from.data(),
+                              out.sizes().data(), out.dim());
+        }
+      },
+  .back =
+      [](Grad& d) {
+        Tensor pairs = kAsReal(d.g());
+        if (d.needs(0)) d.give(0, select(pairs, -1, 0));
+        if (d.needs(1)) d.give(1, select(pairs, -1, 1));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "polar(Tensor abs, Tensor angle) -> Tensor",
   .doc = R"(Complex numbers from their absolute values and angles.
 
 >>> weft.polar(weft.tensor([2.0]), weft.tensor([0.0]))
 tensor([2.+0.j]))",
   .traits = kNoMethod,
-  .compose = [](Call& c) {
-    const Tensor &r = c.tensor(0), &angle = c.tensor(1);
-    if ((r.dtype() != DType::Float && r.dtype() != DType::Double) || r.dtype() != angle.dtype())
-      fail("polar: Expected both inputs to be Float or Double tensors of one type but got ", name_of(r.dtype()), " and ",
-           name_of(angle.dtype()));
-    c.give(0, kComplex(r * cos(angle), r * sin(angle)));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor &r = c.tensor(0), &angle = c.tensor(1);
+        if ((r.dtype() != DType::Float && r.dtype() != DType::Double) || r.dtype() != angle.dtype())
+          fail("polar: Expected both inputs to be Float or Double tensors of one type but got ", name_of(r.dtype()),
+               " and ", name_of(angle.dtype()));
+        c.give(0, kComplex(r * cos(angle), r * sin(angle)));
+      },
 };
 
 }  // namespace

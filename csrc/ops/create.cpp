@@ -32,7 +32,7 @@ void new_sized(Call& c, int dtype_at) {
 
 constexpr const char* kConstant = "the result does not depend on the input's values";
 
-WEFT_OP {
+WEFT_OP{
   .signature = "empty(int... size, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
   .doc = R"(A tensor whose elements are not set.
 
@@ -44,7 +44,7 @@ torch.Size([2, 3]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "zeros(int... size, *, dtype? dtype=None) -> Tensor",
   .doc = R"(A tensor of zeros.
 
@@ -56,7 +56,7 @@ tensor([0., 0.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "ones(int... size, *, dtype? dtype=None) -> Tensor",
   .doc = R"(A tensor of ones.
 
@@ -68,24 +68,26 @@ tensor([1., 1.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "full(int[] size, Tensor|Scalar fill_value, *, dtype? dtype=None) -> Tensor",
   .doc = R"(A tensor with every element equal to fill_value.
 
 >>> weft.full((2,), 7)
 tensor([7, 7]))",
   .traits = kCreation | kNoMethod,
-  .infer = [](Call& c) {
-    check_sizes(c.ints(0), "full");
-    const Value& v = c.arg(1);
-    if (v.is_tensor() && v.tensor().dim()) fail_type("full: fill_value must be a number or a 0-d tensor, got a tensor of shape ", v.tensor().sizes());
-    c.give(0, meta(c.dtype_or(2, v.is_tensor() ? v.tensor().dtype() : v.number_dtype()), c.ints(0)));
-  },
+  .infer =
+      [](Call& c) {
+        check_sizes(c.ints(0), "full");
+        const Value& v = c.arg(1);
+        if (v.is_tensor() && v.tensor().dim())
+          fail_type("full: fill_value must be a number or a 0-d tensor, got a tensor of shape ", v.tensor().sizes());
+        c.give(0, meta(c.dtype_or(2, v.is_tensor() ? v.tensor().dtype() : v.number_dtype()), c.ints(0)));
+      },
   .run = [](Call& c) { fill_data(c.out[0], c.arg(1)); },
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "empty_like(Tensor input, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
   .doc = R"(An unset tensor of input's shape and type.
 
@@ -97,7 +99,7 @@ torch.Size([2, 3]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "zeros_like(Tensor input, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
   .doc = R"(Zeros in input's shape and type.
 
@@ -109,7 +111,7 @@ tensor([0., 0.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "ones_like(Tensor input, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
   .doc = R"(Ones in input's shape and type.
 
@@ -121,8 +123,9 @@ tensor([1., 1.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
-  .signature = "full_like(Tensor input, Tensor|Scalar fill_value, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
+WEFT_OP{
+  .signature =
+      "full_like(Tensor input, Tensor|Scalar fill_value, *, dtype? dtype=None, object? memory_format=None) -> Tensor",
   .doc = R"(fill_value in input's shape and type.
 
 >>> weft.full_like(weft.zeros(2), 7)
@@ -133,7 +136,7 @@ tensor([7., 7.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "new_empty(Tensor input, int... size, *, dtype? dtype=None) -> Tensor",
   .doc = R"(An unset tensor of the given size and input's type.
 
@@ -145,7 +148,7 @@ torch.Size([2]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "new_zeros(Tensor input, int... size, *, dtype? dtype=None) -> Tensor",
   .doc = R"(Zeros of the given size and input's type.
 
@@ -157,7 +160,7 @@ tensor([0., 0.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "new_ones(Tensor input, int... size, *, dtype? dtype=None) -> Tensor",
   .doc = R"(Ones of the given size and input's type.
 
@@ -169,7 +172,7 @@ tensor([1., 1.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "new_full(Tensor input, int[] size, Tensor|Scalar fill_value, *, dtype? dtype=None) -> Tensor",
   .doc = R"(fill_value in the given size and input's type.
 
@@ -181,19 +184,22 @@ tensor([7., 7.]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "empty_strided(int[] size, int[] stride, *, dtype? dtype=None) -> Tensor",
   .doc = R"(An unset tensor of the given sizes and strides.
 
 >>> weft.empty_strided((2, 3), (1, 2)).stride()
 (1, 2))",
   .traits = kCreation | kNoMethod | kNoOut,
-  .infer = [](Call& c) {
-    check_sizes(c.ints(0), "empty_strided");
-    if (c.ints(0).size() != c.ints(1).size()) fail("empty_strided: sizes ", c.ints(0), " and strides ", c.ints(1), " differ in length");
-    for (int64_t s : c.ints(1)) if (s < 0) fail("empty_strided: negative strides are not supported: ", c.ints(1));
-    c.give(0, meta_strided(c.dtype_or(2, default_dtype()), c.ints(0), c.ints(1)));
-  },
+  .infer =
+      [](Call& c) {
+        check_sizes(c.ints(0), "empty_strided");
+        if (c.ints(0).size() != c.ints(1).size())
+          fail("empty_strided: sizes ", c.ints(0), " and strides ", c.ints(1), " differ in length");
+        for (int64_t s : c.ints(1))
+          if (s < 0) fail("empty_strided: negative strides are not supported: ", c.ints(1));
+        c.give(0, meta_strided(c.dtype_or(2, default_dtype()), c.ints(0), c.ints(1)));
+      },
   .run = [](Call&) {},
   .no_derivative = kConstant,
 };
@@ -205,8 +211,10 @@ void generate(const Tensor& out, F f) {
     using T = decltype(zero);
     T* y = out.data<T>();
     for (int64_t i = 0; i < out.numel(); ++i) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) y[i] = T(float(f(i, zero)));
-      else y[i] = T(f(i, zero));
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        y[i] = T(float(f(i, zero)));
+      else
+        y[i] = T(f(i, zero));
     }
   });
 }
@@ -221,7 +229,8 @@ DType arange_dtype(Call& c, int dtype_at) {
 void infer_arange(Call& c, double start, double end, double step, DType dtype) {
   if (step == 0) fail("arange: step must be nonzero");
   if (!std::isfinite(start) || !std::isfinite(end)) fail("arange: unsupported range: ", start, " -> ", end);
-  if ((step > 0) != (end >= start) && start != end) fail("arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
+  if ((step > 0) != (end >= start) && start != end)
+    fail("arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
   double n = std::ceil((end - start) / step);
   if (n > 9e18) fail("arange: invalid size, possible overflow");
   c.give(0, meta(dtype, Dims{int64_t(n)}));
@@ -231,12 +240,15 @@ void run_arange(const Tensor& out, const Value& start, const Value& step) {
   bool whole = start.tag() != Tag::Float && step.tag() != Tag::Float;
   int64_t a = whole ? start.integer() : 0, s = whole ? step.integer() : 0;
   double x = start.real(), dx = step.real();
-  if (is_integral(out.dtype()) && whole) generate(out, [=](int64_t i, auto) { return a + i * s; });
-  else if (is_complex(out.dtype())) fail("arange: complex types are not supported");
-  else generate(out, [=](int64_t i, auto) { return x + double(i) * dx; });
+  if (is_integral(out.dtype()) && whole)
+    generate(out, [=](int64_t i, auto) { return a + i * s; });
+  else if (is_complex(out.dtype()))
+    fail("arange: complex types are not supported");
+  else
+    generate(out, [=](int64_t i, auto) { return x + double(i) * dx; });
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "arange(Scalar end, *, dtype? dtype=None) -> Tensor",
   .doc = R"(Numbers from start (0) up to end (left out), step (1) apart.
 
@@ -248,7 +260,7 @@ tensor([0, 1, 2]))",
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "arange.start(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None) -> Tensor",
   .doc = "Numbers from start up to end (left out), step apart.",
   .traits = kCreation | kNoMethod,
@@ -258,45 +270,49 @@ WEFT_OP {
 };
 
 // Both ends are met exactly: the upper half counts from the end.
-WEFT_OP {
+WEFT_OP{
   .signature = "linspace(Tensor|Scalar start, Tensor|Scalar end, int steps, *, dtype? dtype=None) -> Tensor",
   .doc = R"(steps numbers from start to end, both included, evenly spaced.
 
 >>> weft.linspace(0, 1, 3)
 tensor([0.0000, 0.5000, 1.0000]))",
   .traits = kCreation | kNoMethod,
-  .infer = [](Call& c) {
-    if (c.integer(2) < 0) fail("linspace: number of steps must be non-negative, got ", c.integer(2));
-    for (int i = 0; i < 2; ++i)
-      if (c.arg(i).is_tensor() && c.tensor(i).dim()) fail("linspace: start and end must be numbers or 0-d tensors, got shape ", c.tensor(i).sizes());
-    c.give(0, meta(c.dtype_or(3, default_dtype()), Dims{c.integer(2)}));
-  },
-  .run = [](Call& c) {
-    auto number = [&](int i) {
-      if (!c.arg(i).is_tensor()) return c.arg(i).complex();
-      c128 z;
-      copy_kernels().convert(c.tensor(i).dtype(), DType::ComplexDouble, c.tensor(i).data(), &z, 1);
-      return z;
-    };
-    c128 a = number(0), b = number(1);
-    int64_t n = c.integer(2);
-    generate(c.out[0], [=](int64_t i, auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
-        c128 step = n > 1 ? (b - a) / double(n - 1) : c128(0);
-        return T(i < n / 2 || n == 1 ? a + step * double(i) : b - step * double(n - 1 - i));
-      } else {
-        double lo = a.real(), hi = b.real();
-        if constexpr (std::is_integral_v<T>) {
-          double step = n > 1 ? (double(int64_t(hi)) - double(int64_t(lo))) / double(n - 1) : 0;
-          return int64_t(i < n / 2 || n == 1 ? double(int64_t(lo)) + step * double(i) : double(int64_t(hi)) - step * double(n - 1 - i));
-        } else {
-          double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
-          return i < n / 2 || n == 1 ? lo + step * double(i) : hi - step * double(n - 1 - i);
-        }
-      }
-    });
-  },
+  .infer =
+      [](Call& c) {
+        if (c.integer(2) < 0) fail("linspace: number of steps must be non-negative, got ", c.integer(2));
+        for (int i = 0; i < 2; ++i)
+          if (c.arg(i).is_tensor() && c.tensor(i).dim())
+            fail("linspace: start and end must be numbers or 0-d tensors, got shape ", c.tensor(i).sizes());
+        c.give(0, meta(c.dtype_or(3, default_dtype()), Dims{c.integer(2)}));
+      },
+  .run =
+      [](Call& c) {
+        auto number = [&](int i) {
+          if (!c.arg(i).is_tensor()) return c.arg(i).complex();
+          c128 z;
+          copy_kernels().convert(c.tensor(i).dtype(), DType::ComplexDouble, c.tensor(i).data(), &z, 1);
+          return z;
+        };
+        c128 a = number(0), b = number(1);
+        int64_t n = c.integer(2);
+        generate(c.out[0], [=](int64_t i, auto zero) {
+          using T = decltype(zero);
+          if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
+            c128 step = n > 1 ? (b - a) / double(n - 1) : c128(0);
+            return T(i < n / 2 || n == 1 ? a + step * double(i) : b - step * double(n - 1 - i));
+          } else {
+            double lo = a.real(), hi = b.real();
+            if constexpr (std::is_integral_v<T>) {
+              double step = n > 1 ? (double(int64_t(hi)) - double(int64_t(lo))) / double(n - 1) : 0;
+              return int64_t(i < n / 2 || n == 1 ? double(int64_t(lo)) + step * double(i)
+                                                 : double(int64_t(hi)) - step * double(n - 1 - i));
+            } else {
+              double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
+              return i < n / 2 || n == 1 ? lo + step * double(i) : hi - step * double(n - 1 - i);
+            }
+          }
+        });
+      },
   .no_derivative = kConstant,
 };
 
@@ -311,7 +327,7 @@ void run_eye(const Tensor& y) {
     Value(1).store(y.dtype(), y.data() + (i * y.size(1) + i) * item_size(y.dtype()));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "eye(int n, *, dtype? dtype=None) -> Tensor",
   .doc = R"(Ones on the diagonal, zeros elsewhere.
 
@@ -324,7 +340,7 @@ tensor([[1., 0.],
   .no_derivative = kConstant,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "eye.m(int n, int m, *, dtype? dtype=None) -> Tensor",
   .doc = "Ones on the diagonal of n rows and m columns.",
   .traits = kCreation | kNoMethod,

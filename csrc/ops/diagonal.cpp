@@ -8,7 +8,7 @@ namespace {
 
 const OpRef diagonal{"diagonal"}, diag_embed{"diag_embed"};
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
   .doc = R"(Matrices in dim1 and dim2 that have the last dimension of input on a diagonal, zeros elsewhere.
 
@@ -16,37 +16,39 @@ WEFT_OP {
 tensor([[1, 0],
         [0, 2]]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    static const OpRef on_diagonal{"diagonal_backward"};
-    const Tensor& x = c.tensor(0);
-    if (x.dim() == 0) fail("diag_embed: the input must have at least one dimension");
-    int n = x.dim() + 1, a = wrap_dim(c.integer(2), n, "diag_embed"), b = wrap_dim(c.integer(3), n, "diag_embed");
-    if (a == b) fail("diag_embed: diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-    int64_t offset = c.integer(1);
-    int64_t side = checked_add(x.size(-1), offset < 0 ? checked_mul(offset, -1) : offset);
-    Dims sizes = x.sizes();
-    sizes.pop();
-    sizes.insert(std::min(a, b), side);
-    sizes.insert(std::max(a, b), side);
-    c.give(0, on_diagonal(x, sizes, offset, a, b));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef on_diagonal{"diagonal_backward"};
+        const Tensor& x = c.tensor(0);
+        if (x.dim() == 0) fail("diag_embed: the input must have at least one dimension");
+        int n = x.dim() + 1, a = wrap_dim(c.integer(2), n, "diag_embed"), b = wrap_dim(c.integer(3), n, "diag_embed");
+        if (a == b) fail("diag_embed: diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
+        int64_t offset = c.integer(1);
+        int64_t side = checked_add(x.size(-1), offset < 0 ? checked_mul(offset, -1) : offset);
+        Dims sizes = x.sizes();
+        sizes.pop();
+        sizes.insert(std::min(a, b), side);
+        sizes.insert(std::max(a, b), side);
+        c.give(0, on_diagonal(x, sizes, offset, a, b));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diag(Tensor input, int diagonal=0) -> Tensor",
   .doc = R"(The diagonal of a matrix, or the matrix with a vector on its diagonal.
 
 >>> weft.diag(weft.tensor([1, 2]))
 tensor([[1, 0],
         [0, 2]]))",
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (x.dim() != 1 && x.dim() != 2) fail("diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
-    c.give(0, x.dim() == 1 ? diag_embed(x, c.arg(1)) : clone_of(diagonal(x, c.arg(1))));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() != 1 && x.dim() != 2) fail("diag(): Supports 1D or 2D tensors. Got ", x.dim(), "D");
+        c.give(0, x.dim() == 1 ? diag_embed(x, c.arg(1)) : clone_of(diagonal(x, c.arg(1))));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diagflat(Tensor input, int offset=0) -> Tensor",
   .doc = R"(A matrix with all elements of input on its diagonal.
 
@@ -57,17 +59,18 @@ tensor([[1, 0],
   .compose = [](Call& c) { c.give(0, diag_embed(reshape(c.tensor(0), Dims{-1}), c.arg(1))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "trace(Tensor input) -> Tensor",
   .doc = R"(The sum of the diagonal of a matrix.
 
 >>> weft.trace(weft.tensor([[1., 2.], [3., 4.]]))
 tensor(5.))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    if (c.tensor(0).dim() != 2) fail("trace: expected a matrix, but got tensor with dim ", c.tensor(0).dim());
-    c.give(0, sum_all(diagonal(c.tensor(0))));
-  },
+  .compose =
+      [](Call& c) {
+        if (c.tensor(0).dim() != 2) fail("trace: expected a matrix, but got tensor with dim ", c.tensor(0).dim());
+        c.give(0, sum_all(diagonal(c.tensor(0))));
+      },
 };
 
 // ---- a copy with the part that a view shows replaced
@@ -75,7 +78,8 @@ tensor(5.))",
 // `part` is that view of x, which lies in order.
 Tensor replace_part(const Tensor& x, const Tensor& part, const Tensor& src, const char* op) {
   if (!(src.sizes() == part.sizes()))
-    fail(op, ": expected src to have a size equal to the slice of self. src size = ", src.sizes(), ", slice size = ", part.sizes());
+    fail(op, ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+         ", slice size = ", part.sizes());
   return as_strided_scatter(x, to_dtype(src, x.dtype()), part.sizes(), part.strides(), part->offset - x->offset);
 }
 
@@ -90,39 +94,40 @@ void compose_replacement(Call& c, const F& show) {
   c.give(0, replace_part(x, part, c.tensor(1), c.name()));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor",
   .doc = R"(A copy of input with src as its slice at index along dim.
 
 >>> weft.select_scatter(weft.zeros(2, 2), weft.ones(2), 0, 1)
 tensor([[0., 0.],
         [1., 1.]]))",
-  .compose = [](Call& c) {
-    compose_replacement(c, [&](const Tensor& x) { return select(x, c.arg(2), c.arg(3)); });
-  },
+  .compose = [](Call& c) { compose_replacement(c, [&](const Tensor& x) { return select(x, c.arg(2), c.arg(3)); }); },
 };
 
-WEFT_OP {
-  .signature = "slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+WEFT_OP{
+  .signature =
+      "slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
   .doc = R"(A copy of input with src as its slice from start to end along dim.
 
 >>> weft.slice_scatter(weft.zeros(3), weft.ones(2), 0, 1)
 tensor([0., 1., 1.]))",
-  .compose = [](Call& c) {
-    compose_replacement(c, [&](const Tensor& x) { return slice(x, c.arg(2), c.arg(3), c.arg(4), c.arg(5)); });
-  },
+  .compose =
+      [](Call& c) {
+        compose_replacement(c, [&](const Tensor& x) { return slice(x, c.arg(2), c.arg(3), c.arg(4), c.arg(5)); });
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
   .doc = R"(A copy of input with src on the diagonal of two dimensions.
 
 >>> weft.diagonal_scatter(weft.zeros(2, 2), weft.ones(2))
 tensor([[1., 0.],
         [0., 1.]]))",
-  .compose = [](Call& c) {
-    compose_replacement(c, [&](const Tensor& x) { return diagonal(x, c.arg(2), c.arg(3), c.arg(4)); });
-  },
+  .compose =
+      [](Call& c) {
+        compose_replacement(c, [&](const Tensor& x) { return diagonal(x, c.arg(2), c.arg(3), c.arg(4)); });
+      },
 };
 
 }  // namespace

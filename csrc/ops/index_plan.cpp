@@ -106,13 +106,17 @@ void check_out(Call& c, DType result) {
   if (!c.given_out) return;
   const Tensor& out = c.given_out[0];
   if (out.dtype() != result)
-    fail(c.name(), ": Expected out tensor to have dtype ", name_of(result), ", but got ", name_of(out.dtype()), " instead");
+    fail(c.name(), ": Expected out tensor to have dtype ", name_of(result), ", but got ", name_of(out.dtype()),
+         " instead");
   if (out.numel() > 1 && may_overlap(out.sizes(), out.strides()))
-    fail(c.name(), ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    fail(c.name(),
+         ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
          "Please clone() the tensor before performing the operation.");
   auto refuse = [&](const Tensor& t) {
     if (t && t.numel() && out.numel() && shares_memory(t, out))
-      fail(c.name(), ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+      fail(c.name(),
+           ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+           "memory "
            "location. Please clone() the tensor before performing the operation.");
   };
   for (int i = 0; i < c.count; ++i) {
@@ -142,7 +146,8 @@ void scatter_planned(Scatter op, const Tensor& table, const Tensor& dense, Plann
     if (good) copy_kernels().convert(DType::Float, table.dtype(), wide->as<char>(), table.data(), span_of(table));
   } else {
     auto aside = shares_memory(table, dense) ? converted(dense, dense.dtype()) : nullptr;
-    good = index_kernels().scatter(op, table.dtype(), table.data(), aside ? aside->as<char>() : dense.data(), planner.plan());
+    good = index_kernels().scatter(op, table.dtype(), table.data(), aside ? aside->as<char>() : dense.data(),
+                                   planner.plan());
   }
   if (!good) planner.fail_range(kind, name);
 }

@@ -15,7 +15,9 @@ class Planner {
  public:
   explicit Planner(bool negatives = false) : negatives_(negatives) {}
   // A dimension to walk, with the strides of both tensors.
-  void dimension(int64_t size, int64_t dense, int64_t table) { sizes_.push(size), dense_.push(dense), table_.push(table); }
+  void dimension(int64_t size, int64_t dense, int64_t table) {
+    sizes_.push(size), dense_.push(dense), table_.push(table);
+  }
   // An index that chooses along dimension `dim` of the table; strides: one for every dimension walked.
   void input(const Tensor& index, const Dims& strides, const Tensor& table, int dim);
   IndexPlan plan();
@@ -60,7 +62,8 @@ bool shares_memory(const Tensor& a, const Tensor& b);
 // out= of these ops must have the result's type, and memory of its own.
 void check_out(Call& c, DType result);
 
-// A tensor's elements, broadcast to `sizes`, in order: its own memory where they lie so, else a copy for the time being.
+// A tensor's elements, broadcast to `sizes`, in order: its own memory where they lie so, else a copy for the time
+// being.
 class InOrder {
  public:
   InOrder(const Tensor& t, const Dims& sizes);

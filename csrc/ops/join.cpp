@@ -45,23 +45,25 @@ void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int
   }
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "join(Tensor[] tensors, int dim, int[] widths) -> Tensor",
   .doc = "Tensors of the given widths along dim, one after the other.",
   .traits = kHidden,
-  .infer = [](Call& c) {
-    Dims sizes = c.tensors(0)[0].sizes();
-    sizes[int(c.integer(1))] = 0;
-    for (int64_t n : c.ints(2)) sizes[int(c.integer(1))] = checked_add(sizes[int(c.integer(1))], n);
-    c.give(0, meta(joint_dtype(c.tensors(0)), sizes));
-  },
+  .infer =
+      [](Call& c) {
+        Dims sizes = c.tensors(0)[0].sizes();
+        sizes[int(c.integer(1))] = 0;
+        for (int64_t n : c.ints(2)) sizes[int(c.integer(1))] = checked_add(sizes[int(c.integer(1))], n);
+        c.give(0, meta(joint_dtype(c.tensors(0)), sizes));
+      },
   .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },
-  .back = [](Grad& d) {
-    int64_t at = 0, dim = d.arg(1).integer();
-    const Dims& widths = d.arg(2).ints();
-    for (int i = 0; i < widths.size(); at += widths[i++])
-      if (d.needs(i)) d.give(i, slice(d.g(), dim, at, at + widths[i]));
-  },
+  .back =
+      [](Grad& d) {
+        int64_t at = 0, dim = d.arg(1).integer();
+        const Dims& widths = d.arg(2).ints();
+        for (int i = 0; i < widths.size(); at += widths[i++])
+          if (d.needs(i)) d.give(i, slice(d.g(), dim, at, at + widths[i]));
+      },
 };
 
 // A vector without elements may be joined to anything, as it always could.
@@ -73,67 +75,75 @@ Dims matching_widths(const TensorList& list, int dim) {
   Dims widths(int(list.size()));
   for (size_t i = 0; i < list.size(); ++i) {
     const Tensor& t = list[i];
-    if (t.dim() != first.dim()) fail("cat(): Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
+    if (t.dim() != first.dim())
+      fail("cat(): Tensors must have same number of dimensions: got ", first.dim(), " and ", t.dim());
     for (int d = 0; d < t.dim(); ++d)
       if (d != dim && t.size(d) != first.size(d))
-        fail("cat(): Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d), " but got size ",
-             t.size(d), " for tensor number ", i, " in the list; the shapes are ", first.sizes(), " and ", t.sizes(), ".");
+        fail("cat(): Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d),
+             " but got size ", t.size(d), " for tensor number ", i, " in the list; the shapes are ", first.sizes(),
+             " and ", t.sizes(), ".");
     widths[int(i)] = t.size(dim);
   }
   return widths;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",
   .doc = R"(Tensors joined along dim, where their sizes may differ.
 
 >>> weft.cat([weft.tensor([1, 2]), weft.tensor([3])])
 tensor([1, 2, 3]))",
-  .compose = [](Call& c) {
-    TensorList& list = c.arg(0).tensors();  // taken over: nobody reads it after this
-    if (list.empty()) fail_value("cat(): expected a non-empty list of Tensors");
-    for (size_t i = 0; i < list.size(); ++i) {
-      if (!list[i]) fail_type("cat(): expected Tensor as element ", i, ", but got None");
-      if (list[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-    }
-    DType type = joint_dtype(list);
-    if (c.given_out && can_cast(type, c.given_out[0].dtype())) check_out(c, c.given_out[0].dtype());
-    auto rest = std::remove_if(list.begin() + 1, list.end(), is_nothing);
-    list.erase(rest, list.end());
-    if (list.size() > 1 && is_nothing(list[0])) list.erase(list.begin());
-    int dim = wrap_dim(c.integer(1), list[0].dim(), "cat");
-    Dims widths = matching_widths(list, dim);
-    c.give(0, to_dtype(join(std::move(list), dim, std::move(widths)), type));
-  },
+  .compose =
+      [](Call& c) {
+        TensorList& list = c.arg(0).tensors();  // taken over: nobody reads it after this
+        if (list.empty()) fail_value("cat(): expected a non-empty list of Tensors");
+        for (size_t i = 0; i < list.size(); ++i) {
+          if (!list[i]) fail_type("cat(): expected Tensor as element ", i, ", but got None");
+          if (list[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+        }
+        DType type = joint_dtype(list);
+        if (c.given_out && can_cast(type, c.given_out[0].dtype())) check_out(c, c.given_out[0].dtype());
+        auto rest = std::remove_if(list.begin() + 1, list.end(), is_nothing);
+        list.erase(rest, list.end());
+        if (list.size() > 1 && is_nothing(list[0])) list.erase(list.begin());
+        int dim = wrap_dim(c.integer(1), list[0].dim(), "cat");
+        Dims widths = matching_widths(list, dim);
+        c.give(0, to_dtype(join(std::move(list), dim, std::move(widths)), type));
+      },
   .aliases = "concat, concatenate",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "stack(Tensor[] tensors, int dim=0) -> Tensor",
   .doc = R"(Tensors of one shape joined along a new dimension.
 
 >>> weft.stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
 tensor([[1, 2],
         [3, 4]]))",
-  .infer = [](Call& c) {
-    const TensorList& list = c.tensors(0);
-    if (list.empty()) fail("stack expects a non-empty TensorList");
-    for (size_t i = 0; i < list.size(); ++i)
-      if (!list[i]) fail_type("stack(): expected Tensor as element ", i, ", but got None");
-      else if (!(list[i].sizes() == list[0].sizes()))
-        fail("stack expects each tensor to be equal size, but got ", list[0].sizes(), " at entry 0 and ", list[i].sizes(), " at entry ", i);
-    Dims sizes = list[0].sizes();
-    sizes.insert(wrap_dim(c.integer(1), list[0].dim() + 1, "stack"), int64_t(list.size()));
-    c.give(0, meta(joint_dtype(list), sizes));
-  },
-  .run = [](Call& c) {
-    const TensorList& list = c.tensors(0);
-    run_join(c.out[0], list, Dims(int(list.size()), 1), wrap_dim(c.integer(1), c.out[0].dim(), "stack"));
-  },
-  .back = [](Grad& d) {
-    for (int i = 0; i < d.inputs(); ++i)
-      if (d.needs(i)) d.give(i, select(d.g(), d.arg(1).integer(), i));
-  },
+  .infer =
+      [](Call& c) {
+        const TensorList& list = c.tensors(0);
+        if (list.empty()) fail("stack expects a non-empty TensorList");
+        for (size_t i = 0; i < list.size(); ++i)
+          if (!list[i])
+            fail_type("stack(): expected Tensor as element ", i, ", but got None");
+          else if (!(list[i].sizes() == list[0].sizes()))
+            fail("stack expects each tensor to be equal size, but got ", list[0].sizes(), " at entry 0 and ",
+                 list[i].sizes(), " at entry ", i);
+        Dims sizes = list[0].sizes();
+        sizes.insert(wrap_dim(c.integer(1), list[0].dim() + 1, "stack"), int64_t(list.size()));
+        c.give(0, meta(joint_dtype(list), sizes));
+      },
+  .run =
+      [](Call& c) {
+        const TensorList& list = c.tensors(0);
+        run_join(c.out[0], list, Dims(int(list.size()), 1), wrap_dim(c.integer(1), c.out[0].dim(), "stack"));
+      },
+  .back =
+      [](Grad& d) {
+        for (int i = 0; i < d.inputs(); ++i)
+          if (d.needs(i)) d.give(i, select(d.g(), d.arg(1).integer(), i));
+      },
 };
 
 // ---- with at least so many dimensions
@@ -154,20 +164,21 @@ TensorList all_at_least(Call& c, int n) {
   return list;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "hstack(Tensor[] tensors) -> Tensor",
   .doc = R"(Tensors joined side by side: along the second dimension, vectors along their only one.
 
 >>> weft.hstack([weft.tensor([1, 2]), weft.tensor([3])])
 tensor([1, 2, 3]))",
-  .compose = [](Call& c) {
-    TensorList list = all_at_least(c, 1);
-    int dim = list[0].dim() == 1 ? 0 : 1;
-    c.give(0, cat(std::move(list), dim));
-  },
+  .compose =
+      [](Call& c) {
+        TensorList list = all_at_least(c, 1);
+        int dim = list[0].dim() == 1 ? 0 : 1;
+        c.give(0, cat(std::move(list), dim));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "vstack(Tensor[] tensors) -> Tensor",
   .doc = R"(Tensors joined one below the other; vectors count as rows.
 
@@ -178,7 +189,7 @@ tensor([[1, 2],
   .aliases = "row_stack",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "dstack(Tensor[] tensors) -> Tensor",
   .doc = R"(Tensors joined along the third dimension.
 
@@ -187,19 +198,20 @@ torch.Size([1, 2, 2]))",
   .compose = [](Call& c) { c.give(0, cat(all_at_least(c, 3), 2)); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "column_stack(Tensor[] tensors) -> Tensor",
   .doc = R"(Tensors joined side by side; vectors count as columns.
 
 >>> weft.column_stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
 tensor([[1, 3],
         [2, 4]]))",
-  .compose = [](Call& c) {
-    TensorList list = all_at_least(c, 1);
-    for (Tensor& t : list)
-      if (t.dim() == 1) t = unsqueeze(t, 1);
-    c.give(0, cat(std::move(list), 1));
-  },
+  .compose =
+      [](Call& c) {
+        TensorList list = all_at_least(c, 1);
+        for (Tensor& t : list)
+          if (t.dim() == 1) t = unsqueeze(t, 1);
+        c.give(0, cat(std::move(list), 1));
+      },
 };
 
 // ---- cutting
@@ -235,8 +247,10 @@ class PartsNode final : public Node {
     for (size_t i = 0; i < grads.size(); ++i) {
       if (grads[i]) continue;
       Dims sizes = sizes_;
-      if (widths_.empty()) sizes.erase(dim_);
-      else sizes[dim_] = widths_[int(i)];
+      if (widths_.empty())
+        sizes.erase(dim_);
+      else
+        sizes[dim_] = widths_[int(i)];
       grads[i] = zeros(sizes, type);
     }
     return {widths_.empty() ? stack(std::move(grads), dim_) : join(std::move(grads), dim_, widths_)};
@@ -295,7 +309,8 @@ TensorList split_by_size(const Tensor& x, int64_t width, int64_t along, const ch
   if (x.dim() == 0) fail(op, ": expects at least a 1-dimensional tensor");
   int dim = wrap_dim(along, x.dim(), op);
   if (width < 0) fail(op, ": expects split_size be non-negative, but got split_size=", width);
-  if (width == 0 && x.size(dim)) fail(op, ": split_size can only be 0 if dimension size is 0, but got dimension size of ", x.size(dim));
+  if (width == 0 && x.size(dim))
+    fail(op, ": split_size can only be 0 if dimension size is 0, but got dimension size of ", x.size(dim));
   return split_into(x, dim, equal_widths(x.size(dim), std::max<int64_t>(width, 1)));
 }
 
@@ -307,11 +322,13 @@ TensorList split_by_sizes(const Tensor& x, const Dims& widths, int64_t along, co
     if (n < 0) fail(op, ": expects split_sizes to have only non-negative entries, but got ", widths);
     sum = checked_add(sum, n);
   }
-  if (sum != x.size(dim)) fail(op, ": expects split_sizes to sum exactly to ", x.size(dim), " (size of dimension ", dim, "), but got ", widths);
+  if (sum != x.size(dim))
+    fail(op, ": expects split_sizes to sum exactly to ", x.size(dim), " (size of dimension ", dim, "), but got ",
+         widths);
   return split_into(x, dim, widths);
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "split(Tensor input, int split_size, int dim=0) -> Tensor[]",
   .doc = R"(input cut along dim into views of split_size (the last may be smaller), or of the sizes in a list.
 
@@ -322,28 +339,28 @@ WEFT_OP {
   .aliases = "unsafe_split",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "split.sizes(Tensor input, int[] split_size, int dim=0) -> Tensor[]",
   .doc = "input cut along dim into views of the given sizes.",
   .traits = kNoOut,
   .compose = [](Call& c) { c.list = split_by_sizes(c.tensor(0), c.ints(1), c.integer(2), "split"); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "split.sections(Tensor tensor, int split_size_or_sections, int dim=0) -> Tensor[]",
   .doc = "The same, under the function's names of its arguments.",
   .traits = kNoOut | kNoMethod,
   .compose = [](Call& c) { c.list = split_by_size(c.tensor(0), c.integer(1), c.integer(2), "split"); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "split.section_sizes(Tensor tensor, int[] split_size_or_sections, int dim=0) -> Tensor[]",
   .doc = "The same, under the function's names of its arguments.",
   .traits = kNoOut | kNoMethod,
   .compose = [](Call& c) { c.list = split_by_sizes(c.tensor(0), c.ints(1), c.integer(2), "split"); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]",
   .doc = R"(input cut along dim into views of the given sizes.
 
@@ -354,23 +371,24 @@ WEFT_OP {
   .aliases = "unsafe_split_with_sizes",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "chunk(Tensor input, int chunks, int dim=0) -> Tensor[]",
   .doc = R"(input cut along dim into at most that many views of equal size, the last perhaps smaller.
 
 >>> weft.chunk(weft.arange(3), 2)
 (tensor([0, 1]), tensor([2])))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (x.dim() == 0) fail("chunk expects at least a 1-dimensional tensor");
-    int64_t chunks = c.integer(1);
-    if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
-    int dim = wrap_dim(c.integer(2), x.dim(), "chunk");
-    if (x.size(dim) == 0) check_parts(chunks, "chunk");
-    int64_t n = x.size(dim), width = n / chunks + (n % chunks != 0);
-    c.list = split_into(x, dim, n ? equal_widths(n, width) : Dims(int(chunks), 0));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() == 0) fail("chunk expects at least a 1-dimensional tensor");
+        int64_t chunks = c.integer(1);
+        if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
+        int dim = wrap_dim(c.integer(2), x.dim(), "chunk");
+        if (x.size(dim) == 0) check_parts(chunks, "chunk");
+        int64_t n = x.size(dim), width = n / chunks + (n % chunks != 0);
+        c.list = split_into(x, dim, n ? equal_widths(n, width) : Dims(int(chunks), 0));
+      },
   .aliases = "unsafe_chunk",
 };
 
@@ -407,19 +425,24 @@ TensorList tensor_split(const Tensor& x, const Dims& cuts, int dim) {
 void compose_tensor_split(Call& c, int dim) {
   const Tensor& x = c.tensor(0);
   const Value& v = c.arg(1);
-  if (v.tag() == Tag::Ints) c.list = tensor_split(x, v.ints(), dim);
-  else c.list = tensor_split(x, v.integer(), dim, c.name());
+  if (v.tag() == Tag::Ints)
+    c.list = tensor_split(x, v.ints(), dim);
+  else
+    c.list = tensor_split(x, v.integer(), dim, c.name());
 }
 
 void along_given(Call& c) {
-  if (c.tensor(0).dim() == 0) fail("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  if (c.tensor(0).dim() == 0)
+    fail("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   compose_tensor_split(c, wrap_dim(c.integer(2), c.tensor(0).dim(), "tensor_split"));
 }
 
 // hsplit, vsplit and dsplit: the sections must be equal.
 void along_fixed(Call& c, int least, int dim) {
   const Tensor& x = c.tensor(0);
-  if (x.dim() < least) fail(c.name(), " requires a tensor with at least ", least, " dimension(s), but got a tensor with ", x.dim(), " dimensions!");
+  if (x.dim() < least)
+    fail(c.name(), " requires a tensor with at least ", least, " dimension(s), but got a tensor with ", x.dim(),
+         " dimensions!");
   if (c.arg(1).tag() != Tag::Ints) {
     int64_t sections = c.integer(1);
     if (sections <= 0 || x.size(dim) % sections)
@@ -433,23 +456,31 @@ void along_rows(Call& c) { along_fixed(c, 2, 0); }
 void along_depth(Call& c) { along_fixed(c, 3, 2); }
 
 // Comes first, since a tensor of one element would also do for an int.
-WEFT_OP {
+WEFT_OP{
   .signature = "tensor_split.tensor(Tensor input, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
   .doc = "input cut along dim as a tensor of integers says.",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    static const OpRef by_number{"tensor_split"}, by_indices{"tensor_split.indices"};
-    const Tensor& where = c.tensor(1);
-    if (where.dtype() != DType::Int64) fail("tensor_split expected tensor_indices_or_sections to have dtype of long, but got ", name_of(where.dtype()));
-    if (where.dim() > 1)
-      fail("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ", where.dim(), " dims");
-    Tensor ordered = contiguous_of(where);
-    if (where.dim() == 0) c.list = by_number.list(c.tensor(0), ordered.data<int64_t>()[0], c.arg(2));
-    else c.list = by_indices.list(c.tensor(0), Dims(ordered.data<int64_t>(), int(ordered.numel())), c.arg(2));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef by_number{"tensor_split"}, by_indices{"tensor_split.indices"};
+        const Tensor& where = c.tensor(1);
+        if (where.dtype() != DType::Int64)
+          fail("tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
+               name_of(where.dtype()));
+        if (where.dim() > 1)
+          fail(
+              "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+              "but got a tensor with ",
+              where.dim(), " dims");
+        Tensor ordered = contiguous_of(where);
+        if (where.dim() == 0)
+          c.list = by_number.list(c.tensor(0), ordered.data<int64_t>()[0], c.arg(2));
+        else
+          c.list = by_indices.list(c.tensor(0), Dims(ordered.data<int64_t>(), int(ordered.numel())), c.arg(2));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "tensor_split(Tensor input, int sections, int dim=0) -> Tensor[]",
   .doc = R"(input cut along dim into that many views, as equal as possible, or at the given indices.
 
@@ -459,14 +490,14 @@ WEFT_OP {
   .compose = along_given,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "tensor_split.indices(Tensor input, int[] indices, int dim=0) -> Tensor[]",
   .doc = "input cut along dim at the given indices.",
   .traits = kNoOut,
   .compose = along_given,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "hsplit(Tensor input, int sections) -> Tensor[]",
   .doc = R"(input cut into columns: into equal sections, or at the given indices.
 
@@ -475,13 +506,13 @@ WEFT_OP {
   .traits = kNoOut,
   .compose = along_columns,
 };
-WEFT_OP {
+WEFT_OP{
   .signature = "hsplit.indices(Tensor input, int[] indices) -> Tensor[]",
   .doc = "input cut into columns at the given indices.",
   .traits = kNoOut,
   .compose = along_columns,
 };
-WEFT_OP {
+WEFT_OP{
   .signature = "vsplit(Tensor input, int sections) -> Tensor[]",
   .doc = R"(input cut into rows: into equal sections, or at the given indices.
 
@@ -490,13 +521,13 @@ WEFT_OP {
   .traits = kNoOut,
   .compose = along_rows,
 };
-WEFT_OP {
+WEFT_OP{
   .signature = "vsplit.indices(Tensor input, int[] indices) -> Tensor[]",
   .doc = "input cut into rows at the given indices.",
   .traits = kNoOut,
   .compose = along_rows,
 };
-WEFT_OP {
+WEFT_OP{
   .signature = "dsplit(Tensor input, int sections) -> Tensor[]",
   .doc = R"(input cut along the third dimension: into equal sections, or at the given indices.
 
@@ -505,27 +536,28 @@ WEFT_OP {
   .traits = kNoOut,
   .compose = along_depth,
 };
-WEFT_OP {
+WEFT_OP{
   .signature = "dsplit.indices(Tensor input, int[] indices) -> Tensor[]",
   .doc = "input cut along the third dimension at the given indices.",
   .traits = kNoOut,
   .compose = along_depth,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "unbind(Tensor input, int dim=0) -> Tensor[]",
   .doc = R"(The slices of input along dim, which goes away.
 
 >>> weft.unbind(weft.tensor([1, 2]))
 (tensor(1), tensor(2)))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int dim = wrap_dim(c.integer(1), x.dim(), "unbind");
-    if (x.dim() == 0) fail_index("unbind: Dimension specified as ", c.integer(1), " but tensor has no dimensions");
-    check_parts(x.size(dim), "unbind");
-    c.list = cut(x, x.size(dim), dim, Dims(), "UnbindBackward0", [&](int64_t i) { return select(x, dim, i); });
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int dim = wrap_dim(c.integer(1), x.dim(), "unbind");
+        if (x.dim() == 0) fail_index("unbind: Dimension specified as ", c.integer(1), " but tensor has no dimensions");
+        check_parts(x.size(dim), "unbind");
+        c.list = cut(x, x.size(dim), dim, Dims(), "UnbindBackward0", [&](int64_t i) { return select(x, dim, i); });
+      },
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ void check_types(Call& c, const Tensor& a, const Tensor& b) {
 
 void check_dims(Call& c, int i, int dims) {
   if (c.tensor(i).dim() != dims)
-    fail(c.name(), ": ", c.op.params[size_t(i)].name, " must be a ", dims, "-D tensor, got shape ", c.tensor(i).sizes());
+    fail(c.name(), ": ", c.op.params[size_t(i)].name, " must be a ", dims, "-D tensor, got shape ",
+         c.tensor(i).sizes());
 }
 
 [[noreturn]] void fail_inner(Call& c, const Tensor& a, const Tensor& b) {
@@ -45,8 +46,10 @@ struct Operand {
       for (int i = 0; i < n - 2; ++i) batch.push(t.size(i)), batch_strides.push(t.stride(i));
     }
     if (transposed) std::swap(rows, cols), std::swap(row_stride, col_stride);
-    if (cols == 1) col_stride = 1;
-    else if (rows == 1) row_stride = 1;
+    if (cols == 1)
+      col_stride = 1;
+    else if (rows == 1)
+      row_stride = 1;
   }
   bool readable() const { return row_stride == 1 || col_stride == 1; }
   bool transposed() const { return col_stride != 1; }
@@ -75,7 +78,8 @@ struct Operand {
 
 Product product_of(const Operand& a, const Operand& b, void* out, double alpha, double beta) {
   int64_t lda = a.stride(), ldb = b.stride();
-  return Product{a.transposed(), b.transposed(), a.rows, b.cols, a.cols, a.data, lda, b.data, ldb, out, b.cols, alpha, beta};
+  return Product{a.transposed(), b.transposed(), a.rows, b.cols, a.cols, a.data, lda, b.data, ldb, out,
+                 b.cols,         alpha,          beta};
 }
 
 // The last batch dimension that both operands walk with one stride takes in those before it where it can.
@@ -100,9 +104,12 @@ struct Layout {
 // The layout of a matrix of which one direction is contiguous; false for others.
 inline bool layout_of(const Tensor& t, bool transposed, Layout* found) {
   int64_t rows = t.size(0), cols = t.size(1), down = t.stride(0), across = t.stride(1);
-  if (across == 1 || cols == 1) *found = {transposed, down};
-  else if (down == 1 || rows == 1) *found = {!transposed, across};
-  else return false;
+  if (across == 1 || cols == 1)
+    *found = {transposed, down};
+  else if (down == 1 || rows == 1)
+    *found = {!transposed, across};
+  else
+    return false;
   return true;
 }
 
@@ -212,9 +219,12 @@ void infer_matmul(Call& c) {
   int64_t inner = n == 1 ? b.size(0) : b.size(n - 2);
   if (a.size(m - 1) != inner) fail_inner(c, a, b);
   Dims sizes;
-  if (m >= 2 && n >= 2) sizes = batch_of(a, b, "matmul");
-  else if (m > 2) sizes = Dims(a.sizes().data(), m - 2);
-  else if (n > 2) sizes = Dims(b.sizes().data(), n - 2);
+  if (m >= 2 && n >= 2)
+    sizes = batch_of(a, b, "matmul");
+  else if (m > 2)
+    sizes = Dims(a.sizes().data(), m - 2);
+  else if (n > 2)
+    sizes = Dims(b.sizes().data(), n - 2);
   if (m >= 2) sizes.push(a.size(m - 2));
   if (n >= 2) sizes.push(b.size(n - 1));
   c.give(0, meta(a.dtype(), sizes));
@@ -222,7 +232,7 @@ void infer_matmul(Call& c) {
 
 void run_matmul(Call& c) { multiply(c.tensor(0), false, c.tensor(1), false, c.out[0]); }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "matmul(Tensor input, Tensor other) -> Tensor",
   .doc = R"(The matrix product; vectors and batches of matrices too, with broadcasting.
 
@@ -235,7 +245,7 @@ tensor([3., 7.]))",
   .aliases = "linalg_matmul",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "mm(Tensor input, Tensor mat2) -> Tensor",
   .doc = R"(The product of two matrices.
 
@@ -248,55 +258,58 @@ tensor([[3., 3.],
   .back = matmul_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "matrix_product(Tensor input, Tensor other, bool trans_input, bool trans_other) -> Tensor",
   .doc = "The product of two matrices or batches of them, each transposed if asked.",
   .traits = kHidden,
-  .infer = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    Dims sizes = batch_of(a, b, "matmul");
-    sizes.push(a.size(c.flag(2) ? -1 : -2)), sizes.push(b.size(c.flag(3) ? -2 : -1));
-    c.give(0, meta(a.dtype(), sizes));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        Dims sizes = batch_of(a, b, "matmul");
+        sizes.push(a.size(c.flag(2) ? -1 : -2)), sizes.push(b.size(c.flag(3) ? -2 : -1));
+        c.give(0, meta(a.dtype(), sizes));
+      },
   .run = [](Call& c) { multiply(c.tensor(0), c.flag(2), c.tensor(1), c.flag(3), c.out[0]); },
   .keeps_when = matmul_keeps,
-  .back = [](Grad& d) {
-    Tensor a = d.needs(1) ? d.x(0) : Tensor(), b = d.needs(0) ? d.x(1) : Tensor();
-    product_back(d, d.g(), a, b, d.arg(2).flag(), d.arg(3).flag());
-  },
+  .back =
+      [](Grad& d) {
+        Tensor a = d.needs(1) ? d.x(0) : Tensor(), b = d.needs(0) ? d.x(1) : Tensor();
+        product_back(d, d.g(), a, b, d.arg(2).flag(), d.arg(3).flag());
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "bmm(Tensor input, Tensor mat2) -> Tensor",
   .doc = R"(The products of two batches of matrices of the same length.
 
 >>> weft.bmm(weft.ones(5, 2, 3), weft.ones(5, 3, 4)).shape
 torch.Size([5, 2, 4]))",
-  .infer = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    check_dims(c, 0, 3), check_dims(c, 1, 3), check_types(c, a, b);
-    if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
-      fail("bmm: expected batches of the same length and matching matrices, got ", a.sizes(), " and ", b.sizes());
-    c.give(0, meta(a.dtype(), {a.size(0), a.size(1), b.size(2)}));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        check_dims(c, 0, 3), check_dims(c, 1, 3), check_types(c, a, b);
+        if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
+          fail("bmm: expected batches of the same length and matching matrices, got ", a.sizes(), " and ", b.sizes());
+        c.give(0, meta(a.dtype(), {a.size(0), a.size(1), b.size(2)}));
+      },
   .run = run_matmul,
   .keeps_when = matmul_keeps,
   .back = matmul_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "mv(Tensor input, Tensor vec) -> Tensor",
   .doc = R"(The product of a matrix and a vector.
 
 >>> weft.mv(weft.ones(2, 3), weft.ones(3))
 tensor([3., 3.]))",
-  .infer = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    check_dims(c, 0, 2), check_dims(c, 1, 1), check_types(c, a, b);
-    if (a.size(1) != b.size(0))
-      fail("mv: size mismatch, got input ", a.sizes(), " and vec ", b.sizes());
-    c.give(0, meta(a.dtype(), {a.size(0)}));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        check_dims(c, 0, 2), check_dims(c, 1, 1), check_types(c, a, b);
+        if (a.size(1) != b.size(0)) fail("mv: size mismatch, got input ", a.sizes(), " and vec ", b.sizes());
+        c.give(0, meta(a.dtype(), {a.size(0)}));
+      },
   .run = run_matmul,
   .keeps_when = matmul_keeps,
   .back = matmul_back,
@@ -308,75 +321,83 @@ void check_vectors(Call& c) {
     fail(c.name(), ": 1D tensors expected, but got ", a.dim(), "D and ", b.dim(), "D tensors");
   check_types(c, a, b);
   if (a.size(0) != b.size(0))
-    fail(c.name(), ": inconsistent tensor size, expected the same number of elements, but got ", a.size(0), " and ", b.size(0));
+    fail(c.name(), ": inconsistent tensor size, expected the same number of elements, but got ", a.size(0), " and ",
+         b.size(0));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "dot(Tensor input, Tensor tensor) -> Tensor",
   .doc = R"(The inner product of two vectors.
 
 >>> weft.dot(weft.tensor([2, 3]), weft.tensor([2, 1]))
 tensor(7))",
-  .infer = [](Call& c) {
-    check_vectors(c);
-    c.give(0, meta(c.tensor(0).dtype(), {}));
-  },
-  .run = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    dot(a.dtype(), a.size(0), a.data(), a.stride(0), b.data(), b.stride(0), c.out[0].data());
-  },
+  .infer =
+      [](Call& c) {
+        check_vectors(c);
+        c.give(0, meta(c.tensor(0).dtype(), {}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        dot(a.dtype(), a.size(0), a.data(), a.stride(0), b.data(), b.stride(0), c.out[0].data());
+      },
   .keeps_when = matmul_keeps,
-  .back = [](Grad& d) {
-    if (d.needs(0)) d.give(0, d.g() * conj_of(d.x(1)));
-    if (d.needs(1)) d.give(1, d.g() * conj_of(d.x(0)));
-  },
+  .back =
+      [](Grad& d) {
+        if (d.needs(0)) d.give(0, d.g() * conj_of(d.x(1)));
+        if (d.needs(1)) d.give(1, d.g() * conj_of(d.x(0)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "vdot(Tensor input, Tensor other) -> Tensor",
   .doc = R"(The inner product of two vectors, the first one conjugated.
 
 >>> weft.vdot(weft.tensor([2, 3]), weft.tensor([2, 1]))
 tensor(7))",
-  .compose = [](Call& c) {
-    static const OpRef dot{"dot"};
-    check_vectors(c);
-    c.give(0, dot(conj_of(c.tensor(0)), c.tensor(1)));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef dot{"dot"};
+        check_vectors(c);
+        c.give(0, dot(conj_of(c.tensor(0)), c.tensor(1)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "inner(Tensor input, Tensor other) -> Tensor",
   .doc = R"(Inner products along the last dimension of both; a single element scales the other operand.
 
 >>> weft.inner(weft.tensor([1, 2, 3]), weft.tensor([0, 2, 1]))
 tensor(7))",
-  .compose = [](Call& c) {
-    const Tensor &a = c.tensor(0), &b = c.tensor(1);
-    if (a.dim() == 0 || b.dim() == 0) return c.give(0, a * b);
-    if (a.size(-1) != b.size(-1))
-      fail("inner: the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ", b.sizes());
-    check_types(c, a, b);
-    Dims sizes(a.sizes().data(), a.dim() - 1);
-    for (int i = 0; i < b.dim() - 1; ++i) sizes.push(b.size(i));
-    int64_t k = a.size(-1), m = 1, n = 1;
-    for (int i = 0; i < a.dim() - 1; ++i) m *= a.size(i);
-    for (int i = 0; i < b.dim() - 1; ++i) n *= b.size(i);
-    c.give(0, reshape(kProduct(reshape(a, Dims{m, k}), reshape(b, Dims{n, k}), false, true), sizes));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        if (a.dim() == 0 || b.dim() == 0) return c.give(0, a * b);
+        if (a.size(-1) != b.size(-1))
+          fail("inner: the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
+               b.sizes());
+        check_types(c, a, b);
+        Dims sizes(a.sizes().data(), a.dim() - 1);
+        for (int i = 0; i < b.dim() - 1; ++i) sizes.push(b.size(i));
+        int64_t k = a.size(-1), m = 1, n = 1;
+        for (int i = 0; i < a.dim() - 1; ++i) m *= a.size(i);
+        for (int i = 0; i < b.dim() - 1; ++i) n *= b.size(i);
+        c.give(0, reshape(kProduct(reshape(a, Dims{m, k}), reshape(b, Dims{n, k}), false, true), sizes));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "outer(Tensor input, Tensor vec2) -> Tensor",
   .doc = R"(Every element of one vector times every element of another.
 
 >>> weft.outer(weft.tensor([1, 2]), weft.tensor([3, 4]))
 tensor([[3, 4],
         [6, 8]]))",
-  .compose = [](Call& c) {
-    check_dims(c, 0, 1), check_dims(c, 1, 1);
-    c.give(0, unsqueeze(c.tensor(0), 1) * c.tensor(1));
-  },
+  .compose =
+      [](Call& c) {
+        check_dims(c, 0, 1), check_dims(c, 1, 1);
+        c.give(0, unsqueeze(c.tensor(0), 1) * c.tensor(1));
+      },
   .aliases = "ger",
 };
 
@@ -387,13 +408,12 @@ bool is_real(const Value& v) { return v.tag() != Tag::Complex; }
 void check_factors(Call& c, DType type, int beta, int alpha) {
   for (int i : {beta, alpha})
     if (!is_complex(type) && c.arg(i).tag() == Tag::Complex)
-      fail(c.name(), ": For ", name_of(type), " tensors, argument ", c.op.params[size_t(i)].name, " must not be a complex number.");
+      fail(c.name(), ": For ", name_of(type), " tensors, argument ", c.op.params[size_t(i)].name,
+           " must not be a complex number.");
 }
 
 // Integers are scaled by whole numbers.
-double factor(Call& c, int i) {
-  return is_integral(c.out[0].dtype()) ? double(int64_t(c.real(i))) : c.real(i);
-}
+double factor(Call& c, int i) { return is_integral(c.out[0].dtype()) ? double(int64_t(c.real(i))) : c.real(i); }
 
 // Shape rule of the family: input is expanded to the shape of the product.
 void infer_added(Call& c, const Dims& sizes) {
@@ -433,7 +453,8 @@ void run_added(Call& c) {
   auto alpha = c.arg(4).complex(), beta = c.arg(3).complex();
   if (out.dtype() == DType::ComplexFloat)
     combine(out.data<c64>(), added ? wide.as<c64>() : nullptr, out.numel(), alpha, beta);
-  else combine(out.data<c128>(), added ? wide.as<c128>() : nullptr, out.numel(), alpha, beta);
+  else
+    combine(out.data<c128>(), added ? wide.as<c128>() : nullptr, out.numel(), alpha, beta);
 }
 
 uint32_t added_keeps(const Op&, uint32_t wanting) {
@@ -463,7 +484,7 @@ void added_back(Grad& d) {
   }
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha * (mat1 @ mat2).
 
@@ -471,28 +492,30 @@ WEFT_OP {
 tensor([[4., 4.],
         [4., 4.]]))",
   .traits = kInplace,
-  .infer = [](Call& c) {
-    check_dims(c, 1, 2), check_dims(c, 2, 2);
-    if (c.tensor(1).size(1) != c.tensor(2).size(0)) fail_inner(c, c.tensor(1), c.tensor(2));
-    infer_added(c, {c.tensor(1).size(0), c.tensor(2).size(1)});
-  },
+  .infer =
+      [](Call& c) {
+        check_dims(c, 1, 2), check_dims(c, 2, 2);
+        if (c.tensor(1).size(1) != c.tensor(2).size(0)) fail_inner(c, c.tensor(1), c.tensor(2));
+        infer_added(c, {c.tensor(1).size(0), c.tensor(2).size(1)});
+      },
   .run = run_added,
   .keeps_when = added_keeps,
   .back = added_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha * (mat @ vec).
 
 >>> weft.addmv(weft.ones(2), weft.ones(2, 3), weft.ones(3))
 tensor([4., 4.]))",
   .traits = kInplace,
-  .infer = [](Call& c) {
-    check_dims(c, 1, 2), check_dims(c, 2, 1);
-    if (c.tensor(1).size(1) != c.tensor(2).size(0)) fail_inner(c, c.tensor(1), c.tensor(2));
-    infer_added(c, {c.tensor(1).size(0)});
-  },
+  .infer =
+      [](Call& c) {
+        check_dims(c, 1, 2), check_dims(c, 2, 1);
+        if (c.tensor(1).size(1) != c.tensor(2).size(0)) fail_inner(c, c.tensor(1), c.tensor(2));
+        infer_added(c, {c.tensor(1).size(0)});
+      },
   .run = run_added,
   .keeps_when = added_keeps,
   .back = added_back,
@@ -505,23 +528,24 @@ void check_batches(Call& c) {
     fail(c.name(), ": expected batches of the same length and matching matrices, got ", a.sizes(), " and ", b.sizes());
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha * (batch1 @ batch2), for batches of matrices.
 
 >>> weft.baddbmm(weft.ones(1), weft.ones(5, 2, 3), weft.ones(5, 3, 4)).shape
 torch.Size([5, 2, 4]))",
   .traits = kInplace,
-  .infer = [](Call& c) {
-    check_batches(c);
-    infer_added(c, {c.tensor(1).size(0), c.tensor(1).size(1), c.tensor(2).size(2)});
-  },
+  .infer =
+      [](Call& c) {
+        check_batches(c);
+        infer_added(c, {c.tensor(1).size(0), c.tensor(1).size(1), c.tensor(2).size(2)});
+      },
   .run = run_added,
   .keeps_when = added_keeps,
   .back = added_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha times the sum of the products of two batches of matrices.
 
@@ -529,17 +553,18 @@ WEFT_OP {
 tensor([[15., 15.],
         [15., 15.]]))",
   .traits = kInplace,
-  .compose = [](Call& c) {
-    static const OpRef addmm{"addmm"};
-    check_batches(c);
-    const Tensor &a = c.tensor(1), &b = c.tensor(2);
-    int64_t batch = a.size(0), k = a.size(2);
-    Tensor wide = reshape(permute(a, Dims{1, 0, 2}), Dims{a.size(1), batch * k});
-    c.give(0, addmm(c.tensor(0), wide, reshape(b, Dims{batch * k, b.size(2)}), c.arg(3), c.arg(4)));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef addmm{"addmm"};
+        check_batches(c);
+        const Tensor &a = c.tensor(1), &b = c.tensor(2);
+        int64_t batch = a.size(0), k = a.size(2);
+        Tensor wide = reshape(permute(a, Dims{1, 0, 2}), Dims{a.size(1), batch * k});
+        c.give(0, addmm(c.tensor(0), wide, reshape(b, Dims{batch * k, b.size(2)}), c.arg(3), c.arg(4)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha times the outer product of two vectors.
 
@@ -547,27 +572,28 @@ WEFT_OP {
 tensor([[3., 4.],
         [6., 8.]]))",
   .traits = kInplace,
-  .compose = [](Call& c) {
-    static const OpRef outer{"outer"};
-    check_dims(c, 1, 1), check_dims(c, 2, 1);
-    Tensor input = c.tensor(0), x = c.tensor(1), y = c.tensor(2);
-    DType type = promote(input.dtype(), promote(x.dtype(), y.dtype()));
-    bool half = is_half(type);  // rounded once, at the end
-    if (half) input = to_dtype(input, DType::Float), x = to_dtype(x, DType::Float), y = to_dtype(y, DType::Float);
-    Tensor scaled = outer(x, y);
-    if (!(broadcast(input.sizes(), scaled.sizes(), "addr") == scaled.sizes()))
-      fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", scaled.sizes());
-    check_factors(c, type, 3, 4);
-    if (type == DType::Bool) {
-      if (!c.flag(4)) scaled = zeros_like(scaled);
-      return c.give(0, c.flag(3) ? logical_or(scaled, input) : scaled);
-    }
-    if (is_integral(type) && (c.arg(3).tag() == Tag::Float || c.arg(4).tag() == Tag::Float))
-      fail("addr: For integral input tensors, arguments beta and alpha must not be floating point numbers.");
-    if (c.arg(4).complex() != 1.0) scaled = mul(scaled, c.arg(4));
-    if (c.arg(3).complex() != 0.0) scaled = add(c.arg(3).complex() == 1.0 ? input : mul(input, c.arg(3)), scaled);
-    c.give(0, half ? to_dtype(scaled, type) : scaled);
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef outer{"outer"};
+        check_dims(c, 1, 1), check_dims(c, 2, 1);
+        Tensor input = c.tensor(0), x = c.tensor(1), y = c.tensor(2);
+        DType type = promote(input.dtype(), promote(x.dtype(), y.dtype()));
+        bool half = is_half(type);  // rounded once, at the end
+        if (half) input = to_dtype(input, DType::Float), x = to_dtype(x, DType::Float), y = to_dtype(y, DType::Float);
+        Tensor scaled = outer(x, y);
+        if (!(broadcast(input.sizes(), scaled.sizes(), "addr") == scaled.sizes()))
+          fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", scaled.sizes());
+        check_factors(c, type, 3, 4);
+        if (type == DType::Bool) {
+          if (!c.flag(4)) scaled = zeros_like(scaled);
+          return c.give(0, c.flag(3) ? logical_or(scaled, input) : scaled);
+        }
+        if (is_integral(type) && (c.arg(3).tag() == Tag::Float || c.arg(4).tag() == Tag::Float))
+          fail("addr: For integral input tensors, arguments beta and alpha must not be floating point numbers.");
+        if (c.arg(4).complex() != 1.0) scaled = mul(scaled, c.arg(4));
+        if (c.arg(3).complex() != 0.0) scaled = add(c.arg(3).complex() == 1.0 ? input : mul(input, c.arg(3)), scaled);
+        c.give(0, half ? to_dtype(scaled, type) : scaled);
+      },
 };
 
 }  // namespace

@@ -29,26 +29,36 @@ class Grad;
 // What backward needs of the inputs (by position among the tensor arguments) and of the outputs.
 namespace keep {
 enum : uint32_t {
-  nothing = 0, x0 = 1, x1 = 2, x2 = 4, x3 = 8, x4 = 16, x5 = 32, inputs = 0xffff,
-  y0 = 1u << 16, y1 = 1u << 17, y2 = 1u << 18, outputs = 0xffffu << 16
+  nothing = 0,
+  x0 = 1,
+  x1 = 2,
+  x2 = 4,
+  x3 = 8,
+  x4 = 16,
+  x5 = 32,
+  inputs = 0xffff,
+  y0 = 1u << 16,
+  y1 = 1u << 17,
+  y2 = 1u << 18,
+  outputs = 0xffffu << 16
 };
 }
 
 enum Trait : uint32_t {
   kPlain = 0,
-  kView = 1,           // the result looks into the first input's storage; no run
-  kInplace = 2,        // has an in-place twin name_
-  kNoFunction = 4,     // only a method
-  kNoMethod = 8,       // only a function
-  kCreation = 16,      // takes dtype=, device=, layout=, requires_grad=, pin_memory=
-  kNoOut = 32,         // no out=
-  kOverwrites = 64,    // elementwise: run may write where it reads (in-place needs no temporary)
-  kInplaceOnly = 128,  // the signature's name already ends in _: changes its first argument
-  kHidden = 256,       // not public: a building block of other ops
-  kDynamic = 1024,     // the shape of the result depends on the values: the shape rule reads them
-  kRefusesZero = 2048,  // integer division: zeros in the second operand are an error
+  kView = 1,                // the result looks into the first input's storage; no run
+  kInplace = 2,             // has an in-place twin name_
+  kNoFunction = 4,          // only a method
+  kNoMethod = 8,            // only a function
+  kCreation = 16,           // takes dtype=, device=, layout=, requires_grad=, pin_memory=
+  kNoOut = 32,              // no out=
+  kOverwrites = 64,         // elementwise: run may write where it reads (in-place needs no temporary)
+  kInplaceOnly = 128,       // the signature's name already ends in _: changes its first argument
+  kHidden = 256,            // not public: a building block of other ops
+  kDynamic = 1024,          // the shape of the result depends on the values: the shape rule reads them
+  kRefusesZero = 2048,      // integer division: zeros in the second operand are an error
   kRefusesNegative = 4096,  // whole powers: a negative number as second operand of integers is an error
-  kKeepsLock = 512,    // run makes tensors or calls back: the interpreter lock stays held
+  kKeepsLock = 512,         // run makes tensors or calls back: the interpreter lock stays held
 };
 
 struct Form {
@@ -58,42 +68,50 @@ struct Form {
   void (*infer)(Call&) = nullptr;
   void (*run)(Call&) = nullptr;
   uint32_t keeps = keep::nothing;
-  uint32_t (*keeps_when)(const Op&, uint32_t needs) = nullptr;  // the same, given the inputs (bits) that want a gradient
+  uint32_t (*keeps_when)(const Op&,
+                         uint32_t needs) = nullptr;  // the same, given the inputs (bits) that want a gradient
   void (*back)(Grad&) = nullptr;
-  void (*compose)(Call&) = nullptr;   // instead of infer and run: made of other ops, which are recorded in its place
+  void (*compose)(Call&) = nullptr;     // instead of infer and run: made of other ops, which are recorded in its place
   std::string_view no_derivative = {};  // the reason, when there is no back
-  std::string_view aliases = {};      // "absolute, arccos": further names
-  const void* row = nullptr;          // the row of a pointwise op
+  std::string_view aliases = {};        // "absolute, arccos": further names
+  const void* row = nullptr;            // the row of a pointwise op
 };
 
 enum class Type : uint8_t {
-  Tensor,    // a tensor
-  Operand,   // a tensor or a number ("Tensor|Scalar")
-  Tensors,   // a sequence of tensors
-  Scalar, Int, Float, Bool, Ints, Varargs /* Ints, may be spread over the arguments: "int... size" */,
-  DType, Text, Object
+  Tensor,   // a tensor
+  Operand,  // a tensor or a number ("Tensor|Scalar")
+  Tensors,  // a sequence of tensors
+  Scalar,
+  Int,
+  Float,
+  Bool,
+  Ints,
+  Varargs /* Ints, may be spread over the arguments: "int... size" */,
+  DType,
+  Text,
+  Object
 };
 
 struct Param {
   std::string name;
   Type type;
-  bool nullable = false;      // "int? dim": None is allowed
+  bool nullable = false;  // "int? dim": None is allowed
   bool keyword_only = false;
   bool has_default = false;
   Value fallback;
-  void* interned = nullptr;   // the name as a Python string, made by bind/
+  void* interned = nullptr;  // the name as a Python string, made by bind/
 };
 
 struct Op {
   Form form;
-  std::string name;       // "max.dim": the part before the dot is what users call
-  std::string base;       // "max"
+  std::string name;  // "max.dim": the part before the dot is what users call
+  std::string base;  // "max"
   std::vector<Param> params;
   std::vector<std::string> results;  // names of the outputs; one unnamed: {""}
   bool returns_list = false;         // "-> Tensor[]"
   uint8_t required = 0;
-  bool python = false;               // declared from Python
-  std::string node_name;             // "MaxBackward0"
+  bool python = false;    // declared from Python
+  std::string node_name;  // "MaxBackward0"
   // For ops declared from Python: the forms above with state.
   std::function<void(Call&)> py_infer, py_run;
   std::function<void(Grad&)> py_back;
@@ -106,7 +124,7 @@ class Registry {
  public:
   static Registry& get();
   Op& add(const Form& form);
-  Op* find(std::string_view name);              // "max.dim"
+  Op* find(std::string_view name);  // "max.dim"
   const std::vector<Op*>& all() const { return ops_; }
 
  private:
@@ -126,21 +144,23 @@ constexpr int kMaxArgs = 14, kMaxOut = 4;
 class Call {
  public:
   explicit Call(const Op& op) : op(op) {}
-  ~Call() { for (int i = 0; i < count; ++i) args()[i].~Value(); }
+  ~Call() {
+    for (int i = 0; i < count; ++i) args()[i].~Value();
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
   const Op& op;
-  int count = 0;                 // arguments given so far
+  int count = 0;  // arguments given so far
   int out_count = 0;
   Tensor out[kMaxOut];
-  TensorList list;               // of ops that return a list
-  Tensor* given_out = nullptr;   // out=: results are written into these
-  bool inplace = false;          // the first argument is written
+  TensorList list;              // of ops that return a list
+  Tensor* given_out = nullptr;  // out=: results are written into these
+  bool inplace = false;         // the first argument is written
 
   Value* args() { return reinterpret_cast<Value*>(space_); }
   void push(Value v) { new (args() + count++) Value(std::move(v)); }
-  void fill_defaults();          // for the parameters that were not given
+  void fill_defaults();  // for the parameters that were not given
 
   Value& arg(int i) { return args()[i]; }
   bool has(int i) { return !arg(i).none(); }
@@ -154,7 +174,10 @@ class Call {
   DType dtype_or(int i, DType fallback) { return has(i) ? arg(i).dtype() : fallback; }
   const char* name() const { return op.base.c_str(); }
 
-  void give(int i, Tensor t) { out[i] = std::move(t); if (out_count <= i) out_count = i + 1; }
+  void give(int i, Tensor t) {
+    out[i] = std::move(t);
+    if (out_count <= i) out_count = i + 1;
+  }
 
  private:
   alignas(Value) unsigned char space_[kMaxArgs * sizeof(Value)];
@@ -214,15 +237,15 @@ class Grad {
       : create_graph(create_graph), node_(node), incoming_(incoming) {}
   const bool create_graph;
 
-  const Tensor& g(int i = 0);     // the gradient of output i; zeros where none arrived
+  const Tensor& g(int i = 0);  // the gradient of output i; zeros where none arrived
   bool has_g(int i) const { return bool(incoming_[size_t(i)]); }
-  Tensor x(int i);                // a kept input; a number becomes a 0-d tensor
-  Tensor y(int i = 0);            // a kept output
-  const Value& arg(int i) const;  // an argument by its place in the signature (tensors only if kept)
+  Tensor x(int i);                 // a kept input; a number becomes a 0-d tensor
+  Tensor y(int i = 0);             // a kept output
+  const Value& arg(int i) const;   // an argument by its place in the signature (tensors only if kept)
   const Dims& shape(int i) const;  // of input i (if it wants a gradient)
   DType dtype(int i) const;
   bool needs(int i) const;
-  int inputs() const;             // how many tensor inputs
+  int inputs() const;  // how many tensor inputs
   const Op& op() const;
   // Sets the gradient of input i. Summed down to its shape if it was broadcast, and cast to its dtype.
   void give(int i, Tensor t);
@@ -263,8 +286,8 @@ extern thread_local Recorder* t_recorder;
 struct InterpreterHooks {
   void* (*release_lock)() = nullptr;
   void (*take_lock)(void*) = nullptr;
-  bool (*interrupted)() = nullptr;   // polls for Ctrl-C; true: an exception is set
-  Ref<Opaque> (*pack)(const Tensor&) = nullptr;      // saved_tensors_hooks; null when none are active
+  bool (*interrupted)() = nullptr;               // polls for Ctrl-C; true: an exception is set
+  Ref<Opaque> (*pack)(const Tensor&) = nullptr;  // saved_tensors_hooks; null when none are active
   Tensor (*unpack)(Opaque*) = nullptr;
   bool pack_active = false;
 };

@@ -30,9 +30,12 @@ DType common_dtype(const Operands& in) {
   auto join = [](int& rank, DType t) { rank = rank < 0 ? int(t) : int(promote(DType(rank), t)); };
   for (int i = 0; i < in.count; ++i) {
     const Value& v = *in.v[i];
-    if (!v.is_tensor()) join(number, v.number_dtype());
-    else if (v.tensor()->wrapped_number) join(number, v.tensor().dtype());
-    else join(v.tensor().dim() ? dimensioned : zero_dim, v.tensor().dtype());
+    if (!v.is_tensor())
+      join(number, v.number_dtype());
+    else if (v.tensor()->wrapped_number)
+      join(number, v.tensor().dtype());
+    else
+      join(v.tensor().dim() ? dimensioned : zero_dim, v.tensor().dtype());
   }
   if (zero_dim < 0 && number < 0) return DType(dimensioned);
   int lower = zero_dim < 0 && number < 0 ? -1 : int(outrank(zero_dim, number));
@@ -46,15 +49,17 @@ Tensor pointwise_meta(const Operands& in, DType dtype, const char* op) {
     if (!in.v[i]->is_tensor()) continue;
     const Tensor& t = in.v[i]->tensor();
     contiguous = contiguous && t.contiguous();
-    if (!first) first = &t;
-    else same = same && t.sizes() == first->sizes() && (contiguous || t.strides() == first->strides());
+    if (!first)
+      first = &t;
+    else
+      same = same && t.sizes() == first->sizes() && (contiguous || t.strides() == first->strides());
   }
   if (same && contiguous) return meta(dtype, first->sizes());
-  if (same && is_dense(first->sizes(), first->strides()))
-    return meta_strided(dtype, first->sizes(), first->strides());
+  if (same && is_dense(first->sizes(), first->strides())) return meta_strided(dtype, first->sizes(), first->strides());
   Dims sizes = first->sizes();
   for (int i = 0; i < in.count; ++i)
-    if (in.v[i]->is_tensor() && !(in.v[i]->tensor().sizes() == sizes)) sizes = broadcast(sizes, in.v[i]->tensor().sizes(), op);
+    if (in.v[i]->is_tensor() && !(in.v[i]->tensor().sizes() == sizes))
+      sizes = broadcast(sizes, in.v[i]->tensor().sizes(), op);
   // A permuted operand of the full shape decides the order of dimensions.
   for (int i = 0; i < in.count; ++i) {
     if (!in.v[i]->is_tensor()) continue;
@@ -71,8 +76,8 @@ Tensor pointwise_meta(const Operands& in, DType dtype, const char* op) {
 
 namespace {
 
-constexpr int kBlock = 512;       // elements that are cast, gathered or repeated at a time: they stay in the first cache
-constexpr int kMaxOperands = 6;   // with the output
+constexpr int kBlock = 512;      // elements that are cast, gathered or repeated at a time: they stay in the first cache
+constexpr int kMaxOperands = 6;  // with the output
 constexpr int kMaxDims = 64;
 
 struct Plan {
@@ -90,13 +95,16 @@ struct Buffers {
 
 void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
   int64_t size = item_size(type);
-  if (v.is_tensor()) copy_kernels().convert(v.tensor().dtype(), type, v.tensor().data(), buffer, 1);
-  else v.store(type, buffer);
+  if (v.is_tensor())
+    copy_kernels().convert(v.tensor().dtype(), type, v.tensor().data(), buffer, 1);
+  else
+    v.store(type, buffer);
   switch (size) {
     case 1: std::memset(buffer + 1, buffer[0], size_t(n - 1)); break;
     case 4: std::fill_n(reinterpret_cast<uint32_t*>(buffer), n, *reinterpret_cast<uint32_t*>(buffer)); break;
     case 8: std::fill_n(reinterpret_cast<uint64_t*>(buffer), n, *reinterpret_cast<uint64_t*>(buffer)); break;
-    default: for (int64_t i = 1; i < n; ++i) std::memcpy(buffer + i * size, buffer, size_t(size));
+    default:
+      for (int64_t i = 1; i < n; ++i) std::memcpy(buffer + i * size, buffer, size_t(size));
   }
 }
 
@@ -106,10 +114,14 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, P
   int singles = 0;
   for (int i = 0; i < in.count; ++i) {
     const Value& v = *in.v[i];
-    if (!v.is_tensor()) { ++singles; continue; }
+    if (!v.is_tensor()) {
+      ++singles;
+      continue;
+    }
     const Tensor& t = v.tensor();
     if (t.dtype() == type && t.numel() == out.numel() && t.dim() == out.dim() &&
-        ((t.contiguous() && out.contiguous()) || t.strides() == out.strides())) continue;
+        ((t.contiguous() && out.contiguous()) || t.strides() == out.strides()))
+      continue;
     if (t.numel() != 1) return false;
     ++singles;
   }
@@ -133,7 +145,8 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, P
   int64_t step[kMaxOperands] = {out_size};
   for (int i = 0; i < in.count; ++i) {
     const Value& v = *in.v[i];
-    bool single = !v.is_tensor() || !(v.tensor().dtype() == type && v.tensor().numel() == n && v.tensor().dim() == out.dim());
+    bool single = !v.is_tensor() ||
+                  !(v.tensor().dtype() == type && v.tensor().numel() == n && v.tensor().dim() == out.dim());
     p[i + 1] = single ? buffers.at[i] : v.tensor().data();
     step[i + 1] = single ? 0 : in_size;
     if (single) repeat_number(v, type, buffers.at[i], std::min<int64_t>(n, kBlock));
@@ -232,7 +245,8 @@ struct TileRunner {
         if (i && !direct[i] && !fixed[i]) load(i, source, count, buffers.at[i]);
       }
       kernel(p, count * tiling.inner);
-      if (!direct[0]) store(const_cast<char*>(plan.data[0]) + offset[0] * item_size(plan.dtypes[0]), count, buffers.at[0]);
+      if (!direct[0])
+        store(const_cast<char*>(plan.data[0]) + offset[0] * item_size(plan.dtypes[0]), count, buffers.at[0]);
     }
   }
 
@@ -250,12 +264,14 @@ struct TileRunner {
   void load(int i, const char* source, int64_t count, char* buffer) const {
     int64_t sizes[kMaxDims], flat[kMaxDims];
     tile_shape(count, sizes, flat);
-    copy_kernels().copy(type, buffer, flat, plan.dtypes[i], source, plan.strides[i] + tiling.split, sizes, plan.dims - tiling.split);
+    copy_kernels().copy(type, buffer, flat, plan.dtypes[i], source, plan.strides[i] + tiling.split, sizes,
+                        plan.dims - tiling.split);
   }
   void store(char* target, int64_t count, const char* buffer) const {
     int64_t sizes[kMaxDims], flat[kMaxDims];
     tile_shape(count, sizes, flat);
-    copy_kernels().copy(plan.dtypes[0], target, plan.strides[0] + tiling.split, result, buffer, flat, sizes, plan.dims - tiling.split);
+    copy_kernels().copy(plan.dtypes[0], target, plan.strides[0] + tiling.split, result, buffer, flat, sizes,
+                        plan.dims - tiling.split);
   }
 };
 
@@ -317,11 +333,13 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   if (row.rule == Rule::choose) {
     Operands chosen{2, {in.v[1], in.v[2]}};
     common = common_dtype(chosen);
-  } else if (in.count == 1) common = in.v[0]->tensor().dtype();
+  } else if (in.count == 1)
+    common = in.v[0]->tensor().dtype();
   else if (in.count == 2 && in.v[0]->is_tensor() && in.v[1]->is_tensor() &&
            in.v[0]->tensor().dtype() == in.v[1]->tensor().dtype())
     common = in.v[0]->tensor().dtype();
-  else common = common_dtype(in);
+  else
+    common = common_dtype(in);
   if (row.rule == Rule::floating && is_integral(common)) common = default_dtype();
   if (row.rule == Rule::counting && common == DType::Bool) common = DType::Int64;
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
@@ -435,10 +453,16 @@ void register_pointwise(const RowSpec& spec, Row* row) {
 
 // The files of rows. Each registers its ops once, from the copy for the base instruction set.
 #define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special)
-#define X(file)                                                         \
-  namespace base { const PointwiseKernels* file##_kernels(); }          \
-  namespace avx2 { const PointwiseKernels* file##_kernels(); }          \
-  namespace avx512 { const PointwiseKernels* file##_kernels(); }
+#define X(file)                             \
+  namespace base {                          \
+  const PointwiseKernels* file##_kernels(); \
+  }                                         \
+  namespace avx2 {                          \
+  const PointwiseKernels* file##_kernels(); \
+  }                                         \
+  namespace avx512 {                        \
+  const PointwiseKernels* file##_kernels(); \
+  }
 WEFT_ROW_FILES(X)
 #undef X
 
@@ -446,8 +470,10 @@ namespace {
 struct LoadRows {
   LoadRows() {
 #ifdef WEFT_HAVE_AVX512
-#define X(file) load(base::file##_kernels, machine_isa() == Isa::avx512 ? avx512::file##_kernels \
-                                          : machine_isa() == Isa::avx2 ? avx2::file##_kernels : nullptr);
+#define X(file)                                                                    \
+  load(base::file##_kernels, machine_isa() == Isa::avx512 ? avx512::file##_kernels \
+                             : machine_isa() == Isa::avx2 ? avx2::file##_kernels   \
+                                                          : nullptr);
 #else
 #define X(file) load(base::file##_kernels, nullptr);
 #endif

@@ -7,15 +7,21 @@
 namespace weft {
 
 struct Row {
-  const PointwiseKernels* base;        // kernels of the base instruction set; replaced by the machine's best
+  const PointwiseKernels* base;  // kernels of the base instruction set; replaced by the machine's best
   int operands;
   Rule rule;
-  uint32_t keeps[3] = {};              // what the derivative of each operand reads
+  uint32_t keeps[3] = {};  // what the derivative of each operand reads
   Tensor (*derivative[3])(const Tensor* g_inputs_result) = {};
   const PointwiseKernels* best = nullptr;
 
-  PointwiseKernel forward(DType t) const { auto k = best ? best->forward[int(t)] : nullptr; return k ? k : base->forward[int(t)]; }
-  PointwiseKernel back(int i, DType t) const { auto k = best ? best->back[i][int(t)] : nullptr; return k ? k : base->back[i][int(t)]; }
+  PointwiseKernel forward(DType t) const {
+    auto k = best ? best->forward[int(t)] : nullptr;
+    return k ? k : base->forward[int(t)];
+  }
+  PointwiseKernel back(int i, DType t) const {
+    auto k = best ? best->back[i][int(t)] : nullptr;
+    return k ? k : base->back[i][int(t)];
+  }
 };
 
 void register_pointwise(const RowSpec& spec, Row* row);

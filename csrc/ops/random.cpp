@@ -8,24 +8,19 @@
 
 namespace weft {
 
-Generator& generator_of(Call& c, int i) {
-  return c.has(i) ? g_generator_of(c.arg(i).object()) : default_generator();
-}
+Generator& generator_of(Call& c, int i) { return c.has(i) ? g_generator_of(c.arg(i).object()) : default_generator(); }
 
-Elements::Elements(const Tensor& t, const Dims& sizes, DType type)
-    : memory_(numel_of(sizes) * item_size(type)) {
+Elements::Elements(const Tensor& t, const Dims& sizes, DType type) : memory_(numel_of(sizes) * item_size(type)) {
   Dims from(sizes.size());
   int shift = sizes.size() - t.dim();
-  for (int d = shift; d < sizes.size(); ++d)
-    from[d] = t.size(d - shift) == 1 ? 0 : t.stride(d - shift);
-  copy_kernels().copy(type, memory_.as<char>(), contiguous_strides(sizes).data(), t.dtype(),
-                      t.data(), from.data(), sizes.data(), sizes.size());
+  for (int d = shift; d < sizes.size(); ++d) from[d] = t.size(d - shift) == 1 ? 0 : t.stride(d - shift);
+  copy_kernels().copy(type, memory_.as<char>(), contiguous_strides(sizes).data(), t.dtype(), t.data(), from.data(),
+                      sizes.data(), sizes.size());
 }
 
 void store_elements(const Tensor& out, const void* elements) {
-  copy_kernels().copy(out.dtype(), out.data(), out.strides().data(), out.dtype(),
-                      static_cast<const char*>(elements), contiguous_strides(out.sizes()).data(),
-                      out.sizes().data(), out.dim());
+  copy_kernels().copy(out.dtype(), out.data(), out.strides().data(), out.dtype(), static_cast<const char*>(elements),
+                      contiguous_strides(out.sizes()).data(), out.sizes().data(), out.dim());
 }
 
 void no_influence(Grad& d) {
@@ -33,9 +28,7 @@ void no_influence(Grad& d) {
     if (d.needs(i)) d.give(i, zeros(d.shape(i), d.dtype(i)));
 }
 
-void refuse_type(DType t, const char* op) {
-  fail("\"", op, "\" not implemented for '", name_of(t), "'");
-}
+void refuse_type(DType t, const char* op) { fail("\"", op, "\" not implemented for '", name_of(t), "'"); }
 
 namespace {
 
@@ -93,78 +86,77 @@ void fill_normal(Call& c, int generator_at, double mean, double std) {
 }
 
 WEFT_OP{
-    .signature = "rand(int... size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
-    .doc = R"(Uniform random numbers in [0, 1).
+  .signature = "rand(int... size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
+  .doc = R"(Uniform random numbers in [0, 1).
 
 >>> x = weft.rand(2, 3)
 >>> bool((x >= 0).all() and (x < 1).all())
 True)",
-    .traits = kCreation | kNoMethod,
-    .infer = [](Call& c) { sized_floating(c, 0, 2); },
-    .run = [](Call& c) { fill_uniform(c, 1, 0, 1); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod,
+  .infer = [](Call& c) { sized_floating(c, 0, 2); },
+  .run = [](Call& c) { fill_uniform(c, 1, 0, 1); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature = "randn(int... size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
-    .doc = R"(Random numbers of the normal distribution with mean 0 and standard deviation 1.
+  .signature = "randn(int... size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
+  .doc = R"(Random numbers of the normal distribution with mean 0 and standard deviation 1.
 
 >>> weft.randn(2, 3).shape
 torch.Size([2, 3]))",
-    .traits = kCreation | kNoMethod,
-    .infer = [](Call& c) { sized_floating(c, 0, 2); },
-    .run = [](Call& c) { fill_normal(c, 1, 0, 1); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod,
+  .infer = [](Call& c) { sized_floating(c, 0, 2); },
+  .run = [](Call& c) { fill_normal(c, 1, 0, 1); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "rand_like(Tensor input, *, Generator? generator=None, dtype? dtype=None, object? "
-        "memory_format=None) -> Tensor",
-    .doc = R"(Uniform random numbers in [0, 1), in the shape and type of input.
+  .signature =
+      "rand_like(Tensor input, *, Generator? generator=None, dtype? dtype=None, object? "
+      "memory_format=None) -> Tensor",
+  .doc = R"(Uniform random numbers in [0, 1), in the shape and type of input.
 
 >>> weft.rand_like(weft.zeros(2, 3)).shape
 torch.Size([2, 3]))",
-    .traits = kCreation | kNoMethod | kNoOut,
-    .infer = [](Call& c) { alike_floating(c, 2); },
-    .run = [](Call& c) { fill_uniform(c, 1, 0, 1); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod | kNoOut,
+  .infer = [](Call& c) { alike_floating(c, 2); },
+  .run = [](Call& c) { fill_uniform(c, 1, 0, 1); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "randn_like(Tensor input, *, Generator? generator=None, dtype? dtype=None, object? "
-        "memory_format=None) -> Tensor",
-    .doc = R"(Random numbers of the standard normal distribution, in the shape and type of input.
+  .signature =
+      "randn_like(Tensor input, *, Generator? generator=None, dtype? dtype=None, object? "
+      "memory_format=None) -> Tensor",
+  .doc = R"(Random numbers of the standard normal distribution, in the shape and type of input.
 
 >>> weft.randn_like(weft.zeros(2, 3)).shape
 torch.Size([2, 3]))",
-    .traits = kCreation | kNoMethod | kNoOut,
-    .infer = [](Call& c) { alike_floating(c, 2); },
-    .run = [](Call& c) { fill_normal(c, 1, 0, 1); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod | kNoOut,
+  .infer = [](Call& c) { alike_floating(c, 2); },
+  .run = [](Call& c) { fill_normal(c, 1, 0, 1); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "uniform_(Tensor input, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
-        "Tensor",
-    .doc = R"(Fills the tensor with uniform random numbers in [from, to).
+  .signature =
+      "uniform_(Tensor input, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
+      "Tensor",
+  .doc = R"(Fills the tensor with uniform random numbers in [from, to).
 
 >>> x = weft.empty(100).uniform_(2, 3)
 >>> bool((x >= 2).all() and (x < 3).all())
 True)",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (is_integral(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          if (!(c.real(1) <= c.real(2)))
-            fail("uniform_ expects to return a [from, to) range, but found from=", c.real(1),
-                 " > to=", c.real(2));
-          same(c);
-        },
-    .run = [](Call& c) { fill_uniform(c, 3, c.real(1), c.real(2)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (is_integral(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        if (!(c.real(1) <= c.real(2)))
+          fail("uniform_ expects to return a [from, to) range, but found from=", c.real(1), " > to=", c.real(2));
+        same(c);
+      },
+  .run = [](Call& c) { fill_uniform(c, 3, c.real(1), c.real(2)); },
+  .back = no_influence,
 };
 
 void check_std(double std, const char* op) {
@@ -172,41 +164,41 @@ void check_std(double std, const char* op) {
 }
 
 WEFT_OP{
-    .signature =
-        "normal_(Tensor input, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
-        "Tensor",
-    .doc = R"(Fills the tensor with random numbers of the normal distribution.
+  .signature =
+      "normal_(Tensor input, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
+      "Tensor",
+  .doc = R"(Fills the tensor with random numbers of the normal distribution.
 
 >>> weft.empty(2).normal_(5.0, 0.0)
 tensor([5., 5.]))",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (is_integral(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          check_std(c.real(2), "normal_");
-          same(c);
-        },
-    .run = [](Call& c) { fill_normal(c, 3, c.real(1), c.real(2)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (is_integral(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        check_std(c.real(2), "normal_");
+        same(c);
+      },
+  .run = [](Call& c) { fill_normal(c, 3, c.real(1), c.real(2)); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature =
-        "normal.sized(float mean, float std, int[] size, *, Generator? generator=None, dtype? "
-        "dtype=None) -> Tensor",
-    .doc =
-        R"(Random numbers of the normal distribution; mean and std are numbers or tensors of them.
+  .signature =
+      "normal.sized(float mean, float std, int[] size, *, Generator? generator=None, dtype? "
+      "dtype=None) -> Tensor",
+  .doc =
+      R"(Random numbers of the normal distribution; mean and std are numbers or tensors of them.
 
 >>> weft.normal(5.0, 0.0, (2,))
 tensor([5., 5.]))",
-    .traits = kCreation | kNoMethod,
-    .infer =
-        [](Call& c) {
-          check_std(c.real(1), "normal");
-          sized_floating(c, 2, 4);
-        },
-    .run = [](Call& c) { fill_normal(c, 3, c.real(0), c.real(1)); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod,
+  .infer =
+      [](Call& c) {
+        check_std(c.real(1), "normal");
+        sized_floating(c, 2, 4);
+      },
+  .run = [](Call& c) { fill_normal(c, 3, c.real(0), c.real(1)); },
+  .no_derivative = kRandom,
 };
 
 // ---- integers
@@ -218,37 +210,25 @@ struct Range {
 // What a type can hold; of the floating ones, the integers that all are exact.
 Range integers_of(DType t) {
   switch (t) {
-    case DType::Bool:
-      return {0, 1};
-    case DType::UInt8:
-      return {0, 255};
-    case DType::Int8:
-      return {-128, 127};
-    case DType::Int16:
-      return {-32768, 32767};
-    case DType::Int32:
-      return {INT32_MIN, INT32_MAX};
-    case DType::Half:
-      return {-2048, 2048};
-    case DType::BFloat16:
-      return {-256, 256};
-    case DType::Float:
-      return {-(1 << 24), 1 << 24};
-    case DType::Double:
-      return {-(int64_t(1) << 53), int64_t(1) << 53};
-    default:
-      return {INT64_MIN, INT64_MAX};
+    case DType::Bool: return {0, 1};
+    case DType::UInt8: return {0, 255};
+    case DType::Int8: return {-128, 127};
+    case DType::Int16: return {-32768, 32767};
+    case DType::Int32: return {INT32_MIN, INT32_MAX};
+    case DType::Half: return {-2048, 2048};
+    case DType::BFloat16: return {-256, 256};
+    case DType::Float: return {-(1 << 24), 1 << 24};
+    case DType::Double: return {-(int64_t(1) << 53), int64_t(1) << 53};
+    default: return {INT64_MIN, INT64_MAX};
   }
 }
 
 void check_range(int64_t from, int64_t to, DType t, const char* op) {
   if (is_complex(t)) refuse_type(t, op);
-  if (from >= to)
-    fail(op, " expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
+  if (from >= to) fail(op, " expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
   Range r = integers_of(t);
   if (!is_integral(t)) return;
-  if (from < r.least || from > r.most)
-    fail(op, ": from is out of bounds for ", name_of(t), ", got ", from);
+  if (from < r.least || from > r.most) fail(op, ": from is out of bounds for ", name_of(t), ", got ", from);
   if (to - 1 > r.most) fail(op, ": to - 1 is out of bounds for ", name_of(t), ", got to = ", to);
 }
 
@@ -260,133 +240,123 @@ void fill_integers(Call& c, int generator_at, int64_t low, uint64_t span) {
 }
 
 WEFT_OP{
-    .signature =
-        "randint(int high, int[] size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
-    .doc = R"(Random integers from low (0) up to high, which is left out.
+  .signature = "randint(int high, int[] size, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
+  .doc = R"(Random integers from low (0) up to high, which is left out.
 
 >>> x = weft.randint(3, 6, (100,))
 >>> int(x.min()), int(x.max())
 (3, 5))",
-    .traits = kCreation | kNoMethod,
-    .infer =
-        [](Call& c) {
-          DType t = c.dtype_or(3, DType::Int64);
-          check_range(0, c.integer(0), t, "random_");
-          sized(c, 1, t);
-        },
-    .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(0))); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod,
+  .infer =
+      [](Call& c) {
+        DType t = c.dtype_or(3, DType::Int64);
+        check_range(0, c.integer(0), t, "random_");
+        sized(c, 1, t);
+      },
+  .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(0))); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "randint.low(int low, int high, int[] size, *, Generator? generator=None, dtype? "
-        "dtype=None) -> Tensor",
-    .doc = "Random integers from low up to high, which is left out.",
-    .traits = kCreation | kNoMethod,
-    .infer =
-        [](Call& c) {
-          DType t = c.dtype_or(4, DType::Int64);
-          check_range(c.integer(0), c.integer(1), t, "random_");
-          sized(c, 2, t);
-        },
-    .run =
-        [](Call& c) {
-          fill_integers(c, 3, c.integer(0), uint64_t(c.integer(1)) - uint64_t(c.integer(0)));
-        },
-    .no_derivative = kRandom,
+  .signature =
+      "randint.low(int low, int high, int[] size, *, Generator? generator=None, dtype? "
+      "dtype=None) -> Tensor",
+  .doc = "Random integers from low up to high, which is left out.",
+  .traits = kCreation | kNoMethod,
+  .infer =
+      [](Call& c) {
+        DType t = c.dtype_or(4, DType::Int64);
+        check_range(c.integer(0), c.integer(1), t, "random_");
+        sized(c, 2, t);
+      },
+  .run = [](Call& c) { fill_integers(c, 3, c.integer(0), uint64_t(c.integer(1)) - uint64_t(c.integer(0))); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "randint_like(Tensor input, int high, *, Generator? generator=None, dtype? dtype=None, "
-        "object? memory_format=None) -> Tensor",
-    .doc = R"(Random integers from low (0) up to high, in the shape and type of input.
+  .signature =
+      "randint_like(Tensor input, int high, *, Generator? generator=None, dtype? dtype=None, "
+      "object? memory_format=None) -> Tensor",
+  .doc = R"(Random integers from low (0) up to high, in the shape and type of input.
 
 >>> weft.randint_like(weft.zeros(2), 1)
 tensor([0., 0.]))",
-    .traits = kCreation | kNoMethod | kNoOut,
-    .infer =
-        [](Call& c) {
-          DType t = c.dtype_or(3, c.tensor(0).dtype());
-          check_range(0, c.integer(1), t, "random_");
-          alike(c, t);
-        },
-    .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(1))); },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod | kNoOut,
+  .infer =
+      [](Call& c) {
+        DType t = c.dtype_or(3, c.tensor(0).dtype());
+        check_range(0, c.integer(1), t, "random_");
+        alike(c, t);
+      },
+  .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(1))); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature =
-        "randint_like.low(Tensor input, int low, int high, *, Generator? generator=None, dtype? "
-        "dtype=None, object? memory_format=None) -> Tensor",
-    .doc = "Random integers from low up to high, in the shape and type of input.",
-    .traits = kCreation | kNoMethod | kNoOut,
-    .infer =
-        [](Call& c) {
-          DType t = c.dtype_or(4, c.tensor(0).dtype());
-          check_range(c.integer(1), c.integer(2), t, "random_");
-          alike(c, t);
-        },
-    .run =
-        [](Call& c) {
-          fill_integers(c, 3, c.integer(1), uint64_t(c.integer(2)) - uint64_t(c.integer(1)));
-        },
-    .no_derivative = kRandom,
+  .signature =
+      "randint_like.low(Tensor input, int low, int high, *, Generator? generator=None, dtype? "
+      "dtype=None, object? memory_format=None) -> Tensor",
+  .doc = "Random integers from low up to high, in the shape and type of input.",
+  .traits = kCreation | kNoMethod | kNoOut,
+  .infer =
+      [](Call& c) {
+        DType t = c.dtype_or(4, c.tensor(0).dtype());
+        check_range(c.integer(1), c.integer(2), t, "random_");
+        alike(c, t);
+      },
+  .run = [](Call& c) { fill_integers(c, 3, c.integer(1), uint64_t(c.integer(2)) - uint64_t(c.integer(1))); },
+  .no_derivative = kRandom,
 };
 
 WEFT_OP{
-    .signature = "random_(Tensor input, *, Generator? generator=None) -> Tensor",
-    .doc =
-        R"(Fills the tensor with random integers: from `from` (0) up to `to`, which is left out; without bounds,
+  .signature = "random_(Tensor input, *, Generator? generator=None) -> Tensor",
+  .doc =
+      R"(Fills the tensor with random integers: from `from` (0) up to `to`, which is left out; without bounds,
 any that the type holds exactly and that is not negative.
 
 >>> weft.empty(2).random_(4, 5)
 tensor([4., 4.]))",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (is_complex(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          same(c);
-        },
-    .run =
-        [](Call& c) { fill_integers(c, 1, 0, uint64_t(integers_of(c.out[0].dtype()).most) + 1); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (is_complex(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        same(c);
+      },
+  .run = [](Call& c) { fill_integers(c, 1, 0, uint64_t(integers_of(c.out[0].dtype()).most) + 1); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "random_.to(Tensor input, int to, *, Generator? generator=None) -> Tensor",
-    .doc = "Fills the tensor with random integers from 0 up to `to`, which is left out.",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          check_range(0, c.integer(1), c.tensor(0).dtype(), "random_");
-          same(c);
-        },
-    .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(1))); },
-    .back = no_influence,
+  .signature = "random_.to(Tensor input, int to, *, Generator? generator=None) -> Tensor",
+  .doc = "Fills the tensor with random integers from 0 up to `to`, which is left out.",
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        check_range(0, c.integer(1), c.tensor(0).dtype(), "random_");
+        same(c);
+      },
+  .run = [](Call& c) { fill_integers(c, 2, 0, uint64_t(c.integer(1))); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature =
-        "random_.from(Tensor input, int from, int? to, *, Generator? generator=None) -> Tensor",
-    .doc =
-        "Fills the tensor with random integers from `from` up to `to`, which is left out; None: "
-        "all that the type holds.",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (c.has(2)) check_range(c.integer(1), c.integer(2), c.tensor(0).dtype(), "random_");
-          same(c);
-        },
-    .run =
-        [](Call& c) {
-          int64_t low = c.integer(1);
-          uint64_t end =
-              c.has(2) ? uint64_t(c.integer(2)) : uint64_t(integers_of(c.out[0].dtype()).most) + 1;
-          fill_integers(c, 3, low, end - uint64_t(low));
-        },
-    .back = no_influence,
+  .signature = "random_.from(Tensor input, int from, int? to, *, Generator? generator=None) -> Tensor",
+  .doc =
+      "Fills the tensor with random integers from `from` up to `to`, which is left out; None: "
+      "all that the type holds.",
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (c.has(2)) check_range(c.integer(1), c.integer(2), c.tensor(0).dtype(), "random_");
+        same(c);
+      },
+  .run =
+      [](Call& c) {
+        int64_t low = c.integer(1);
+        uint64_t end = c.has(2) ? uint64_t(c.integer(2)) : uint64_t(integers_of(c.out[0].dtype()).most) + 1;
+        fill_integers(c, 3, low, end - uint64_t(low));
+      },
+  .back = no_influence,
 };
 
 // ---- further distributions
@@ -400,79 +370,76 @@ void fill_with(Call& c, int generator_at, double a, double b = 0) {
 }
 
 WEFT_OP{
-    .signature =
-        "exponential_(Tensor input, float lambd=1.0, *, Generator? generator=None) -> Tensor",
-    .doc =
-        R"(Fills the tensor with random numbers of the exponential distribution lambd * exp(-lambd * x).
+  .signature = "exponential_(Tensor input, float lambd=1.0, *, Generator? generator=None) -> Tensor",
+  .doc =
+      R"(Fills the tensor with random numbers of the exponential distribution lambd * exp(-lambd * x).
 
 >>> bool((weft.empty(9).exponential_() >= 0).all())
 True)",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (!(c.real(1) > 0))
-            fail("exponential_ expects lambda > 0.0, but found lambda=", c.real(1));
-          same_floating(c);
-        },
-    .run = [](Call& c) { fill_with<&RandomKernels::exponential>(c, 2, c.real(1)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (!(c.real(1) > 0)) fail("exponential_ expects lambda > 0.0, but found lambda=", c.real(1));
+        same_floating(c);
+      },
+  .run = [](Call& c) { fill_with<&RandomKernels::exponential>(c, 2, c.real(1)); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature =
-        "cauchy_(Tensor input, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> "
-        "Tensor",
-    .doc = R"(Fills the tensor with random numbers of the Cauchy distribution.
+  .signature =
+      "cauchy_(Tensor input, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> "
+      "Tensor",
+  .doc = R"(Fills the tensor with random numbers of the Cauchy distribution.
 
 >>> weft.empty(2).cauchy_().shape
 torch.Size([2]))",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (!(c.real(2) > 0)) fail("cauchy_ expects sigma > 0.0, but found sigma=", c.real(2));
-          same_floating(c);
-        },
-    .run = [](Call& c) { fill_with<&RandomKernels::cauchy>(c, 3, c.real(1), c.real(2)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (!(c.real(2) > 0)) fail("cauchy_ expects sigma > 0.0, but found sigma=", c.real(2));
+        same_floating(c);
+      },
+  .run = [](Call& c) { fill_with<&RandomKernels::cauchy>(c, 3, c.real(1), c.real(2)); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature =
-        "log_normal_(Tensor input, float mean=1.0, float std=2.0, *, Generator? generator=None) -> "
-        "Tensor",
-    .doc =
-        R"(Fills the tensor with numbers whose logarithms have the normal distribution with this mean and std.
+  .signature =
+      "log_normal_(Tensor input, float mean=1.0, float std=2.0, *, Generator? generator=None) -> "
+      "Tensor",
+  .doc =
+      R"(Fills the tensor with numbers whose logarithms have the normal distribution with this mean and std.
 
 >>> bool((weft.empty(9).log_normal_() > 0).all())
 True)",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (!(c.real(2) > 0)) fail("log_normal_ expects std > 0.0, but found std=", c.real(2));
-          same_floating(c);
-        },
-    .run = [](Call& c) { fill_with<&RandomKernels::log_normal>(c, 3, c.real(1), c.real(2)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (!(c.real(2) > 0)) fail("log_normal_ expects std > 0.0, but found std=", c.real(2));
+        same_floating(c);
+      },
+  .run = [](Call& c) { fill_with<&RandomKernels::log_normal>(c, 3, c.real(1), c.real(2)); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor",
-    .doc =
-        R"(Fills the tensor with the number of trials until the first success, whose probability is p.
+  .signature = "geometric_(Tensor input, float p, *, Generator? generator=None) -> Tensor",
+  .doc =
+      R"(Fills the tensor with the number of trials until the first success, whose probability is p.
 
 >>> bool((weft.empty(9).geometric_(0.5) >= 1).all())
 True)",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (!(c.real(1) > 0 && c.real(1) < 1))
-            fail("geometric_ expects p to be in (0, 1), but got p=", c.real(1));
-          DType t = c.tensor(0).dtype();
-          if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
-          same(c);
-        },
-    .run = [](Call& c) { fill_with<&RandomKernels::geometric>(c, 2, c.real(1)); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (!(c.real(1) > 0 && c.real(1) < 1)) fail("geometric_ expects p to be in (0, 1), but got p=", c.real(1));
+        DType t = c.tensor(0).dtype();
+        if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
+        same(c);
+      },
+  .run = [](Call& c) { fill_with<&RandomKernels::geometric>(c, 2, c.real(1)); },
+  .back = no_influence,
 };
 
 }  // namespace

@@ -29,10 +29,9 @@ void check_probability(double p, const char* op) {
 
 void run_bernoulli(Call& c, double p, int generator_at) {
   Generator& generator = generator_of(c, generator_at);
-  fill_random(c.out[0], generator,
-              [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
-                random_kernels().bernoulli(t, out, n, p, 0, seed, counter);
-              });
+  fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
+    random_kernels().bernoulli(t, out, n, p, 0, seed, counter);
+  });
 }
 
 void run_bernoulli_each(Call& c, const Tensor& p, int generator_at) {
@@ -53,76 +52,73 @@ void run_bernoulli_each(Call& c, const Tensor& p, int generator_at) {
   Generator& generator = generator_of(c, generator_at);
   uint64_t counter = generator.take(n);
   draw_into(out, [&](char* to) {
-    random_kernels().bernoulli_each(out.dtype(), to, n, type, probabilities.as<char>(),
-                                    generator.seed(), counter);
+    random_kernels().bernoulli_each(out.dtype(), to, n, type, probabilities.as<char>(), generator.seed(), counter);
   });
 }
 
 WEFT_OP{
-    .signature = "bernoulli(Tensor input, *, Generator? generator=None) -> Tensor",
-    .doc = R"(Random zeros and ones: each element of input is the probability of a one.
+  .signature = "bernoulli(Tensor input, *, Generator? generator=None) -> Tensor",
+  .doc = R"(Random zeros and ones: each element of input is the probability of a one.
 
 >>> weft.bernoulli(weft.tensor([0.0, 1.0]))
 tensor([0., 1.]))",
-    .infer =
-        [](Call& c) {
-          if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-        },
-    .run = [](Call& c) { run_bernoulli_each(c, c.tensor(0), 1); },
-    .back = no_influence,
+  .infer =
+      [](Call& c) {
+        if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
+  .run = [](Call& c) { run_bernoulli_each(c, c.tensor(0), 1); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor",
-    .doc = "Random zeros and ones in the shape of input: p is the probability of a one.",
-    .infer =
-        [](Call& c) {
-          check_probability(c.real(1), "bernoulli");
-          c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-        },
-    .run = [](Call& c) { run_bernoulli(c, c.real(1), 2); },
-    .back = no_influence,
+  .signature = "bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor",
+  .doc = "Random zeros and ones in the shape of input: p is the probability of a one.",
+  .infer =
+      [](Call& c) {
+        check_probability(c.real(1), "bernoulli");
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
+  .run = [](Call& c) { run_bernoulli(c, c.real(1), 2); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature =
-        "bernoulli_.tensor(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor",
-    .doc =
-        R"(Fills the tensor with zeros and ones: p is the probability of a one, or a tensor of them.
+  .signature = "bernoulli_.tensor(Tensor input, Tensor p, *, Generator? generator=None) -> Tensor",
+  .doc =
+      R"(Fills the tensor with zeros and ones: p is the probability of a one, or a tensor of them.
 
 >>> weft.empty(2).bernoulli_(weft.tensor([0.0, 1.0]))
 tensor([0., 1.]))",
-    .traits = kInplaceOnly | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          const Tensor& self = c.tensor(0);
-          if (!is_floating(c.tensor(1).dtype())) refuse_type(c.tensor(1).dtype(), c.name());
-          Dims joint = broadcast(self.sizes(), c.tensor(1).sizes(), "bernoulli_");
-          if (!(joint == self.sizes()))
-            fail("bernoulli_: p of shape ", c.tensor(1).sizes(), " does not fit a tensor of shape ",
-                 self.sizes());
-          c.give(0, meta(self.dtype(), self.sizes()));
-        },
-    .run = [](Call& c) { run_bernoulli_each(c, c.tensor(1), 2); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        const Tensor& self = c.tensor(0);
+        if (!is_floating(c.tensor(1).dtype())) refuse_type(c.tensor(1).dtype(), c.name());
+        Dims joint = broadcast(self.sizes(), c.tensor(1).sizes(), "bernoulli_");
+        if (!(joint == self.sizes()))
+          fail("bernoulli_: p of shape ", c.tensor(1).sizes(), " does not fit a tensor of shape ", self.sizes());
+        c.give(0, meta(self.dtype(), self.sizes()));
+      },
+  .run = [](Call& c) { run_bernoulli_each(c, c.tensor(1), 2); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor",
-    .doc = R"(Fills the tensor with zeros and ones: p is the probability of a one.
+  .signature = "bernoulli_(Tensor input, float p=0.5, *, Generator? generator=None) -> Tensor",
+  .doc = R"(Fills the tensor with zeros and ones: p is the probability of a one.
 
 >>> weft.empty(2).bernoulli_(1.0)
 tensor([1., 1.]))",
-    .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
-    .infer =
-        [](Call& c) {
-          check_probability(c.real(1), "bernoulli_");
-          if (is_complex(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-        },
-    .run = [](Call& c) { run_bernoulli(c, c.real(1), 2); },
-    .back = no_influence,
+  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .infer =
+      [](Call& c) {
+        check_probability(c.real(1), "bernoulli_");
+        if (is_complex(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
+  .run = [](Call& c) { run_bernoulli(c, c.real(1), 2); },
+  .back = no_influence,
 };
 
 // ---- normal, with tensors for its parameters
@@ -168,8 +164,7 @@ void run_normal(Call& c) {
 void infer_normal(Call& c, int like) {
   DType t = c.tensor(like).dtype();
   if (!is_floating(t)) refuse_type(t, c.name());
-  if (!c.arg(1).is_tensor() && !(c.real(1) >= 0))
-    fail("normal expects std >= 0.0, but found std ", c.real(1));
+  if (!c.arg(1).is_tensor() && !(c.real(1) >= 0)) fail("normal expects std >= 0.0, but found std ", c.real(1));
   Dims sizes = c.tensor(like).sizes();
   if (c.arg(0).is_tensor() && c.arg(1).is_tensor())
     sizes = broadcast(c.tensor(0).sizes(), c.tensor(1).sizes(), "normal");
@@ -177,66 +172,62 @@ void infer_normal(Call& c, int like) {
 }
 
 WEFT_OP{
-    .signature = "normal.tensors(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    .doc =
-        "Random numbers of the normal distribution, each with its own mean and standard deviation.",
-    .traits = kNoMethod,
-    .infer = [](Call& c) { infer_normal(c, 0); },
-    .run = [](Call& c) { run_normal(c); },
-    .back = no_influence,
+  .signature = "normal.tensors(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+  .doc = "Random numbers of the normal distribution, each with its own mean and standard deviation.",
+  .traits = kNoMethod,
+  .infer = [](Call& c) { infer_normal(c, 0); },
+  .run = [](Call& c) { run_normal(c); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "normal.mean(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
-    .doc = "Random numbers of the normal distribution, each with its own mean.",
-    .traits = kNoMethod,
-    .infer = [](Call& c) { infer_normal(c, 0); },
-    .run = [](Call& c) { run_normal(c); },
-    .back = no_influence,
+  .signature = "normal.mean(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
+  .doc = "Random numbers of the normal distribution, each with its own mean.",
+  .traits = kNoMethod,
+  .infer = [](Call& c) { infer_normal(c, 0); },
+  .run = [](Call& c) { run_normal(c); },
+  .back = no_influence,
 };
 
 WEFT_OP{
-    .signature = "normal.std(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    .doc = "Random numbers of the normal distribution, each with its own standard deviation.",
-    .traits = kNoMethod,
-    .infer = [](Call& c) { infer_normal(c, 1); },
-    .run = [](Call& c) { run_normal(c); },
-    .back = no_influence,
+  .signature = "normal.std(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+  .doc = "Random numbers of the normal distribution, each with its own standard deviation.",
+  .traits = kNoMethod,
+  .infer = [](Call& c) { infer_normal(c, 1); },
+  .run = [](Call& c) { run_normal(c); },
+  .back = no_influence,
 };
 
 // ---- poisson
 
 WEFT_OP{
-    .signature = "poisson(Tensor input, *, Generator? generator=None) -> Tensor",
-    .doc = R"(Random counts of the Poisson distribution: each element of input is the mean.
+  .signature = "poisson(Tensor input, *, Generator? generator=None) -> Tensor",
+  .doc = R"(Random counts of the Poisson distribution: each element of input is the mean.
 
 >>> weft.poisson(weft.zeros(2))
 tensor([0., 0.]))",
-    .traits = kNoMethod | kNoOut,
-    .infer =
-        [](Call& c) {
-          if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
-          c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-        },
-    .run =
-        [](Call& c) {
-          const Tensor& out = c.out[0];
-          int64_t n = out.numel();
-          if (n == 0) return;
-          DType type = compute_of(out.dtype());
-          Elements means(c.tensor(0), out.sizes(), type);
-          for (int64_t i = 0; i < n; ++i) {
-            double mean =
-                type == DType::Float ? double(means.as<float>()[i]) : means.as<double>()[i];
-            if (!(mean >= 0))
-              fail("poisson: invalid Poisson rate, expected rate to be non-negative, got ", mean);
-          }
-          Generator& generator = generator_of(c, 1);
-          random_kernels().poisson(type, means.as<char>(), n, means.as<char>(), generator.seed(),
-                                   generator.take(1));
-          copy_kernels().convert(type, out.dtype(), means.as<char>(), out.data(), n);
-        },
-    .back = no_influence,
+  .traits = kNoMethod | kNoOut,
+  .infer =
+      [](Call& c) {
+        if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& out = c.out[0];
+        int64_t n = out.numel();
+        if (n == 0) return;
+        DType type = compute_of(out.dtype());
+        Elements means(c.tensor(0), out.sizes(), type);
+        for (int64_t i = 0; i < n; ++i) {
+          double mean = type == DType::Float ? double(means.as<float>()[i]) : means.as<double>()[i];
+          if (!(mean >= 0)) fail("poisson: invalid Poisson rate, expected rate to be non-negative, got ", mean);
+        }
+        Generator& generator = generator_of(c, 1);
+        random_kernels().poisson(type, means.as<char>(), n, means.as<char>(), generator.seed(), generator.take(1));
+        copy_kernels().convert(type, out.dtype(), means.as<char>(), out.data(), n);
+      },
+  .back = no_influence,
 };
 
 // ---- permutations
@@ -246,48 +237,44 @@ template <class T>
 void shuffle(T* p, int64_t n, const uint64_t* bits) {
   using Wide = unsigned __int128;
   for (int64_t i = 0; i < n; ++i) p[i] = T(i);
-  for (int64_t i = 0; i + 1 < n; ++i)
-    std::swap(p[i], p[i + int64_t(Wide(bits[i]) * uint64_t(n - i) >> 64)]);
+  for (int64_t i = 0; i + 1 < n; ++i) std::swap(p[i], p[i + int64_t(Wide(bits[i]) * uint64_t(n - i) >> 64)]);
 }
 
 WEFT_OP{
-    .signature = "randperm(int n, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
-    .doc = R"(The integers from 0 to n - 1 in random order.
+  .signature = "randperm(int n, *, Generator? generator=None, dtype? dtype=None) -> Tensor",
+  .doc = R"(The integers from 0 to n - 1 in random order.
 
 >>> weft.randperm(4).sort().values
 tensor([0, 1, 2, 3]))",
-    .traits = kCreation | kNoMethod,
-    .infer =
-        [](Call& c) {
-          int64_t n = c.integer(0);
-          DType t = c.dtype_or(2, DType::Int64);
-          if (n < 0) fail("randperm: n must be non-negative, got ", n);
-          if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
-          double most = t == DType::Half ? 2049
-                        : t == DType::BFloat16
-                            ? 257
-                            : std::ldexp(1, t == DType::Float ? 24
-                                            : t == DType::Double
-                                                ? 53
-                                                : int(8 * item_size(t)) - (t != DType::UInt8)) +
-                                  1;
-          if (double(n) > most)
-            fail("randperm: n is too large for result tensor type ", name_of(t), ", got ", n);
-          c.give(0, meta(t, Dims{n}));
-        },
-    .run =
-        [](Call& c) {
-          const Tensor& out = c.out[0];
-          int64_t n = out.numel();
-          if (n == 0) return;
-          Generator& generator = generator_of(c, 1);
-          Scratch order(n * 8), bits(n * 8);
-          random_kernels().integers(DType::Int64, bits.as<char>(), n, 0, 0, generator.seed(),
-                                    generator.take(n));
-          shuffle(order.as<int64_t>(), n, bits.as<uint64_t>());
-          copy_kernels().convert(DType::Int64, out.dtype(), order.as<char>(), out.data(), n);
-        },
-    .no_derivative = kRandom,
+  .traits = kCreation | kNoMethod,
+  .infer =
+      [](Call& c) {
+        int64_t n = c.integer(0);
+        DType t = c.dtype_or(2, DType::Int64);
+        if (n < 0) fail("randperm: n must be non-negative, got ", n);
+        if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
+        double most = t == DType::Half ? 2049
+                      : t == DType::BFloat16
+                          ? 257
+                          : std::ldexp(1, t == DType::Float    ? 24
+                                          : t == DType::Double ? 53
+                                                               : int(8 * item_size(t)) - (t != DType::UInt8)) +
+                                1;
+        if (double(n) > most) fail("randperm: n is too large for result tensor type ", name_of(t), ", got ", n);
+        c.give(0, meta(t, Dims{n}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& out = c.out[0];
+        int64_t n = out.numel();
+        if (n == 0) return;
+        Generator& generator = generator_of(c, 1);
+        Scratch order(n * 8), bits(n * 8);
+        random_kernels().integers(DType::Int64, bits.as<char>(), n, 0, 0, generator.seed(), generator.take(n));
+        shuffle(order.as<int64_t>(), n, bits.as<uint64_t>());
+        copy_kernels().convert(DType::Int64, out.dtype(), order.as<char>(), out.data(), n);
+      },
+  .no_derivative = kRandom,
 };
 
 // ---- choices
@@ -302,13 +289,11 @@ struct Weights {
     int64_t positive = 0;
     for (int64_t i = 0; i < count; ++i) {
       if (!(at[i] >= 0 && at[i] < std::numeric_limits<double>::infinity()))
-        fail("multinomial: probability tensor contains either `inf`, `nan` or element < 0: got ",
-             at[i]);
+        fail("multinomial: probability tensor contains either `inf`, `nan` or element < 0: got ", at[i]);
       positive += at[i] > 0;
       sum += at[i];
     }
-    if (!(sum > 0))
-      fail("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+    if (!(sum > 0)) fail("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
     if (!replacement && positive < choices)
       fail(
           "multinomial: invalid multinomial distribution (with replacement=False, not enough "
@@ -337,72 +322,66 @@ void choose_without_replacement(Weights w, double* waits, int64_t n, int64_t* ou
     waits[i] = w.at[i] > 0 ? waits[i] / w.at[i] : std::numeric_limits<double>::infinity();
   std::vector<int64_t> order(static_cast<size_t>(w.count));
   std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + n, order.end(), [&](int64_t a, int64_t b) {
-    return waits[a] < waits[b] || (waits[a] == waits[b] && a < b);
-  });
+  std::partial_sort(order.begin(), order.begin() + n, order.end(),
+                    [&](int64_t a, int64_t b) { return waits[a] < waits[b] || (waits[a] == waits[b] && a < b); });
   std::copy_n(order.begin(), n, out);
 }
 
 WEFT_OP{
-    .signature =
-        "multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? "
-        "generator=None) -> Tensor",
-    .doc = R"(Indices drawn at random from each row of input, which holds their weights.
+  .signature =
+      "multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? "
+      "generator=None) -> Tensor",
+  .doc = R"(Indices drawn at random from each row of input, which holds their weights.
 
 >>> weft.multinomial(weft.tensor([0.0, 3.0]), 2, replacement=True)
 tensor([1, 1]))",
-    .infer =
-        [](Call& c) {
-          const Tensor& x = c.tensor(0);
-          int64_t n = c.integer(1);
-          if (x.dim() != 1 && x.dim() != 2)
-            fail("multinomial: prob_dist must be 1 or 2 dim, got ", x.dim());
-          if (!is_floating(x.dtype()))
-            fail("multinomial only supports floating-point dtypes for input, got: ",
-                 name_of(x.dtype()));
-          if (n <= 0) fail("multinomial: cannot sample n_sample <= 0 samples, got ", n);
-          if (!c.flag(2) && n > x.size(-1))
-            fail(
-                "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without "
-                "replacement: ",
-                n, " > ", x.size(-1));
-          if (x.size(-1) > 1 << 24)
-            fail("multinomial: number of categories cannot exceed 2^24, got ", x.size(-1));
-          if (c.given_out && c.given_out[0].dtype() != DType::Int64)
-            fail("multinomial expects Long tensor out, got: ", name_of(c.given_out[0].dtype()));
-          c.give(0, meta(DType::Int64, x.dim() == 1 ? Dims{n} : Dims{x.size(0), n}));
-        },
-    .run =
-        [](Call& c) {
-          const Tensor& x = c.tensor(0);
-          int64_t count = x.size(-1), rows = x.dim() == 2 ? x.size(0) : 1, n = c.integer(1);
-          bool replacement = c.flag(2);
-          int64_t draws = replacement ? n : count;
-          if (rows == 0) return;
-          Elements weights(x, x.sizes(), DType::Double);
-          std::vector<double> sums(static_cast<size_t>(rows));
-          for (int64_t r = 0; r < rows; ++r)
-            sums[size_t(r)] =
-                Weights{weights.as<double>() + r * count, count}.check(n, replacement);
-          Generator& generator = generator_of(c, 3);
-          Scratch numbers(rows * draws * 8);
-          auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
-          int64_t all = checked_mul(rows, draws);
-          draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(),
-               generator.take(all));
-          draw_into(c.out[0], [&](char* to) {
-            parallel_each(rows, [&](int64_t r) {
-              Weights w{weights.as<double>() + r * count, count};
-              double* number = numbers.as<double>() + r * draws;
-              int64_t* out = reinterpret_cast<int64_t*>(to) + r * n;
-              if (replacement)
-                choose_with_replacement(w, sums[size_t(r)], number, n, out);
-              else
-                choose_without_replacement(w, number, n, out);
-            });
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int64_t n = c.integer(1);
+        if (x.dim() != 1 && x.dim() != 2) fail("multinomial: prob_dist must be 1 or 2 dim, got ", x.dim());
+        if (!is_floating(x.dtype()))
+          fail("multinomial only supports floating-point dtypes for input, got: ", name_of(x.dtype()));
+        if (n <= 0) fail("multinomial: cannot sample n_sample <= 0 samples, got ", n);
+        if (!c.flag(2) && n > x.size(-1))
+          fail(
+              "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without "
+              "replacement: ",
+              n, " > ", x.size(-1));
+        if (x.size(-1) > 1 << 24) fail("multinomial: number of categories cannot exceed 2^24, got ", x.size(-1));
+        if (c.given_out && c.given_out[0].dtype() != DType::Int64)
+          fail("multinomial expects Long tensor out, got: ", name_of(c.given_out[0].dtype()));
+        c.give(0, meta(DType::Int64, x.dim() == 1 ? Dims{n} : Dims{x.size(0), n}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int64_t count = x.size(-1), rows = x.dim() == 2 ? x.size(0) : 1, n = c.integer(1);
+        bool replacement = c.flag(2);
+        int64_t draws = replacement ? n : count;
+        if (rows == 0) return;
+        Elements weights(x, x.sizes(), DType::Double);
+        std::vector<double> sums(static_cast<size_t>(rows));
+        for (int64_t r = 0; r < rows; ++r)
+          sums[size_t(r)] = Weights{weights.as<double>() + r * count, count}.check(n, replacement);
+        Generator& generator = generator_of(c, 3);
+        Scratch numbers(rows * draws * 8);
+        auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
+        int64_t all = checked_mul(rows, draws);
+        draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(), generator.take(all));
+        draw_into(c.out[0], [&](char* to) {
+          parallel_each(rows, [&](int64_t r) {
+            Weights w{weights.as<double>() + r * count, count};
+            double* number = numbers.as<double>() + r * draws;
+            int64_t* out = reinterpret_cast<int64_t*>(to) + r * n;
+            if (replacement)
+              choose_with_replacement(w, sums[size_t(r)], number, n, out);
+            else
+              choose_without_replacement(w, number, n, out);
           });
-        },
-    .no_derivative = kRandom,
+        });
+      },
+  .no_derivative = kRandom,
 };
 
 }  // namespace

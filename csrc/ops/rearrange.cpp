@@ -22,7 +22,7 @@ uint64_t dims_as_bits(const Dims& dims, int n, const char* op) {
   return bits;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "flip(Tensor input, int... dims) -> Tensor",
   .doc = R"(A copy in which the given dimensions run backwards.
 
@@ -30,28 +30,32 @@ WEFT_OP {
 tensor([[2, 1],
         [4, 3]]))",
   .traits = kNoOut,
-  .infer = [](Call& c) {
-    dims_as_bits(c.ints(1), c.tensor(0).dim(), "flip");
-    c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-  },
-  .run = [](Call& c) {
-    const Tensor &x = c.tensor(0), &y = c.out[0];
-    if (!y.numel()) return;
-    uint64_t flipped = dims_as_bits(c.ints(1), x.dim(), "flip");
-    if (x.contiguous()) return index_kernels().flip(item_size(x.dtype()), y.data(), x.data(), x.dim(), x.sizes().data(), flipped);
-    Dims strides = x.strides();
-    const char* from = x.data();
-    for (int d = 0; d < x.dim(); ++d) {
-      if (!(flipped >> d & 1)) continue;
-      from += (x.size(d) - 1) * strides[d] * item_size(x.dtype());
-      strides[d] = -strides[d];
-    }
-    copy_kernels().copy(x.dtype(), y.data(), y.strides().data(), x.dtype(), from, strides.data(), x.sizes().data(), x.dim());
-  },
+  .infer =
+      [](Call& c) {
+        dims_as_bits(c.ints(1), c.tensor(0).dim(), "flip");
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor &x = c.tensor(0), &y = c.out[0];
+        if (!y.numel()) return;
+        uint64_t flipped = dims_as_bits(c.ints(1), x.dim(), "flip");
+        if (x.contiguous())
+          return index_kernels().flip(item_size(x.dtype()), y.data(), x.data(), x.dim(), x.sizes().data(), flipped);
+        Dims strides = x.strides();
+        const char* from = x.data();
+        for (int d = 0; d < x.dim(); ++d) {
+          if (!(flipped >> d & 1)) continue;
+          from += (x.size(d) - 1) * strides[d] * item_size(x.dtype());
+          strides[d] = -strides[d];
+        }
+        copy_kernels().copy(x.dtype(), y.data(), y.strides().data(), x.dtype(), from, strides.data(), x.sizes().data(),
+                            x.dim());
+      },
   .back = [](Grad& d) { d.give(0, flip(d.g(), d.arg(1))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "fliplr(Tensor input) -> Tensor",
   .doc = R"(A copy with the columns in reverse order.
 
@@ -59,26 +63,28 @@ WEFT_OP {
 tensor([[2, 1],
         [4, 3]]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    if (c.tensor(0).dim() < 2) fail("fliplr: Input must be >= 2-d, got ", c.tensor(0).dim(), "-d");
-    c.give(0, flip(c.tensor(0), Dims{1}));
-  },
+  .compose =
+      [](Call& c) {
+        if (c.tensor(0).dim() < 2) fail("fliplr: Input must be >= 2-d, got ", c.tensor(0).dim(), "-d");
+        c.give(0, flip(c.tensor(0), Dims{1}));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "flipud(Tensor input) -> Tensor",
   .doc = R"(A copy with the rows in reverse order.
 
 >>> weft.flipud(weft.tensor([1, 2]))
 tensor([2, 1]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    if (c.tensor(0).dim() < 1) fail("flipud: Input must be >= 1-d, got 0-d");
-    c.give(0, flip(c.tensor(0), Dims{0}));
-  },
+  .compose =
+      [](Call& c) {
+        if (c.tensor(0).dim() < 1) fail("flipud: Input must be >= 1-d, got 0-d");
+        c.give(0, flip(c.tensor(0), Dims{0}));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "rot90(Tensor input, int k=1, int[] dims=[0, 1]) -> Tensor",
   .doc = R"(A copy turned k times by 90 degrees, from the first of dims towards the second.
 
@@ -86,59 +92,71 @@ WEFT_OP {
 tensor([[2, 4],
         [1, 3]]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    const Dims& dims = c.ints(2);
-    if (dims.size() != 2) fail("rot90: expected total rotation dims == 2, but got dims = ", dims.size());
-    if (x.dim() < 2) fail("rot90: expected total dims >= 2, but got total dims = ", x.dim());
-    int a = wrap_dim(dims[0], x.dim(), "rot90"), b = wrap_dim(dims[1], x.dim(), "rot90");
-    if (a == b) fail("rot90: expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
-    switch (((c.integer(1) % 4) + 4) % 4) {
-      case 0: return c.give(0, clone_of(x));
-      case 1: return c.give(0, transpose(flip(x, Dims{b}), a, b));
-      case 2: return c.give(0, flip(x, dims));
-      default: return c.give(0, transpose(flip(x, Dims{a}), a, b));
-    }
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        const Dims& dims = c.ints(2);
+        if (dims.size() != 2) fail("rot90: expected total rotation dims == 2, but got dims = ", dims.size());
+        if (x.dim() < 2) fail("rot90: expected total dims >= 2, but got total dims = ", x.dim());
+        int a = wrap_dim(dims[0], x.dim(), "rot90"), b = wrap_dim(dims[1], x.dim(), "rot90");
+        if (a == b)
+          fail("rot90: expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+        switch (((c.integer(1) % 4) + 4) % 4) {
+          case 0: return c.give(0, clone_of(x));
+          case 1: return c.give(0, transpose(flip(x, Dims{b}), a, b));
+          case 2: return c.give(0, flip(x, dims));
+          default: return c.give(0, transpose(flip(x, Dims{a}), a, b));
+        }
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "roll.dim(Tensor input, int shift, int dim) -> Tensor",
   .doc = "A copy with the elements moved by shift along dim; what leaves at the end comes in at the beginning.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes())); },
-  .run = [](Call& c) {
-    const Tensor &x = c.tensor(0), &y = c.out[0];
-    if (!y.numel()) return;
-    int dim = int(c.integer(2));
-    InOrder ordered(x, x.sizes());
-    int64_t n = x.size(dim), shift = ((c.integer(1) % n) + n) % n, rows = 1, inner = item_size(x.dtype());
-    for (int d = 0; d < dim; ++d) rows *= x.size(d);
-    for (int d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
-    JoinPart parts[2] = {{ordered.data() + (n - shift) * inner, shift * inner, n * inner}, {ordered.data(), (n - shift) * inner, n * inner}};
-    index_kernels().join(y.data(), parts + !shift, 2 - !shift, rows);
-  },
-  .back = [](Grad& d) { d.give(0, roll_dim(d.g(), -(d.arg(1).integer() % std::max<int64_t>(1, d.g().size(int(d.arg(2).integer())))), d.arg(2))); },
+  .run =
+      [](Call& c) {
+        const Tensor &x = c.tensor(0), &y = c.out[0];
+        if (!y.numel()) return;
+        int dim = int(c.integer(2));
+        InOrder ordered(x, x.sizes());
+        int64_t n = x.size(dim), shift = ((c.integer(1) % n) + n) % n, rows = 1, inner = item_size(x.dtype());
+        for (int d = 0; d < dim; ++d) rows *= x.size(d);
+        for (int d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+        JoinPart parts[2] = {{ordered.data() + (n - shift) * inner, shift * inner, n * inner},
+                             {ordered.data(), (n - shift) * inner, n * inner}};
+        index_kernels().join(y.data(), parts + !shift, 2 - !shift, rows);
+      },
+  .back =
+      [](Grad& d) {
+        d.give(0, roll_dim(d.g(), -(d.arg(1).integer() % std::max<int64_t>(1, d.g().size(int(d.arg(2).integer())))),
+                           d.arg(2)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "roll(Tensor input, int[] shifts, int[] dims=[]) -> Tensor",
-  .doc = R"(A copy with the elements moved by shifts along dims, around the end; without dims, in the order of the elements.
+  .doc =
+      R"(A copy with the elements moved by shifts along dims, around the end; without dims, in the order of the elements.
 
 >>> weft.roll(weft.arange(4), 1)
 tensor([3, 0, 1, 2]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    const Dims &shifts = c.ints(1), &dims = c.ints(2);
-    if (shifts.empty()) fail("roll: `shifts` required");
-    if (dims.empty() && shifts.size() == 1) return c.give(0, view(roll_dim(reshape(x, Dims{-1}), shifts[0], 0), x.sizes()));
-    if (shifts.size() != dims.size()) fail("roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", dims.size());
-    if (x.dim() == 0) fail_index("roll: Dimension specified as ", dims[0], " but tensor has no dimensions");
-    Tensor y = x;
-    for (int i = 0; i < dims.size(); ++i) y = roll_dim(y, shifts[i], wrap_dim(dims[i], x.dim(), "roll"));
-    c.give(0, y);
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        const Dims &shifts = c.ints(1), &dims = c.ints(2);
+        if (shifts.empty()) fail("roll: `shifts` required");
+        if (dims.empty() && shifts.size() == 1)
+          return c.give(0, view(roll_dim(reshape(x, Dims{-1}), shifts[0], 0), x.sizes()));
+        if (shifts.size() != dims.size())
+          fail("roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", dims.size());
+        if (x.dim() == 0) fail_index("roll: Dimension specified as ", dims[0], " but tensor has no dimensions");
+        Tensor y = x;
+        for (int i = 0; i < dims.size(); ++i) y = roll_dim(y, shifts[i], wrap_dim(dims[i], x.dim(), "roll"));
+        c.give(0, y);
+      },
 };
 
 // ---- repeats
@@ -154,7 +172,7 @@ Dims interleaved(const Dims& repeats, const Dims& sizes) {
   return out;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "repeat(Tensor input, int... repeats) -> Tensor",
   .doc = R"(input as many times along each dimension as repeats says.
 
@@ -162,37 +180,44 @@ WEFT_OP {
 tensor([[1, 2, 1, 2],
         [1, 2, 1, 2]]))",
   .traits = kNoFunction | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    const Dims& repeats = c.ints(1);
-    int shift = repeats.size() - x.dim();
-    if (shift < 0)
-      fail("repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, got ", repeats, " for shape ", x.sizes());
-    Dims sizes(repeats.size());
-    for (int d = 0; d < sizes.size(); ++d) {
-      if (repeats[d] < 0) fail("repeat: Trying to create tensor with negative dimension: repeats ", repeats);
-      sizes[d] = checked_mul(repeats[d], d < shift ? 1 : x.size(d - shift));
-    }
-    c.give(0, meta(x.dtype(), sizes));
-  },
-  .run = [](Call& c) {
-    const Tensor &x = c.tensor(0), &y = c.out[0];
-    if (!y.numel()) return;
-    Dims sizes = interleaved(c.ints(1), x.sizes()), to = contiguous_strides(sizes), from(sizes.size());
-    int shift = c.ints(1).size() - x.dim();
-    for (int d = shift; d < c.ints(1).size(); ++d) from[2 * d + 1] = x.stride(d - shift);
-    copy_kernels().copy(y.dtype(), y.data(), to.data(), x.dtype(), x.data(), from.data(), sizes.data(), sizes.size());
-  },
-  .back = [](Grad& d) {
-    const Dims& repeats = d.arg(1).ints();
-    if (repeats.empty()) return d.give(0, d.g());
-    Dims repeated;
-    for (int k = 0; k < repeats.size(); ++k) repeated.push(2 * k);
-    d.give(0, sum_dim(reshape(d.g(), interleaved(repeats, d.shape(0))), repeated));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        const Dims& repeats = c.ints(1);
+        int shift = repeats.size() - x.dim();
+        if (shift < 0)
+          fail(
+              "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, "
+              "got ",
+              repeats, " for shape ", x.sizes());
+        Dims sizes(repeats.size());
+        for (int d = 0; d < sizes.size(); ++d) {
+          if (repeats[d] < 0) fail("repeat: Trying to create tensor with negative dimension: repeats ", repeats);
+          sizes[d] = checked_mul(repeats[d], d < shift ? 1 : x.size(d - shift));
+        }
+        c.give(0, meta(x.dtype(), sizes));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor &x = c.tensor(0), &y = c.out[0];
+        if (!y.numel()) return;
+        Dims sizes = interleaved(c.ints(1), x.sizes()), to = contiguous_strides(sizes), from(sizes.size());
+        int shift = c.ints(1).size() - x.dim();
+        for (int d = shift; d < c.ints(1).size(); ++d) from[2 * d + 1] = x.stride(d - shift);
+        copy_kernels().copy(y.dtype(), y.data(), to.data(), x.dtype(), x.data(), from.data(), sizes.data(),
+                            sizes.size());
+      },
+  .back =
+      [](Grad& d) {
+        const Dims& repeats = d.arg(1).ints();
+        if (repeats.empty()) return d.give(0, d.g());
+        Dims repeated;
+        for (int k = 0; k < repeats.size(); ++k) repeated.push(2 * k);
+        d.give(0, sum_dim(reshape(d.g(), interleaved(repeats, d.shape(0))), repeated));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "tile(Tensor input, int... dims) -> Tensor",
   .doc = R"(Like repeat, with ones for the dimensions that dims does not name.
 
@@ -200,55 +225,60 @@ WEFT_OP {
 tensor([[1, 1],
         [2, 2]]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    Dims dims = c.ints(1);
-    while (dims.size() < c.tensor(0).dim()) dims.insert(0, 1);
-    c.give(0, repeat(c.tensor(0), dims));
-  },
+  .compose =
+      [](Call& c) {
+        Dims dims = c.ints(1);
+        while (dims.size() < c.tensor(0).dim()) dims.insert(0, 1);
+        c.give(0, repeat(c.tensor(0), dims));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "repeat_index(Tensor repeats, int? output_size=None) -> Tensor",
   .doc = "Every position of repeats as many times as its element says.",
   .traits = kHidden | kDynamic,
-  .infer = [](Call& c) {
-    const Tensor& repeats = c.tensor(0);
-    if (repeats.dim() > 1) fail("repeat_interleave only accept 1D vector as repeat, got shape ", repeats.sizes());
-    if (repeats.dtype() != DType::Int64 && repeats.dtype() != DType::Int32)
-      fail("repeat_interleave: repeats has to be Long or Int tensor, got ", name_of(repeats.dtype()));
-    Tensor wide = to_dtype(repeats, DType::Int64);
-    InOrder counts(wide, wide.sizes());
-    int64_t total = 0;
-    for (int64_t i = 0; i < repeats.numel(); ++i) {
-      int64_t n = reinterpret_cast<const int64_t*>(counts.data())[i];
-      if (n < 0) fail("repeat_interleave: repeats can not be negative, got ", n);
-      total = checked_add(total, n);
-    }
-    if (c.has(1) && c.integer(1) != total) fail("repeat_interleave: allocated size ", c.integer(1), " does not match required size ", total);
-    c.give(0, meta(DType::Int64, Dims{total}));
-  },
-  .run = [](Call& c) {
-    const Tensor& repeats = c.tensor(0);
-    Scratch counts(repeats.numel() * 8);
-    int64_t flat = 1, stride = repeats.dim() ? repeats.stride(0) : 1, n = repeats.numel();
-    copy_kernels().copy(DType::Int64, counts.as<char>(), &flat, repeats.dtype(), repeats.data(), &stride, &n, 1);
-    index_kernels().repeat_index(c.out[0].data<int64_t>(), counts.as<int64_t>(), n);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& repeats = c.tensor(0);
+        if (repeats.dim() > 1) fail("repeat_interleave only accept 1D vector as repeat, got shape ", repeats.sizes());
+        if (repeats.dtype() != DType::Int64 && repeats.dtype() != DType::Int32)
+          fail("repeat_interleave: repeats has to be Long or Int tensor, got ", name_of(repeats.dtype()));
+        Tensor wide = to_dtype(repeats, DType::Int64);
+        InOrder counts(wide, wide.sizes());
+        int64_t total = 0;
+        for (int64_t i = 0; i < repeats.numel(); ++i) {
+          int64_t n = reinterpret_cast<const int64_t*>(counts.data())[i];
+          if (n < 0) fail("repeat_interleave: repeats can not be negative, got ", n);
+          total = checked_add(total, n);
+        }
+        if (c.has(1) && c.integer(1) != total)
+          fail("repeat_interleave: allocated size ", c.integer(1), " does not match required size ", total);
+        c.give(0, meta(DType::Int64, Dims{total}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& repeats = c.tensor(0);
+        Scratch counts(repeats.numel() * 8);
+        int64_t flat = 1, stride = repeats.dim() ? repeats.stride(0) : 1, n = repeats.numel();
+        copy_kernels().copy(DType::Int64, counts.as<char>(), &flat, repeats.dtype(), repeats.data(), &stride, &n, 1);
+        index_kernels().repeat_index(c.out[0].data<int64_t>(), counts.as<int64_t>(), n);
+      },
   .no_derivative = "the result is made of indices",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor",
   .doc = R"(Every element of input repeated, one after the other; of repeats alone, its positions.
 
 >>> weft.repeat_interleave(weft.tensor([5, 6]), 2)
 tensor([5, 5, 6, 6]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    static const OpRef repeat_index{"repeat_index"};
-    if (c.tensor(0).dim() == 0) fail("repeat_interleave only accept 1D vector as repeat");
-    c.give(0, repeat_index(c.tensor(0), c.arg(1)));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef repeat_index{"repeat_index"};
+        if (c.tensor(0).dim() == 0) fail("repeat_interleave only accept 1D vector as repeat");
+        c.give(0, repeat_index(c.tensor(0), c.arg(1)));
+      },
 };
 
 // x repeated along dim, or along its elements in order without one.
@@ -259,22 +289,22 @@ Tensor interleave(const Tensor& given, const Tensor& counts, const Value& along,
   Tensor repeats = counts;
   if (repeats.numel() == 1 && repeats.dim() <= 1) repeats = expand(reshape(repeats, Dims{1}), Dims{x.size(dim)});
   if (repeats.dim() == 1 && repeats.size(0) != x.size(dim))
-    fail("repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.size(0),
-         " and input.size(", dim, ") = ", x.size(dim));
+    fail("repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ",
+         repeats.size(0), " and input.size(", dim, ") = ", x.size(dim));
   return index_select(x, dim, repeat_index(repeats, size));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "repeat_interleave.int(Tensor input, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",
   .doc = "Every element of input repeated, one after the other.",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    c.give(0, interleave(c.tensor(0), scalar_tensor(c.arg(1), DType::Int64), c.arg(2), c.arg(3)));
-  },
+  .compose =
+      [](Call& c) { c.give(0, interleave(c.tensor(0), scalar_tensor(c.arg(1), DType::Int64), c.arg(2), c.arg(3))); },
 };
 
-WEFT_OP {
-  .signature = "repeat_interleave.tensor(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
+WEFT_OP{
+  .signature =
+      "repeat_interleave.tensor(Tensor input, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
   .doc = "Every element of input repeated as often as repeats says, one after the other.",
   .traits = kNoOut,
   .compose = [](Call& c) { c.give(0, interleave(c.tensor(0), c.tensor(1), c.arg(2), c.arg(3))); },
@@ -293,10 +323,11 @@ void run_triangle(Call& c, bool upper) {
   if (!y.numel()) return;
   InOrder ordered(x, x.sizes());
   int64_t rows = x.size(-2), cols = x.size(-1);
-  index_kernels().triangle(item_size(x.dtype()), y.data(), ordered.data(), x.numel() / (rows * cols), rows, cols, c.integer(1), upper);
+  index_kernels().triangle(item_size(x.dtype()), y.data(), ordered.data(), x.numel() / (rows * cols), rows, cols,
+                           c.integer(1), upper);
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "tril(Tensor input, int diagonal=0) -> Tensor",
   .doc = R"(The lower triangle of matrices: zeros above the given diagonal.
 
@@ -309,7 +340,7 @@ tensor([[1., 0.],
   .back = [](Grad& d) { d.give(0, tril(d.g(), d.arg(1))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "triu(Tensor input, int diagonal=0) -> Tensor",
   .doc = R"(The upper triangle of matrices: zeros below the given diagonal.
 
@@ -337,7 +368,8 @@ int64_t count_lower(int64_t rows, int64_t cols, int64_t offset) {
   int64_t empty = std::clamp<int64_t>(-offset, 0, rows), full = std::clamp<int64_t>(cols - offset - 1, empty, rows);
   __int128 growing = full - empty, first = empty + offset + 1;
   __int128 n = growing * first + growing * (growing - 1) / 2 + __int128(rows - full) * cols;
-  if (n > INT64_MAX) fail(ErrorKind::Memory, "the triangle of ", rows, " rows and ", cols, " columns does not fit in memory");
+  if (n > INT64_MAX)
+    fail(ErrorKind::Memory, "the triangle of ", rows, " rows and ", cols, " columns does not fit in memory");
   return int64_t(n);
 }
 
@@ -355,7 +387,8 @@ void infer_triangle_indices(Call& c, bool upper) {
 template <class T>
 void write_triangle_indices(Call& c, bool upper) {
   const Tensor& y = c.out[0];
-  int64_t rows = c.integer(0), cols = c.integer(1), n = y.size(1), k = 0, offset = std::clamp(c.integer(2), -rows, cols);
+  int64_t rows = c.integer(0), cols = c.integer(1), n = y.size(1), k = 0,
+          offset = std::clamp(c.integer(2), -rows, cols);
   for (int64_t r = 0; r < rows; ++r) {
     TriangleRow row(r, cols, offset, upper);
     for (int64_t j = row.first; j < row.last; ++j, ++k) y.data<T>()[k] = T(r), y.data<T>()[n + k] = T(j);
@@ -363,13 +396,15 @@ void write_triangle_indices(Call& c, bool upper) {
 }
 
 void run_triangle_indices(Call& c, bool upper) {
-  if (c.out[0].dtype() == DType::Int64) write_triangle_indices<int64_t>(c, upper);
-  else write_triangle_indices<int32_t>(c, upper);
+  if (c.out[0].dtype() == DType::Int64)
+    write_triangle_indices<int64_t>(c, upper);
+  else
+    write_triangle_indices<int32_t>(c, upper);
 }
 
 constexpr const char* kIndices = "the result is made of indices";
 
-WEFT_OP {
+WEFT_OP{
   .signature = "tril_indices(int row, int col, int offset=0, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The rows and columns of the lower triangle of a matrix.
 
@@ -382,7 +417,7 @@ tensor([[0, 1, 1],
   .no_derivative = kIndices,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "triu_indices(int row, int col, int offset=0, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The rows and columns of the upper triangle of a matrix.
 

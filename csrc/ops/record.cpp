@@ -61,16 +61,21 @@ void OpNode::release() {
 Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
   if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
   if (!v.is_tensor()) {
-    if (v.is_number()) return scalar_tensor(v, v.tag() == Tag::Float ? DType::Double : v.tag() == Tag::Complex ? DType::ComplexDouble : v.number_dtype(), true);
+    if (v.is_number())
+      return scalar_tensor(v,
+                           v.tag() == Tag::Float     ? DType::Double
+                           : v.tag() == Tag::Complex ? DType::ComplexDouble
+                                                     : v.number_dtype(),
+                           true);
     if (freed) fail_freed(*this);
     fail(op.base, ": its derivative asks for ", what, " ", index, ", which was not kept");
   }
   const Tensor& t = v.tensor();
   if (t->storage->version != v.extra)
-    fail("one of the variables needed for gradient computation has been modified by an inplace operation: ",
-         what, " ", index, " of ", op.base, ", a ", name_of(t.dtype()), " tensor of shape ", t.sizes(),
-         ", was kept at version ", v.extra, " by the forward call", origin.at(), ", but is at version ",
-         t->storage->version, ": it was changed in place", t->storage->changed.at());
+    fail("one of the variables needed for gradient computation has been modified by an inplace operation: ", what, " ",
+         index, " of ", op.base, ", a ", name_of(t.dtype()), " tensor of shape ", t.sizes(), ", was kept at version ",
+         v.extra, " by the forward call", origin.at(), ", but is at version ", t->storage->version,
+         ": it was changed in place", t->storage->changed.at());
   if (slot >= 0) {  // an output: give it back its place in the graph
     Tensor out = alias(t);
     out->grad_fn = Ref<Node>(this);
@@ -81,8 +86,10 @@ Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
 }
 
 void visit_kept(const Value& v, OwnedVisitor& visitor) {
-  if (v.is_tensor()) visitor.tensor(v.tensor().get());
-  else if (v.tag() == Tag::Object) visitor.opaque(v.object());
+  if (v.is_tensor())
+    visitor.tensor(v.tensor().get());
+  else if (v.tag() == Tag::Object)
+    visitor.opaque(v.object());
   else if (v.tag() == Tag::Tensors)
     for (const Tensor& t : v.tensors()) visitor.tensor(t.get());
 }
@@ -107,8 +114,10 @@ Grads OpNode::apply(Grads&& grads, bool create_graph) {
   if (freed) fail_freed(*this);
   Grad d(*this, grads, create_graph);
   d.results.resize(size_t(inputs));
-  if (op.form.back) op.form.back(d);
-  else op.py_back(d);
+  if (op.form.back)
+    op.form.back(d);
+  else
+    op.py_back(d);
   return std::move(d.results);
 }
 
@@ -117,9 +126,11 @@ std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
   std::vector<std::pair<std::string, Tensor>> found;
   for (int i = 0; i < arg_count; ++i)
     if (args[i].is_tensor() || args[i].tag() == Tag::Object)
-      if (op.params[size_t(i)].type != Type::Object) found.emplace_back(op.params[size_t(i)].name, unpack(args[i], "input", i));
+      if (op.params[size_t(i)].type != Type::Object)
+        found.emplace_back(op.params[size_t(i)].name, unpack(args[i], "input", i));
   for (int i = 0; i < kept_count; ++i)
-    if (!kept[i].none()) found.emplace_back(i ? "result" + std::to_string(i) : "result", unpack(kept[i], "output", i, kept_slot[i]));
+    if (!kept[i].none())
+      found.emplace_back(i ? "result" + std::to_string(i) : "result", unpack(kept[i], "output", i, kept_slot[i]));
   return found;
 }
 
@@ -135,8 +146,10 @@ std::string describe_range(const Tensor& t) {
   int64_t nans = 0;
   for (int64_t i = 0; i < values.numel(); ++i) {
     double v = values.data<double>()[i];
-    if (std::isnan(v)) ++nans;
-    else lo = std::min(lo, v), hi = std::max(hi, v);
+    if (std::isnan(v))
+      ++nans;
+    else
+      lo = std::min(lo, v), hi = std::max(hi, v);
   }
   if (nans < values.numel()) s << " in [" << lo << ", " << hi << "]";
   if (nans) s << " with " << nans << " NaN";
@@ -144,7 +157,8 @@ std::string describe_range(const Tensor& t) {
 }
 
 void fail_freed(const Node& node) {
-  fail("Trying to backward through the graph a second time: the tensors that ", node.name(), " kept, made", node.origin.at(),
+  fail("Trying to backward through the graph a second time: the tensors that ", node.name(), " kept, made",
+       node.origin.at(),
        ", were freed by an earlier backward. Either this part of the graph was carried over from an earlier "
        "step (detach() it there), or call backward(retain_graph=True) the first time.");
 }
@@ -219,7 +233,8 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
   Tensor before(v.grad);
   if (!before) {
     // Steal the gradient if nobody else can see its memory, else copy it.
-    bool ours = g->refs == 1 && g->storage->refs == 1 && g->contiguous && g->numel == g->storage->bytes / item_size(g.dtype());
+    bool ours = g->refs == 1 && g->storage->refs == 1 && g->contiguous &&
+                g->numel == g->storage->bytes / item_size(g.dtype());
     if (!create_graph && !ours) g = clone_of(g);
     if (!create_graph && g.wants_grad()) g = alias(g);
     v.grad = g.ref();
@@ -269,27 +284,34 @@ void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot) {
 void check_inplace(const Tensor& self, const char* op) {
   if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
   if (self->inference && !t_modes.inference)
-    fail(op, ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
+    fail(op,
+         ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
   bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
   if (!all_equal && !self->contiguous && may_overlap(self.sizes(), self.strides()) && self.numel() > 1)
     for (int i = 0; i < self.dim(); ++i)
       if (self.stride(i) == 0 && self.size(i) > 1)
-        fail(op, ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
-             "location (it was expanded along dimension ", i, "). Please clone() the tensor before performing the operation.");
+        fail(op,
+             ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
+             "location (it was expanded along dimension ",
+             i, "). Please clone() the tensor before performing the operation.");
   if (!t_modes.grad) return;
   if (self->requires_grad && self.is_leaf())
-    fail(op, ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+    fail(op,
+         ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
          "`with no_grad():`, or work on a copy (x = x.clone()).");
   if (self->base && self->base->requires_grad && !self->base->grad_fn)
-    fail(op, ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+    fail(op,
+         ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
          "`with no_grad():`, or make a copy of the leaf first.");
 }
 
 void check_rebase(const Tensor& self) {
   if (!self->base) return;
   if (self->extra && self->extra->view_fixed)
-    fail("this view is one of several made by a function that returns multiple views (such as unbind or split), or counts "
-         "other elements than its base: it must not be changed in place; use its out-of-place twin or clone() it");
+    fail(
+        "this view is one of several made by a function that returns multiple views (such as unbind or split), or "
+        "counts "
+        "other elements than its base: it must not be changed in place; use its out-of-place twin or clone() it");
   Tensor base(self->base.get());
   if (self.dtype() != base.dtype())
     fail("in-place change of a view whose dtype is ", name_of(self.dtype()), " while that of its base is ",
@@ -315,8 +337,8 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   auto* n = new (block) CopySlices;
   n->edges = reinterpret_cast<Edge*>(block + sizeof(CopySlices));
   n->edge_count = edges;
-  // The change itself only asks whether its first input wants a gradient. Its edge went to the view, and by that to the base,
-  // which this node is about to be the history of: a cycle.
+  // The change itself only asks whether its first input wants a gradient. Its edge went to the view, and by that to the
+  // base, which this node is about to be the history of: a cycle.
   change->edges[0] = first;
   new (n->edges) Edge(std::move(first));
   for (uint32_t i = 1; i < edges; ++i) new (n->edges + i) Edge(change->edges[i]);

@@ -34,9 +34,9 @@ class OpNode final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override;
 
   Tensor unpack(Value& v, const char* what, int index, int slot = -1);  // checks the version
-  int arg_of_input(int position) const;                       // the argument a tensor position belongs to
-  std::vector<InputMeta> output_metas;                        // shapes of several outputs, for zeros
-  std::unique_ptr<std::string> ranges;                        // of the inputs, taken under detect_anomaly
+  int arg_of_input(int position) const;                                 // the argument a tensor position belongs to
+  std::vector<InputMeta> output_metas;                                  // shapes of several outputs, for zeros
+  std::unique_ptr<std::string> ranges;                                  // of the inputs, taken under detect_anomaly
 
  private:
   OpNode(const Op& op, int inputs, int args, int kept);
@@ -74,12 +74,12 @@ class CopySlices final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
-Edge gradient_edge(TensorImpl& t);      // where the gradient of t flows
-bool wants_grad(TensorImpl& t);         // looks through views whose base changed
+Edge gradient_edge(TensorImpl& t);  // where the gradient of t flows
+bool wants_grad(TensorImpl& t);     // looks through views whose base changed
 void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot);
-void rebase_history(Tensor& self, Ref<Node> node);  // after an in-place change
+void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
 void check_inplace(const Tensor& self, const char* op);  // leaf, view and inference rules
-void check_rebase(const Tensor& self);  // can an in-place change of self be recorded?
+void check_rebase(const Tensor& self);                   // can an in-place change of self be recorded?
 void visit_kept(const Value& v, OwnedVisitor& visitor);
 std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);

@@ -22,7 +22,8 @@ Dims reduced_dims(const Value& v, int n, const char* op) {
   Dims asked = v.tag() == Tag::Ints ? v.ints() : Dims{v.integer()};
   for (int64_t d : asked) {
     int w = wrap_dim(d, n, op);
-    if (std::find(out.begin(), out.end(), w) != out.end()) fail(op, ": dim ", w, " appears multiple times in the list of dims ", asked);
+    if (std::find(out.begin(), out.end(), w) != out.end())
+      fail(op, ": dim ", w, " appears multiple times in the list of dims ", asked);
     if (n) out.push(w);
   }
   return out;
@@ -33,8 +34,10 @@ static bool has(const Dims& dims, int i) { return std::find(dims.begin(), dims.e
 Dims kept_sizes(const Dims& sizes, const Dims& dims, bool keepdim) {
   Dims out;
   for (int i = 0; i < sizes.size(); ++i) {
-    if (!has(dims, i)) out.push(sizes[i]);
-    else if (keepdim) out.push(1);
+    if (!has(dims, i))
+      out.push(sizes[i]);
+    else if (keepdim)
+      out.push(1);
   }
   return out;
 }
@@ -70,7 +73,8 @@ void LaidOut::copy(const Tensor& x, DType type, const Dims& sizes, const Dims& s
   data_ = copy_->as<char>();
   Dims flat = contiguous_strides(sizes);
   if (x.numel())
-    copy_kernels().copy(type, copy_->as<char>(), flat.data(), x.dtype(), x.data(), strides.data(), sizes.data(), sizes.size());
+    copy_kernels().copy(type, copy_->as<char>(), flat.data(), x.dtype(), x.data(), strides.data(), sizes.data(),
+                        sizes.size());
 }
 
 Lines lines_of(const Dims& sizes, int axis) {
@@ -79,8 +83,8 @@ Lines lines_of(const Dims& sizes, int axis) {
   return l;
 }
 
-void reduce_box(Reduce op, DType type, const char* data, const Dims& sizes, const Dims& strides, const Dims& dims, void* y,
-                void* second, double p) {
+void reduce_box(Reduce op, DType type, const char* data, const Dims& sizes, const Dims& strides, const Dims& dims,
+                void* y, void* second, double p) {
   Dims ks, kt, rs, rt;
   for (int i = 0; i < sizes.size(); ++i) {
     (has(dims, i) ? rs : ks).push(sizes[i]);
@@ -116,7 +120,9 @@ void need_elements(const Tensor& x, const Dims& dims, const char* op) {
     if (x.size(int(d)) == 0)
       fail_index(op, "(): Expected reduction dim ", d, " to have non-zero size, got shape ", x.sizes());
   if (x.dim() && dims.size() == x.dim() && x.numel() == 0)
-    fail_index(op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    fail_index(op,
+               "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+               "'dim' argument.");
 }
 
 // ---- sum, mean, prod
@@ -126,7 +132,7 @@ void sum_back(Grad& d, const Value& dim, bool keepdim) {
   d.give(0, expand(with_dims(d.g(), shape, reduced_dims(dim, shape.size(), "sum"), keepdim), shape));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "sum(Tensor input, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The sum of all elements, or over dim.
 
@@ -135,50 +141,65 @@ tensor(6.)
 >>> weft.ones(2, 3).sum(0)
 tensor([2., 2., 2.]))",
   .infer = [](Call& c) { c.give(0, meta(sum_type(c, 1), {})); },
-  .run = [](Call& c) {
-    run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()), reduced_dims(Value(), c.tensor(0).dim(), "sum"), c.out[0].data());
-  },
+  .run =
+      [](Call& c) {
+        run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
+                   reduced_dims(Value(), c.tensor(0).dim(), "sum"), c.out[0].data());
+      },
   .back = [](Grad& d) { sum_back(d, Value(), false); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The sum over dim.",
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
-  .run = [](Call& c) {
-    run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()), reduced_dims(c.arg(1), c.tensor(0).dim(), "sum"), c.out[0].data());
-  },
+  .run =
+      [](Call& c) {
+        run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
+                   reduced_dims(c.arg(1), c.tensor(0).dim(), "sum"), c.out[0].data());
+      },
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
 DType mean_type(Call& c, int at) {
   DType t = c.dtype_or(at, c.tensor(0).dtype());
-  if (!is_inexact(t)) fail("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ", name_of(t));
+  if (!is_inexact(t))
+    fail("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
+         name_of(t));
   return t;
 }
 
 void mean_back(Grad& d, const Value& dim, bool keepdim) {
   const Dims& shape = d.shape(0);
   Dims dims = reduced_dims(dim, shape.size(), "mean");
-  d.give(0, expand(with_dims(d.g(), shape, dims, keepdim), shape) / double(std::max<int64_t>(1, count_of(shape, dims))));
+  d.give(0,
+         expand(with_dims(d.g(), shape, dims, keepdim), shape) / double(std::max<int64_t>(1, count_of(shape, dims))));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "mean(Tensor input, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The mean of all elements, or over dim.
 
 >>> weft.tensor([1.0, 3.0]).mean()
 tensor(2.))",
   .infer = [](Call& c) { c.give(0, meta(mean_type(c, 1), {})); },
-  .run = [](Call& c) { run_reduce(Reduce::mean, c.tensor(0), c.out[0].dtype(), reduced_dims(Value(), c.tensor(0).dim(), "mean"), c.out[0].data()); },
+  .run =
+      [](Call& c) {
+        run_reduce(Reduce::mean, c.tensor(0), c.out[0].dtype(), reduced_dims(Value(), c.tensor(0).dim(), "mean"),
+                   c.out[0].data());
+      },
   .back = [](Grad& d) { mean_back(d, Value(), false); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "mean.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The mean over dim.",
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), mean_type(c, 3)); },
-  .run = [](Call& c) { run_reduce(Reduce::mean, c.tensor(0), c.out[0].dtype(), reduced_dims(c.arg(1), c.tensor(0).dim(), "mean"), c.out[0].data()); },
+  .run =
+      [](Call& c) {
+        run_reduce(Reduce::mean, c.tensor(0), c.out[0].dtype(), reduced_dims(c.arg(1), c.tensor(0).dim(), "mean"),
+                   c.out[0].data());
+      },
   .back = [](Grad& d) { mean_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
@@ -195,37 +216,43 @@ Tensor product_of_others(const Tensor& x, const Tensor& y, bool record) {
   return prod_dim(where(eye(n, DType::Bool), 1.0, rows), int64_t(-1), false);
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The product over dim.",
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
-  .run = [](Call& c) {
-    run_reduce(Reduce::prod, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()), reduced_dims(c.arg(1), c.tensor(0).dim(), "prod"), c.out[0].data());
-  },
+  .run =
+      [](Call& c) {
+        run_reduce(Reduce::prod, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
+                   reduced_dims(c.arg(1), c.tensor(0).dim(), "prod"), c.out[0].data());
+      },
   .keeps = keep::x0 | keep::y0,
-  .back = [](Grad& d) {
-    Tensor x = d.x(0), y = d.y(), g = d.g();
-    if (x.dim() == 0) return d.give(0, g);
-    int64_t dim = wrap_dim(d.arg(1).integer(), x.dim(), "prod");
-    if (!d.arg(2).flag()) {
-      y = unsqueeze(y, dim);
-      g = unsqueeze(g, dim);
-    }
-    Tensor others = transpose(product_of_others(transpose(x, dim, int64_t(-1)), transpose(y, dim, int64_t(-1)), d.create_graph), dim, int64_t(-1));
-    d.give(0, g * conj(others));
-  },
+  .back =
+      [](Grad& d) {
+        Tensor x = d.x(0), y = d.y(), g = d.g();
+        if (x.dim() == 0) return d.give(0, g);
+        int64_t dim = wrap_dim(d.arg(1).integer(), x.dim(), "prod");
+        if (!d.arg(2).flag()) {
+          y = unsqueeze(y, dim);
+          g = unsqueeze(g, dim);
+        }
+        Tensor others = transpose(
+            product_of_others(transpose(x, dim, int64_t(-1)), transpose(y, dim, int64_t(-1)), d.create_graph), dim,
+            int64_t(-1));
+        d.give(0, g * conj(others));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "prod(Tensor input, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The product of all elements, or over dim.
 
 >>> weft.tensor([2.0, 3.0]).prod()
 tensor(6.))",
-  .compose = [](Call& c) {
-    Tensor flat = reshape(c.tensor(0), Dims{-1});
-    c.give(0, c.has(1) ? prod_dim(flat, int64_t(0), false, c.arg(1)) : prod_dim(flat, int64_t(0), false));
-  },
+  .compose =
+      [](Call& c) {
+        Tensor flat = reshape(c.tensor(0), Dims{-1});
+        c.give(0, c.has(1) ? prod_dim(flat, int64_t(0), false, c.arg(1)) : prod_dim(flat, int64_t(0), false));
+      },
 };
 
 // ---- extremes
@@ -255,7 +282,7 @@ void infer_extreme(Call& c, const Value& dim, bool keepdim) {
   infer_over(c, dim, keepdim, x.dtype());
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "amax(Tensor input, int[] dim=[], bool keepdim=False) -> Tensor",
   .doc = R"(The largest value over dim; equal ones share the gradient.
 
@@ -267,7 +294,7 @@ tensor([2., 4.]))",
   .back = [](Grad& d) { extreme_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "amin(Tensor input, int[] dim=[], bool keepdim=False) -> Tensor",
   .doc = R"(The smallest value over dim; equal ones share the gradient.
 
@@ -279,7 +306,7 @@ tensor([1., 3.]))",
   .back = [](Grad& d) { extreme_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "max(Tensor input) -> Tensor",
   .doc = R"(The largest element; with dim, the largest along it and where; with other, the larger of the two.
 
@@ -287,22 +314,30 @@ WEFT_OP {
 tensor(3.)
 >>> weft.tensor([1.0, 3.0, 2.0]).max(0).indices
 tensor(1))",
-  .compose = [](Call& c) {
-    if (c.tensor(0).numel() == 0) fail("max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
-    c.give(0, amax(c.tensor(0)));
-  },
+  .compose =
+      [](Call& c) {
+        if (c.tensor(0).numel() == 0)
+          fail(
+              "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+              "the 'dim' argument.");
+        c.give(0, amax(c.tensor(0)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "min(Tensor input) -> Tensor",
   .doc = R"(The smallest element; with dim, the smallest along it and where; with other, the smaller of the two.
 
 >>> weft.tensor([1.0, 3.0, 2.0]).min()
 tensor(1.))",
-  .compose = [](Call& c) {
-    if (c.tensor(0).numel() == 0) fail("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
-    c.give(0, amin(c.tensor(0)));
-  },
+  .compose =
+      [](Call& c) {
+        if (c.tensor(0).numel() == 0)
+          fail(
+              "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+              "the 'dim' argument.");
+        c.give(0, amin(c.tensor(0)));
+      },
 };
 
 void infer_extreme_dim(Call& c) {
@@ -328,7 +363,7 @@ void chosen_back(Grad& d) {
   d.give(0, scatter_add(zeros(shape, g.dtype()), dim, index, g));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
   .doc = "The largest along dim, and where.",
   .infer = infer_extreme_dim,
@@ -337,7 +372,7 @@ WEFT_OP {
   .back = chosen_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
   .doc = "The smallest along dim, and where.",
   .infer = infer_extreme_dim,
@@ -346,33 +381,35 @@ WEFT_OP {
   .back = chosen_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "max.other(Tensor input, Tensor other) -> Tensor",
   .doc = "The larger of the two, element by element.",
   .compose = [](Call& c) { c.give(0, maximum(c.tensor(0), c.tensor(1))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "min.other(Tensor input, Tensor other) -> Tensor",
   .doc = "The smaller of the two, element by element.",
   .compose = [](Call& c) { c.give(0, minimum(c.tensor(0), c.tensor(1))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
   .doc = R"(The smallest and the largest.
 
 >>> weft.aminmax(weft.tensor([1.0, 3.0])).max
 tensor(3.))",
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims dims = c.has(1) ? Dims{c.integer(1)} : reduced_dims(Value(), x.dim(), "aminmax");
-    for (int i = 0; c.given_out && i < 2; ++i)
-      if (c.given_out[i].dtype() != x.dtype())
-        fail("aminmax(): Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ", name_of(c.given_out[i].dtype()), " instead");
-    c.give(0, amin(x, dims, c.flag(2)));
-    c.give(1, amax(x, dims, c.flag(2)));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims dims = c.has(1) ? Dims{c.integer(1)} : reduced_dims(Value(), x.dim(), "aminmax");
+        for (int i = 0; c.given_out && i < 2; ++i)
+          if (c.given_out[i].dtype() != x.dtype())
+            fail("aminmax(): Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
+                 name_of(c.given_out[i].dtype()), " instead");
+        c.give(0, amin(x, dims, c.flag(2)));
+        c.give(1, amax(x, dims, c.flag(2)));
+      },
 };
 
 void infer_arg(Call& c) {
@@ -395,7 +432,7 @@ void run_arg(Call& c) {
   reduce(op, x.dtype(), flat.data(), {0, nullptr, nullptr}, {1, &n, &one}, c.out[0].data());
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
   .doc = R"(The index of the largest element, along dim or of all.
 
@@ -406,7 +443,7 @@ tensor(1))",
   .no_derivative = "an index has no derivative",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor",
   .doc = R"(The index of the smallest element, along dim or of all.
 
@@ -426,25 +463,27 @@ void run_truth(Call& c, const Value& dim) {
   run_reduce(op, c.tensor(0), c.tensor(0).dtype(), reduced_dims(dim, c.tensor(0).dim(), c.name()), c.out[0].data());
 }
 
-#define WEFT_TRUTH(name, text, example)                                                                          \
-  WEFT_OP {                                                                                                      \
-    .signature = #name "(Tensor input) -> Tensor",                                                               \
-    .doc = text "\n\n" example,                                                                                  \
-    .infer = [](Call& c) { c.give(0, meta(truth_type(c.tensor(0)), {})); },                                      \
-    .run = [](Call& c) { run_truth<Reduce::name>(c, Value()); },                                                 \
-    .no_derivative = "the result is bool",                                                                       \
-  };                                                                                                             \
-  WEFT_OP {                                                                                                      \
-    .signature = #name ".dim(Tensor input, int[]? dim, bool keepdim=False) -> Tensor",                           \
-    .doc = text,                                                                                                 \
-    .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), truth_type(c.tensor(0))); },                       \
-    .run = [](Call& c) { run_truth<Reduce::name>(c, c.arg(1)); },                                                \
-    .no_derivative = "the result is bool",                                                                       \
+#define WEFT_TRUTH(name, text, example)                                                    \
+  WEFT_OP{                                                                                 \
+    .signature = #name "(Tensor input) -> Tensor",                                         \
+    .doc = text "\n\n" example,                                                            \
+    .infer = [](Call& c) { c.give(0, meta(truth_type(c.tensor(0)), {})); },                \
+    .run = [](Call& c) { run_truth<Reduce::name>(c, Value()); },                           \
+    .no_derivative = "the result is bool",                                                 \
+  };                                                                                       \
+  WEFT_OP{                                                                                 \
+    .signature = #name ".dim(Tensor input, int[]? dim, bool keepdim=False) -> Tensor",     \
+    .doc = text,                                                                           \
+    .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), truth_type(c.tensor(0))); }, \
+    .run = [](Call& c) { run_truth<Reduce::name>(c, c.arg(1)); },                          \
+    .no_derivative = "the result is bool",                                                 \
   };
-WEFT_TRUTH(all, "Whether all elements are nonzero, or all along dim.", ">>> weft.tensor([True, False]).all()\ntensor(False)")
-WEFT_TRUTH(any, "Whether any element is nonzero, or any along dim.", ">>> weft.tensor([True, False]).any()\ntensor(True)")
+WEFT_TRUTH(all, "Whether all elements are nonzero, or all along dim.",
+           ">>> weft.tensor([True, False]).all()\ntensor(False)")
+WEFT_TRUTH(any, "Whether any element is nonzero, or any along dim.",
+           ">>> weft.tensor([True, False]).any()\ntensor(True)")
 
-WEFT_OP {
+WEFT_OP{
   .signature = "count_nonzero(Tensor input, int[]? dim=None) -> Tensor",
   .doc = R"(How many elements are not zero.
 

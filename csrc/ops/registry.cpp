@@ -1,4 +1,5 @@
-// Signatures become parameters: "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor".
+// Signatures become parameters: "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) ->
+// Tensor".
 #include <cstdlib>
 #include <unordered_map>
 
@@ -15,11 +16,10 @@ std::string_view trim(std::string_view s) {
 
 Type type_named(std::string_view t, std::string_view signature) {
   static const std::unordered_map<std::string_view, Type> types = {
-      {"Tensor", Type::Tensor}, {"Tensor|Scalar", Type::Operand}, {"Tensor[]", Type::Tensors},
-      {"Scalar", Type::Scalar}, {"int", Type::Int},               {"float", Type::Float},
-      {"bool", Type::Bool},     {"int[]", Type::Ints},            {"int...", Type::Varargs},
-      {"dtype", Type::DType},   {"str", Type::Text},              {"object", Type::Object},
-      {"Generator", Type::Object}};
+    {"Tensor", Type::Tensor},   {"Tensor|Scalar", Type::Operand}, {"Tensor[]", Type::Tensors}, {"Scalar", Type::Scalar},
+    {"int", Type::Int},         {"float", Type::Float},           {"bool", Type::Bool},        {"int[]", Type::Ints},
+    {"int...", Type::Varargs},  {"dtype", Type::DType},           {"str", Type::Text},         {"object", Type::Object},
+    {"Generator", Type::Object}};
   auto it = types.find(t);
   if (it == types.end()) fail("unknown type ", t, " in ", signature);
   return it->second;
@@ -102,7 +102,10 @@ std::string node_name_of(const std::string& base) {
   std::string s;
   bool upper = true;
   for (char ch : base) {
-    if (ch == '_') { upper = true; continue; }
+    if (ch == '_') {
+      upper = true;
+      continue;
+    }
     s += upper ? char(std::toupper(ch)) : ch;
     upper = false;
   }
@@ -131,7 +134,10 @@ Op& Registry::add(const Form& form) {
   op->base = op->name.substr(0, op->name.find('.'));
   bool keyword_only = false;
   for (auto part : split_arguments(s.substr(open + 1, close - open - 1))) {
-    if (part == "*") { keyword_only = true; continue; }
+    if (part == "*") {
+      keyword_only = true;
+      continue;
+    }
     Param p = parse_param(part, s);
     p.keyword_only = keyword_only;
     if (!p.has_default) ++op->required;

@@ -5,8 +5,8 @@
 //         d(keep::y0, [](auto g, auto, auto y) { return g * (1 - y * conj(y)); }));
 //
 // The value lambda becomes a vectorised loop for each element type and instruction set. A derivative lambda, given
-// (gradient, inputs…, result), becomes a loop too, and, with tensors for its arguments, a chain of recorded ops: that is
-// how second derivatives come free. Files of rows end in .isa.cpp and are compiled once per instruction set.
+// (gradient, inputs…, result), becomes a loop too, and, with tensors for its arguments, a chain of recorded ops: that
+// is how second derivatives come free. Files of rows end in .isa.cpp and are compiled once per instruction set.
 #pragma once
 
 #include <complex>
@@ -35,21 +35,30 @@ namespace weft::WEFT_ISA::rows {
 
 // ---- what lambdas may call, on numbers, complex numbers (std:: has those) and tensors alike
 
-template <class T> struct is_complex_t : std::false_type {};
-template <class R> struct is_complex_t<std::complex<R>> : std::true_type {};
-template <class T> constexpr bool complex_v = is_complex_t<T>::value;
-template <class T> constexpr bool scalar_v = std::is_arithmetic_v<T> || complex_v<T>;
+template <class T>
+struct is_complex_t : std::false_type {};
+template <class R>
+struct is_complex_t<std::complex<R>> : std::true_type {};
+template <class T>
+constexpr bool complex_v = is_complex_t<T>::value;
+template <class T>
+constexpr bool scalar_v = std::is_arithmetic_v<T> || complex_v<T>;
 
 #define X(f) using math::f;
-X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2)
-X(log2) X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
+X(exp)
+X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2) X(log2)
+    X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
 #undef X
 #if WEFT_BASE
-#define X(f) inline Tensor f(const Tensor& x) { return weft::ref::f(x); }
-X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(expm1) X(exp2) X(log2)
-X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(sigmoid) X(abs) X(sign) X(sgn) X(conj) X(isnan) X(reciprocal)
+#define X(f) \
+  inline Tensor f(const Tensor& x) { return weft::ref::f(x); }
+        X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(expm1) X(exp2)
+            X(log2) X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(sigmoid) X(abs) X(sign) X(sgn) X(conj) X(isnan)
+                X(reciprocal)
 #undef X
-inline Tensor pow(const Tensor& x, const Tensor& y) { return weft::ref::pow(x, y); }
+                    inline Tensor pow(const Tensor& x, const Tensor& y) {
+  return weft::ref::pow(x, y);
+}
 inline Tensor pow(const Tensor& x, double y) { return weft::ref::pow(x, y); }
 inline Tensor atan2(const Tensor& x, const Tensor& y) { return weft::ref::atan2(x, y); }
 inline Tensor where(const Tensor& c, const Tensor& a, const Tensor& b) { return weft::ref::where(c, a, b); }
@@ -57,55 +66,102 @@ inline Tensor where(const Tensor& c, const Tensor& a, double b) { return weft::r
 inline Tensor where(const Tensor& c, double a, const Tensor& b) { return weft::ref::where(c, a, b); }
 inline double lit(const Tensor&, double c) { return c; }
 #endif
-template <class T> requires scalar_v<T> constexpr T conj(T x) {
-  if constexpr (complex_v<T>) return T(x.real(), -x.imag());
-  else return x;
+template <class T>
+  requires scalar_v<T>
+constexpr T conj(T x) {
+  if constexpr (complex_v<T>)
+    return T(x.real(), -x.imag());
+  else
+    return x;
 }
-template <class T> requires std::is_arithmetic_v<T> constexpr bool isnan(T x) { return x != x; }
-template <class T> requires std::is_arithmetic_v<T> constexpr T abs(T x) {
-  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? T(__builtin_fabsf(float(x))) : T(__builtin_fabs(double(x)));
-  else return x < T(0) ? T(-x) : x;
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr bool isnan(T x) {
+  return x != x;
 }
-template <class T> requires std::is_arithmetic_v<T> constexpr T sign(T x) {
-  if constexpr (std::is_floating_point_v<T>) return T((x > 0) - (x < 0));
-  else return T((x > T(0)) - (x < T(0)));
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T abs(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return sizeof(T) == 4 ? T(__builtin_fabsf(float(x))) : T(__builtin_fabs(double(x)));
+  else
+    return x < T(0) ? T(-x) : x;
 }
-template <class T> requires std::is_arithmetic_v<T> constexpr T sgn(T x) { return sign(x); }
-template <class R> std::complex<R> sgn(std::complex<R> x) {
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T sign(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return T((x > 0) - (x < 0));
+  else
+    return T((x > T(0)) - (x < T(0)));
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr T sgn(T x) {
+  return sign(x);
+}
+template <class R>
+std::complex<R> sgn(std::complex<R> x) {
   R m = __builtin_hypot(x.real(), x.imag());
   return m == 0 ? std::complex<R>(0) : std::complex<R>(x.real() / m, x.imag() / m);
 }
-template <class T> requires scalar_v<T> constexpr T reciprocal(T x) { return T(1) / x; }
-template <class A, class B> requires (scalar_v<A> && scalar_v<B>)
+template <class T>
+  requires scalar_v<T>
+constexpr T reciprocal(T x) {
+  return T(1) / x;
+}
+template <class A, class B>
+  requires(scalar_v<A> && scalar_v<B>)
 constexpr auto where(bool c, A a, B b) {
   using T = std::conditional_t<complex_v<A> || (std::is_floating_point_v<A> && !complex_v<B>), A, B>;
   return c ? T(a) : T(b);
 }
 // A constant in the type of x: a plain 0.5 would turn float arithmetic into double.
-template <class T> requires scalar_v<T> constexpr T lit(T, double c) { return T(c); }
+template <class T>
+  requires scalar_v<T>
+constexpr T lit(T, double c) {
+  return T(c);
+}
 
 // ---- loops
 
 template <class T, class Result>
-using result_t = std::conditional_t<
-    std::is_same_v<Result, bool>, bool,
-    std::conditional_t<complex_v<T> && std::is_floating_point_v<Result>, Result, T>>;
+using result_t = std::conditional_t<std::is_same_v<Result, bool>, bool,
+                                    std::conditional_t<complex_v<T> && std::is_floating_point_v<Result>, Result, T>>;
 
 // A lambda of functions that hold for most arguments only (loops/math_trig.h): where there are far ones, they are
 // computed in long double.
-template <class F, class FarTest> struct Careful : F { using Far = FarTest; };
-template <class FarTest, class F> constexpr Careful<F, FarTest> careful(FarTest, F) { return {}; }
+template <class F, class FarTest>
+struct Careful : F {
+  using Far = FarTest;
+};
+template <class FarTest, class F>
+constexpr Careful<F, FarTest> careful(FarTest, F) {
+  return {};
+}
 struct FarAngle {
-  template <class... T> bool operator()(T... x) const { return (math::far_angle(x) | ...); }
+  template <class... T>
+  bool operator()(T... x) const {
+    return (math::far_angle(x) | ...);
+  }
 };
 struct FarQuotient {
-  template <class T> bool operator()(T a, T b) const { return math::far_quotient(a, b); }
+  template <class T>
+  bool operator()(T a, T b) const {
+    return math::far_quotient(a, b);
+  }
 };
 
 // A lambda whose loop is written by hand for some instruction sets (loops/math_lanes.h).
-template <class F, class Hand> struct ByHand : F { using Lanes = Hand; };
+template <class F, class Hand>
+struct ByHand : F {
+  using Lanes = Hand;
+};
 #if defined(__AVX512F__)
-template <class Hand, class F> constexpr ByHand<F, Hand> by_hand(F) { return {}; }
+template <class Hand, class F>
+constexpr ByHand<F, Hand> by_hand(F) {
+  return {};
+}
 #define WEFT_BY_HAND(name, lambda) by_hand<lanes::name>(lambda)
 #else
 #define WEFT_BY_HAND(name, lambda) lambda
@@ -141,7 +197,8 @@ void kernel(char* const* p, int64_t n) {
 // ---- element types a row is built for
 
 namespace types {
-template <class... T> struct List {};
+template <class... T>
+struct List {};
 inline constexpr List<float, double> floating;
 inline constexpr List<float, double, c64, c128> inexact;
 inline constexpr List<uint8_t, int8_t, int16_t, int32_t, int64_t, float, double> number;
@@ -153,20 +210,32 @@ inline constexpr List<uint8_t, int8_t, int16_t, int32_t, int64_t> integers;
 }  // namespace types
 
 struct NoDerivative {};
-template <class F> struct Derivative { uint32_t keeps; };
+template <class F>
+struct Derivative {
+  uint32_t keeps;
+};
 // A derivative lambda and what it reads beside the gradient.
-template <class F> constexpr Derivative<F> d(uint32_t keeps, F) { return {keeps}; }
+template <class F>
+constexpr Derivative<F> d(uint32_t keeps, F) {
+  return {keeps};
+}
 
 class Rows {
  public:
   explicit Rows(PointwiseKernels* at) : at_(at) {}
 
   template <class L, class F, class... D>
-  void unary(const RowSpec& spec, L types, F f, D... derivatives) { row<1>(spec, types, f, derivatives...); }
+  void unary(const RowSpec& spec, L types, F f, D... derivatives) {
+    row<1>(spec, types, f, derivatives...);
+  }
   template <class L, class F, class... D>
-  void binary(const RowSpec& spec, L types, F f, D... derivatives) { row<2>(spec, types, f, derivatives...); }
+  void binary(const RowSpec& spec, L types, F f, D... derivatives) {
+    row<2>(spec, types, f, derivatives...);
+  }
   template <class L, class F, class... D>
-  void ternary(const RowSpec& spec, L types, F f, D... derivatives) { row<3>(spec, types, f, derivatives...); }
+  void ternary(const RowSpec& spec, L types, F f, D... derivatives) {
+    row<3>(spec, types, f, derivatives...);
+  }
 
  private:
   template <int N, class... T, class F, class... D>
@@ -183,34 +252,53 @@ class Rows {
 #endif
     (void)which;
   }
-  template <class F, class T, int N> static void add_forward(PointwiseKernels& k) {
+  template <class F, class T, int N>
+  static void add_forward(PointwiseKernels& k) {
     if constexpr (WEFT_BASE || !complex_v<T>) k.forward[int(dtype_of<T>)] = &kernel<F, T, N>;
     if constexpr (WEFT_BASE && complex_v<T>)
       if (gives_real<F, T>(std::make_index_sequence<N>())) k.real_result = true;
   }
-  template <class F, class T, size_t... I> static constexpr bool gives_real(std::index_sequence<I...>) {
+  template <class F, class T, size_t... I>
+  static constexpr bool gives_real(std::index_sequence<I...>) {
     return std::is_floating_point_v<decltype(F{}(((void)I, T())...))>;
   }
-  template <class D, int N> static void add_back(PointwiseKernels& k, int which) {
+  template <class D, int N>
+  static void add_back(PointwiseKernels& k, int which) {
     add_back_of<N>(k, which, static_cast<D*>(nullptr));
   }
-  template <int N, class F> static void add_back_of(PointwiseKernels& k, int which, Derivative<F>*) {
+  template <int N, class F>
+  static void add_back_of(PointwiseKernels& k, int which, Derivative<F>*) {
     k.back[which][int(DType::Float)] = &kernel<F, float, N + 2>;
     k.back[which][int(DType::Double)] = &kernel<F, double, N + 2>;
   }
-  template <int N> static void add_back_of(PointwiseKernels&, int, NoDerivative*) {}
+  template <int N>
+  static void add_back_of(PointwiseKernels&, int, NoDerivative*) {}
 
 #if WEFT_BASE
-  template <class F> static Tensor on_tensors1(const Tensor* t) { return F{}(t[0], t[1], t[2]); }
-  template <class F> static Tensor on_tensors2(const Tensor* t) { return F{}(t[0], t[1], t[2], t[3]); }
-  template <class F> static Tensor on_tensors3(const Tensor* t) { return F{}(t[0], t[1], t[2], t[3], t[4]); }
-  template <int N, class F> static void set_derivative(Row& row, int i, Derivative<F> d) {
-    row.keeps[i] = d.keeps;
-    if constexpr (N == 1) row.derivative[i] = &on_tensors1<F>;
-    else if constexpr (N == 2) row.derivative[i] = &on_tensors2<F>;
-    else row.derivative[i] = &on_tensors3<F>;
+  template <class F>
+  static Tensor on_tensors1(const Tensor* t) {
+    return F{}(t[0], t[1], t[2]);
   }
-  template <int N> static void set_derivative(Row&, int, NoDerivative) {}
+  template <class F>
+  static Tensor on_tensors2(const Tensor* t) {
+    return F{}(t[0], t[1], t[2], t[3]);
+  }
+  template <class F>
+  static Tensor on_tensors3(const Tensor* t) {
+    return F{}(t[0], t[1], t[2], t[3], t[4]);
+  }
+  template <int N, class F>
+  static void set_derivative(Row& row, int i, Derivative<F> d) {
+    row.keeps[i] = d.keeps;
+    if constexpr (N == 1)
+      row.derivative[i] = &on_tensors1<F>;
+    else if constexpr (N == 2)
+      row.derivative[i] = &on_tensors2<F>;
+    else
+      row.derivative[i] = &on_tensors3<F>;
+  }
+  template <int N>
+  static void set_derivative(Row&, int, NoDerivative) {}
   template <class F, int N, class... D>
   static void register_row(const RowSpec& spec, PointwiseKernels* k, D... derivatives) {
     Row* row = new Row{k, N, spec.rule};  // lives as long as the process
@@ -225,14 +313,16 @@ class Rows {
 }  // namespace weft::WEFT_ISA::rows
 
 // Opens a file of rows: WEFT_ROWS(arithmetic) { r.binary(…); … }, listed once in ops/pointwise.cpp.
-#define WEFT_ROWS(file)                                               \
-  namespace weft::WEFT_ISA {                                          \
-  static PointwiseKernels file##_table[kMaxRows];                     \
-  namespace rows { static void file##_rows(Rows& r); }                \
-  const PointwiseKernels* file##_kernels() {                          \
-    rows::Rows r(file##_table);                                       \
-    rows::file##_rows(r);                                             \
-    return file##_table;                                              \
-  }                                                                   \
-  }                                                                   \
+#define WEFT_ROWS(file)                           \
+  namespace weft::WEFT_ISA {                      \
+  static PointwiseKernels file##_table[kMaxRows]; \
+  namespace rows {                                \
+  static void file##_rows(Rows& r);               \
+  }                                               \
+  const PointwiseKernels* file##_kernels() {      \
+    rows::Rows r(file##_table);                   \
+    rows::file##_rows(r);                         \
+    return file##_table;                          \
+  }                                               \
+  }                                               \
   static void weft::WEFT_ISA::rows::file##_rows(Rows& r)

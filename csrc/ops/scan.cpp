@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-const OpRef cumsum_of{"cumsum"}, cumprod_of{"cumprod"},
-    logcumsumexp_of{"logcumsumexp"}, softmax_back{"softmax_backward"}, log_softmax_back{"log_softmax_backward"};
+const OpRef cumsum_of{"cumsum"}, cumprod_of{"cumprod"}, logcumsumexp_of{"logcumsumexp"},
+    softmax_back{"softmax_backward"}, log_softmax_back{"log_softmax_backward"};
 
 int axis_of(Call& c, int at = 1) { return wrap_dim(c.integer(at), c.tensor(0).dim(), c.name()); }
 
@@ -29,10 +29,11 @@ template <auto kernel>
 void run_scan(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y.sizes(), axis_of(c)));
+  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(),
+                           lines_of(y.sizes(), axis_of(c)));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The running sum along dim.
 
@@ -41,15 +42,16 @@ tensor([1, 3, 6]))",
   .traits = kInplace,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumsum>,
-  .back = [](Grad& d) {
-    Dims dim{d.arg(1).integer()};
-    if (d.shape(0).empty()) return d.give(0, d.g());
-    d.give(0, flip(cumsum_of(flip(d.g(), dim), d.arg(1).integer()), dim));
-  },
+  .back =
+      [](Grad& d) {
+        Dims dim{d.arg(1).integer()};
+        if (d.shape(0).empty()) return d.give(0, d.g());
+        d.give(0, flip(cumsum_of(flip(d.g(), dim), d.arg(1).integer()), dim));
+      },
 };
 
-// d y_j / d x_i = prod of the first j elements without x_i. Without zeros that is y_j / x_i; with them, the sum over j is
-// taken of products in which x_i is left out.
+// d y_j / d x_i = prod of the first j elements without x_i. Without zeros that is y_j / x_i; with them, the sum over j
+// is taken of products in which x_i is left out.
 Tensor cumprod_gradient(const Tensor& x, const Tensor& y, const Tensor& g, int64_t dim, bool record) {
   static const OpRef any{"any"}, eye{"eye"};
   Tensor w = g * conj(y);
@@ -68,7 +70,7 @@ Tensor cumprod_gradient(const Tensor& x, const Tensor& y, const Tensor& g, int64
   return transpose(total, dim, int64_t(-1));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The running product along dim.
 
@@ -78,45 +80,51 @@ tensor([1, 2, 6]))",
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumprod>,
   .keeps = keep::x0 | keep::y0,
-  .back = [](Grad& d) {
-    Tensor x = d.x(0);
-    if (x.dim() == 0) return d.give(0, d.g());
-    d.give(0, cumprod_gradient(to_dtype(x, d.g().dtype()), d.y(), d.g(), d.arg(1).integer(), d.create_graph));
-  },
+  .back =
+      [](Grad& d) {
+        Tensor x = d.x(0);
+        if (x.dim() == 0) return d.give(0, d.g());
+        d.give(0, cumprod_gradient(to_dtype(x, d.g().dtype()), d.y(), d.g(), d.arg(1).integer(), d.create_graph));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "logcumsumexp(Tensor input, int dim) -> Tensor",
   .doc = R"(log(cumsum(exp(input))) along dim, without overflow.
 
 >>> weft.zeros(2).logcumsumexp(0)
 tensor([0.0000, 0.6931]))",
-  .infer = [](Call& c) {
-    axis_of(c);
-    if (!is_inexact(c.tensor(0).dtype())) fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
-    c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
-  },
+  .infer =
+      [](Call& c) {
+        axis_of(c);
+        if (!is_inexact(c.tensor(0).dtype()))
+          fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
   .run = run_scan<&ScanKernels::logcumsumexp>,
   .keeps = keep::x0 | keep::y0,
-  .back = [](Grad& d) {  // the sum over j >= i of g_j exp(x_i - y_j), split by the sign of g to stay in logs
-    Tensor x = d.x(0), y = d.y(), g = d.g();
-    if (x.dim() == 0) return d.give(0, g);
-    int64_t dim = d.arg(1).integer();
-    Dims at{dim};
-    if (is_complex(x.dtype()))
-      return d.give(0, conj(exp(x)) * flip(cumsum_of(flip(g * conj(exp(-y)), at), dim), at));
-    double lowest = g.dtype() == DType::Double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
-    auto part = [&](const Tensor& t) {  // lowest in place of log(0): its differences are numbers
-      Tensor positive = t > 0.0, logs = where(positive, log(where(positive, t, 1.0)), lowest);
-      return exp(flip(logcumsumexp_of(flip(logs - y, at), dim), at) + x);
-    };
-    d.give(0, part(g) - part(-g));
-  },
+  .back =
+      [](Grad& d) {  // the sum over j >= i of g_j exp(x_i - y_j), split by the sign of g to stay in logs
+        Tensor x = d.x(0), y = d.y(), g = d.g();
+        if (x.dim() == 0) return d.give(0, g);
+        int64_t dim = d.arg(1).integer();
+        Dims at{dim};
+        if (is_complex(x.dtype()))
+          return d.give(0, conj(exp(x)) * flip(cumsum_of(flip(g * conj(exp(-y)), at), dim), at));
+        double lowest = g.dtype() == DType::Double ? std::numeric_limits<double>::lowest()
+                                                   : std::numeric_limits<float>::lowest();
+        auto part = [&](const Tensor& t) {  // lowest in place of log(0): its differences are numbers
+          Tensor positive = t > 0.0, logs = where(positive, log(where(positive, t, 1.0)), lowest);
+          return exp(flip(logcumsumexp_of(flip(logs - y, at), dim), at) + x);
+        };
+        d.give(0, part(g) - part(-g));
+      },
 };
 
 void infer_extreme_scan(Call& c) {
   axis_of(c);
-  if (is_complex(c.tensor(0).dtype())) fail("\"", c.name(), "\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+  if (is_complex(c.tensor(0).dtype()))
+    fail("\"", c.name(), "\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
   c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
   c.give(1, meta(DType::Int64, c.tensor(0).sizes()));
 }
@@ -125,7 +133,8 @@ template <auto kernel>
 void run_extreme_scan(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), c.out[1].data<int64_t>(), lines_of(y.sizes(), axis_of(c)));
+  (scan_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), c.out[1].data<int64_t>(),
+                           lines_of(y.sizes(), axis_of(c)));
 }
 
 void extreme_scan_back(Grad& d) {
@@ -133,7 +142,7 @@ void extreme_scan_back(Grad& d) {
   d.give(0, scatter_add(zeros(d.shape(0), d.g().dtype()), d.arg(1).integer(), d.y(1), d.g()));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cummax(Tensor input, int dim) -> (Tensor values, Tensor indices)",
   .doc = R"(The running maximum along dim, and where it was met.
 
@@ -145,7 +154,7 @@ tensor([1, 3, 3]))",
   .back = extreme_scan_back,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "cummin(Tensor input, int dim) -> (Tensor values, Tensor indices)",
   .doc = R"(The running minimum along dim, and where it was met.
 
@@ -170,10 +179,11 @@ template <auto kernel>
 void run_softmax(Call& c) {
   const Tensor& y = c.out[0];
   if (!y.numel()) return;
-  (softmax_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(), lines_of(y.sizes(), axis_of(c)));
+  (softmax_kernels().*kernel)(y.dtype(), LaidOut(c.tensor(0), y.dtype()).data(), y.data(),
+                              lines_of(y.sizes(), axis_of(c)));
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "softmax(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
   .doc = R"(Exponentials along dim, scaled to sum to one.
 
@@ -185,7 +195,7 @@ tensor([0.5000, 0.5000]))",
   .back = [](Grad& d) { d.give(0, softmax_back(d.g(), d.y(), d.arg(1).integer())); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "log_softmax(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
   .doc = R"(The logarithm of softmax, without overflow.
 
@@ -203,42 +213,44 @@ template <auto kernel>
 void run_back(Call& c) {
   const Tensor& dx = c.out[0];
   if (!dx.numel()) return;
-  (softmax_kernels().*kernel)(dx.dtype(), LaidOut(c.tensor(0), dx.dtype()).data(), LaidOut(c.tensor(1), dx.dtype()).data(), dx.data(),
-                              lines_of(dx.sizes(), axis_of(c, 2)));
+  (softmax_kernels().*kernel)(dx.dtype(), LaidOut(c.tensor(0), dx.dtype()).data(),
+                              LaidOut(c.tensor(1), dx.dtype()).data(), dx.data(), lines_of(dx.sizes(), axis_of(c, 2)));
 }
 
 // dx = y (g - sum(g y))
-WEFT_OP {
+WEFT_OP{
   .signature = "softmax_backward(Tensor grad, Tensor result, int dim) -> Tensor",
   .doc = "The derivative of softmax.",
   .traits = kHidden,
   .infer = infer_back,
   .run = run_back<&SoftmaxKernels::softmax_backward>,
   .keeps = keep::x0 | keep::x1,
-  .back = [](Grad& d) {
-    Tensor g = d.x(0), y = d.x(1), v = d.g();
-    Dims dim{d.arg(2).integer()};
-    auto total = [&](const Tensor& t) { return t.dim() ? sum_dim(t, dim, true) : t; };
-    if (d.needs(0)) d.give(0, softmax_back(v, y, d.arg(2).integer()));
-    if (d.needs(1)) d.give(1, v * (g - total(g * y)) - g * total(v * y));
-  },
+  .back =
+      [](Grad& d) {
+        Tensor g = d.x(0), y = d.x(1), v = d.g();
+        Dims dim{d.arg(2).integer()};
+        auto total = [&](const Tensor& t) { return t.dim() ? sum_dim(t, dim, true) : t; };
+        if (d.needs(0)) d.give(0, softmax_back(v, y, d.arg(2).integer()));
+        if (d.needs(1)) d.give(1, v * (g - total(g * y)) - g * total(v * y));
+      },
 };
 
 // dx = g - exp(y) sum(g)
-WEFT_OP {
+WEFT_OP{
   .signature = "log_softmax_backward(Tensor grad, Tensor result, int dim) -> Tensor",
   .doc = "The derivative of log_softmax.",
   .traits = kHidden,
   .infer = infer_back,
   .run = run_back<&SoftmaxKernels::log_softmax_backward>,
   .keeps = keep::x0 | keep::x1,
-  .back = [](Grad& d) {
-    Tensor g = d.x(0), p = exp(d.x(1)), v = d.g();
-    Dims dim{d.arg(2).integer()};
-    auto total = [&](const Tensor& t) { return t.dim() ? sum_dim(t, dim, true) : t; };
-    if (d.needs(0)) d.give(0, v - total(v * p));
-    if (d.needs(1)) d.give(1, -(v * p) * total(g));
-  },
+  .back =
+      [](Grad& d) {
+        Tensor g = d.x(0), p = exp(d.x(1)), v = d.g();
+        Dims dim{d.arg(2).integer()};
+        auto total = [&](const Tensor& t) { return t.dim() ? sum_dim(t, dim, true) : t; };
+        if (d.needs(0)) d.give(0, v - total(v * p));
+        if (d.needs(1)) d.give(1, -(v * p) * total(g));
+      },
 };
 
 }  // namespace

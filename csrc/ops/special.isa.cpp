@@ -41,7 +41,8 @@ T entropy(T x) {
     return op(x);                    \
   }
 X(digamma)
-X(lgamma) X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
+X(lgamma)
+X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
 #undef X
     inline Tensor special_zeta(double s, const Tensor& q) {
   static const OpRef op{"special_zeta"};

@@ -21,11 +21,15 @@ Value::Value(const Value& o) : tag_(o.tag_), extra(o.extra), as_(o.as_) {
 
 void Value::drop() {
   switch (tag_) {
-    case Tag::Tensor: if (--as_.tensor->refs == 0) as_.tensor->destroy(); break;
+    case Tag::Tensor:
+      if (--as_.tensor->refs == 0) as_.tensor->destroy();
+      break;
     case Tag::Ints: delete as_.ints; break;
     case Tag::Tensors: delete as_.tensors; break;
     case Tag::Text: delete as_.text; break;
-    case Tag::Object: if (--as_.object->refs == 0) as_.object->destroy(); break;
+    case Tag::Object:
+      if (--as_.object->refs == 0) as_.object->destroy();
+      break;
     default: break;
   }
 }
@@ -40,13 +44,18 @@ void Value::store(DType t, void* at) const {
   visit(t, [&](auto zero) {
     using T = decltype(zero);
     T& out = *static_cast<T*>(at);
-    if constexpr (std::is_same_v<T, c64>) out = c64(complex());
-    else if constexpr (std::is_same_v<T, c128>) out = complex();
-    else if constexpr (std::is_same_v<T, bool>) out = tag_ == Tag::Float ? as_.real != 0 : flag();
+    if constexpr (std::is_same_v<T, c64>)
+      out = c64(complex());
+    else if constexpr (std::is_same_v<T, c128>)
+      out = complex();
+    else if constexpr (std::is_same_v<T, bool>)
+      out = tag_ == Tag::Float ? as_.real != 0 : flag();
     else if constexpr (std::is_integral_v<T>)
       out = tag_ == Tag::Float || tag_ == Tag::Complex ? T(int64_t(as_.real)) : T(as_.integer);
-    else if constexpr (std::is_same_v<T, double>) out = real();
-    else out = T(float(real()));
+    else if constexpr (std::is_same_v<T, double>)
+      out = real();
+    else
+      out = T(float(real()));
   });
 }
 

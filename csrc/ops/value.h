@@ -28,7 +28,10 @@ class Value {
   Value(int i) : tag_(Tag::Int) { as_.integer = i; }
   Value(int64_t i) : tag_(Tag::Int) { as_.integer = i; }
   Value(double d) : tag_(Tag::Float) { as_.real = d; }
-  Value(std::complex<double> z) : tag_(Tag::Complex) { as_.pair[0] = z.real(); as_.pair[1] = z.imag(); }
+  Value(std::complex<double> z) : tag_(Tag::Complex) {
+    as_.pair[0] = z.real();
+    as_.pair[1] = z.imag();
+  }
   Value(DType t) : tag_(Tag::DType) { as_.integer = int64_t(t); }
   Value(Dims d) : tag_(Tag::Ints) { as_.ints = new Dims(std::move(d)); }
   Value(TensorList l) : tag_(Tag::Tensors) { as_.tensors = new TensorList(std::move(l)); }
@@ -43,7 +46,9 @@ class Value {
     std::swap(as_, o.as_);
     return *this;
   }
-  ~Value() { if (tag_ == Tag::Tensor || tag_ >= Tag::Ints) drop(); }
+  ~Value() {
+    if (tag_ == Tag::Tensor || tag_ >= Tag::Ints) drop();
+  }
 
   Tag tag() const { return tag_; }
   bool none() const { return tag_ == Tag::None; }
@@ -92,7 +97,7 @@ static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
 
 std::ostream& operator<<(std::ostream& s, const Value& v);
 
-DType default_dtype();          // float32 unless set_default_dtype
+DType default_dtype();  // float32 unless set_default_dtype
 void set_default_dtype(DType t);
 
 }  // namespace weft

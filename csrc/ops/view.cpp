@@ -49,8 +49,9 @@ Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
     }
   }
   if (unknown >= 0) {
-    if (known == 0) fail(op, ": cannot reshape tensor of ", numel, " elements into shape ", asked,
-                         " because the unspecified dimension size -1 can be any value and is ambiguous");
+    if (known == 0)
+      fail(op, ": cannot reshape tensor of ", numel, " elements into shape ", asked,
+           " because the unspecified dimension size -1 can be any value and is ambiguous");
     if (numel % known) fail(op, ": shape '", asked, "' is invalid for input of size ", numel);
     sizes[unknown] = numel / known;
   } else if (known != numel) {
@@ -68,7 +69,8 @@ void give_view(Call& c, const Dims& sizes, const Dims& strides, int64_t offset) 
 
 // Copies src into a box of memory that has src's dtype.
 void copy_box(char* at, const Dims& strides, const Tensor& src, const Dims& sizes) {
-  copy_kernels().copy(src.dtype(), at, strides.data(), src.dtype(), src.data(), src.strides().data(), sizes.data(), sizes.size());
+  copy_kernels().copy(src.dtype(), at, strides.data(), src.dtype(), src.data(), src.strides().data(), sizes.data(),
+                      sizes.size());
 }
 
 void back_to_shape(Grad& d) { d.give(0, reshape(d.g(), d.shape(0))); }
@@ -85,7 +87,7 @@ Dims wrapped_dims(const Dims& dims, int n, const char* op) {
   return out;
 }
 
-WEFT_OP {
+WEFT_OP{
   .signature = "view(Tensor input, int... size) -> Tensor",
   .doc = R"(The same elements seen in another shape, without a copy.
 
@@ -93,18 +95,22 @@ WEFT_OP {
 tensor([[0, 1],
         [2, 3]]))",
   .traits = kView | kNoFunction | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims sizes = infer_sizes(c.ints(1), x.numel(), "view"), strides;
-    if (!view_strides(x, sizes, &strides))
-      fail("view: view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-           "contiguous subspaces). Use .reshape(...) instead. Got size ", x.sizes(), ", strides ", x.strides(), ", asked for ", sizes);
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims sizes = infer_sizes(c.ints(1), x.numel(), "view"), strides;
+        if (!view_strides(x, sizes, &strides))
+          fail(
+              "view: view size is not compatible with input tensor's size and stride (at least one dimension spans "
+              "across two "
+              "contiguous subspaces). Use .reshape(...) instead. Got size ",
+              x.sizes(), ", strides ", x.strides(), ", asked for ", sizes);
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = back_to_shape,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "reshape(Tensor input, int... shape) -> Tensor",
   .doc = R"(The same elements in another shape: a view where possible, else a copy.
 
@@ -112,28 +118,30 @@ WEFT_OP {
 tensor([[0, 1],
         [2, 3]]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims sizes = infer_sizes(c.ints(1), x.numel(), "reshape"), strides;
-    if (view_strides(x, sizes, &strides)) return c.give(0, view(x, sizes));
-    c.give(0, view(contiguous(x), sizes));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims sizes = infer_sizes(c.ints(1), x.numel(), "reshape"), strides;
+        if (view_strides(x, sizes, &strides)) return c.give(0, view(x, sizes));
+        c.give(0, view(contiguous(x), sizes));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "contiguous(Tensor input, *, object? memory_format=None) -> Tensor",
   .doc = R"(input itself if its elements lie in order, else a copy that does.
 
 >>> weft.ones(2, 3).t().contiguous().stride()
 (2, 1))",
   .traits = kNoFunction | kNoOut,
-  .compose = [](Call& c) {
-    static const OpRef contiguous_copy{"contiguous_copy"};
-    c.give(0, c.tensor(0).contiguous() ? c.tensor(0) : contiguous_copy(c.tensor(0)));
-  },
+  .compose =
+      [](Call& c) {
+        static const OpRef contiguous_copy{"contiguous_copy"};
+        c.give(0, c.tensor(0).contiguous() ? c.tensor(0) : contiguous_copy(c.tensor(0)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "contiguous_copy(Tensor input) -> Tensor",
   .doc = "A copy whose elements lie in order.",
   .traits = kHidden,
@@ -142,68 +150,73 @@ WEFT_OP {
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "permute(Tensor input, int... dims) -> Tensor",
   .doc = R"(The dimensions in another order.
 
 >>> weft.ones(2, 3, 4).permute(2, 0, 1).shape
 torch.Size([4, 2, 3]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (c.ints(1).size() != x.dim())
-      fail("permute: number of dimensions in the tensor input (", x.dim(), ") does not match the length of the desired ordering ", c.ints(1));
-    Dims order = wrapped_dims(c.ints(1), x.dim(), "permute"), sizes(x.dim()), strides(x.dim());
-    for (int i = 0; i < x.dim(); ++i) {
-      sizes[i] = x.size(int(order[i]));
-      strides[i] = x.stride(int(order[i]));
-    }
-    give_view(c, sizes, strides, x->offset);
-  },
-  .back = [](Grad& d) {
-    const Dims& dims = d.arg(1).ints();
-    Dims inverse(dims.size());
-    for (int i = 0; i < dims.size(); ++i) inverse[int(dims[i] < 0 ? dims[i] + dims.size() : dims[i])] = i;
-    d.give(0, permute(d.g(), inverse));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (c.ints(1).size() != x.dim())
+          fail("permute: number of dimensions in the tensor input (", x.dim(),
+               ") does not match the length of the desired ordering ", c.ints(1));
+        Dims order = wrapped_dims(c.ints(1), x.dim(), "permute"), sizes(x.dim()), strides(x.dim());
+        for (int i = 0; i < x.dim(); ++i) {
+          sizes[i] = x.size(int(order[i]));
+          strides[i] = x.stride(int(order[i]));
+        }
+        give_view(c, sizes, strides, x->offset);
+      },
+  .back =
+      [](Grad& d) {
+        const Dims& dims = d.arg(1).ints();
+        Dims inverse(dims.size());
+        for (int i = 0; i < dims.size(); ++i) inverse[int(dims[i] < 0 ? dims[i] + dims.size() : dims[i])] = i;
+        d.give(0, permute(d.g(), inverse));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "transpose(Tensor input, int dim0, int dim1) -> Tensor",
   .doc = R"(Two dimensions swapped.
 
 >>> weft.ones(2, 3).transpose(0, 1).shape
 torch.Size([3, 2]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int a = wrap_dim(c.integer(1), x.dim(), "transpose"), b = wrap_dim(c.integer(2), x.dim(), "transpose");
-    Dims sizes = x.sizes(), strides = x.strides();
-    if (x.dim()) {
-      std::swap(sizes[a], sizes[b]);
-      std::swap(strides[a], strides[b]);
-    }
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int a = wrap_dim(c.integer(1), x.dim(), "transpose"), b = wrap_dim(c.integer(2), x.dim(), "transpose");
+        Dims sizes = x.sizes(), strides = x.strides();
+        if (x.dim()) {
+          std::swap(sizes[a], sizes[b]);
+          std::swap(strides[a], strides[b]);
+        }
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = [](Grad& d) { d.give(0, transpose(d.g(), d.arg(1).integer(), d.arg(2).integer())); },
   .aliases = "swapaxes, swapdims",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "t(Tensor input) -> Tensor",
   .doc = R"(A matrix transposed; vectors and single elements stay as they are.
 
 >>> weft.ones(2, 3).t().shape
 torch.Size([3, 2]))",
   .traits = kNoOut,
-  .compose = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (x.dim() > 2) fail("t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
-    c.give(0, transpose(x, 0, x.dim() < 2 ? 0 : 1));
-  },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() > 2) fail("t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
+        c.give(0, transpose(x, 0, x.dim() < 2 ? 0 : 1));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "expand(Tensor input, int... size, *, bool implicit=False) -> Tensor",
   .doc = R"(Dimensions of size one repeated without a copy; -1 leaves a size as it is.
 
@@ -211,174 +224,187 @@ WEFT_OP {
 tensor([[1, 1, 1],
         [2, 2, 2]]))",
   .traits = kView | kNoFunction | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims sizes = c.ints(1), strides(sizes.size());
-    int shift = sizes.size() - x.dim();
-    if (shift < 0)
-      fail("expand: the number of sizes provided (", sizes.size(), ") must be greater or equal to the number of dimensions in the tensor (", x.dim(), ")");
-    for (int i = 0; i < sizes.size(); ++i) {
-      int64_t have = i < shift ? 1 : x.size(i - shift);
-      if (sizes[i] == -1 && i >= shift) sizes[i] = have;
-      if (sizes[i] < 0) fail("expand: the expanded size (", sizes[i], ") isn't allowed in the leading, non-existing dimension ", i);
-      if (have != 1 && have != sizes[i])
-        fail("expand: The expanded size of the tensor (", sizes[i], ") must match the existing size (", have, ") at non-singleton dimension ",
-             i, ". Target sizes: ", c.ints(1), ". Tensor sizes: ", x.sizes());
-      bool repeats = i < shift || (have == 1 && sizes[i] != 1);
-      strides[i] = repeats ? 0 : x.stride(i - shift);
-    }
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims sizes = c.ints(1), strides(sizes.size());
+        int shift = sizes.size() - x.dim();
+        if (shift < 0)
+          fail("expand: the number of sizes provided (", sizes.size(),
+               ") must be greater or equal to the number of dimensions in the tensor (", x.dim(), ")");
+        for (int i = 0; i < sizes.size(); ++i) {
+          int64_t have = i < shift ? 1 : x.size(i - shift);
+          if (sizes[i] == -1 && i >= shift) sizes[i] = have;
+          if (sizes[i] < 0)
+            fail("expand: the expanded size (", sizes[i], ") isn't allowed in the leading, non-existing dimension ", i);
+          if (have != 1 && have != sizes[i])
+            fail("expand: The expanded size of the tensor (", sizes[i], ") must match the existing size (", have,
+                 ") at non-singleton dimension ", i, ". Target sizes: ", c.ints(1), ". Tensor sizes: ", x.sizes());
+          bool repeats = i < shift || (have == 1 && sizes[i] != 1);
+          strides[i] = repeats ? 0 : x.stride(i - shift);
+        }
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "squeeze(Tensor input) -> Tensor",
   .doc = R"(Without the dimensions of size one (or those among dim).
 
 >>> weft.ones(1, 2, 1).squeeze().shape
 torch.Size([2]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims sizes, strides;
-    for (int i = 0; i < x.dim(); ++i) {
-      if (x.size(i) == 1) continue;
-      sizes.push(x.size(i));
-      strides.push(x.stride(i));
-    }
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims sizes, strides;
+        for (int i = 0; i < x.dim(); ++i) {
+          if (x.size(i) == 1) continue;
+          sizes.push(x.size(i));
+          strides.push(x.stride(i));
+        }
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = back_to_shape,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "squeeze.dim(Tensor input, int[] dim) -> Tensor",
   .doc = "Without the dimensions among dim that have size one.",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    Dims dims = wrapped_dims(c.ints(1), x.dim(), "squeeze"), sizes, strides;
-    for (int i = 0; i < x.dim(); ++i) {
-      if (x.size(i) == 1 && std::find(dims.begin(), dims.end(), i) != dims.end()) continue;
-      sizes.push(x.size(i));
-      strides.push(x.stride(i));
-    }
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Dims dims = wrapped_dims(c.ints(1), x.dim(), "squeeze"), sizes, strides;
+        for (int i = 0; i < x.dim(); ++i) {
+          if (x.size(i) == 1 && std::find(dims.begin(), dims.end(), i) != dims.end()) continue;
+          sizes.push(x.size(i));
+          strides.push(x.stride(i));
+        }
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = back_to_shape,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "unsqueeze(Tensor input, int dim) -> Tensor",
   .doc = R"(With a new dimension of size one at dim.
 
 >>> weft.ones(2).unsqueeze(0).shape
 torch.Size([1, 2]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int at = wrap_dim(c.integer(1), x.dim() + 1, "unsqueeze");
-    Dims sizes = x.sizes(), strides = x.strides();
-    strides.insert(at, at < x.dim() ? sizes[at] * strides[at] : 1);
-    sizes.insert(at, 1);
-    give_view(c, sizes, strides, x->offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int at = wrap_dim(c.integer(1), x.dim() + 1, "unsqueeze");
+        Dims sizes = x.sizes(), strides = x.strides();
+        strides.insert(at, at < x.dim() ? sizes[at] * strides[at] : 1);
+        sizes.insert(at, 1);
+        give_view(c, sizes, strides, x->offset);
+      },
   .back = back_to_shape,
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "select(Tensor input, int dim, int index) -> Tensor",
   .doc = R"(The slice at index along dim, which goes away.
 
 >>> weft.arange(4).view(2, 2).select(0, 1)
 tensor([2, 3]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (x.dim() == 0) fail_index("select: cannot be applied to a 0-dim tensor.");
-    int dim = wrap_dim(c.integer(1), x.dim(), "select");
-    int64_t i = c.integer(2), n = x.size(dim);
-    if (i < -n || i >= n) fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
-    Dims sizes = x.sizes(), strides = x.strides();
-    int64_t offset = x->offset + (i < 0 ? i + n : i) * strides[dim];
-    sizes.erase(dim);
-    strides.erase(dim);
-    give_view(c, sizes, strides, offset);
-  },
-  .back = [](Grad& d) {
-    static const OpRef select_back{"select_backward"};
-    d.give(0, select_back(d.g(), d.shape(0), d.arg(1).integer(), d.arg(2).integer()));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() == 0) fail_index("select: cannot be applied to a 0-dim tensor.");
+        int dim = wrap_dim(c.integer(1), x.dim(), "select");
+        int64_t i = c.integer(2), n = x.size(dim);
+        if (i < -n || i >= n)
+          fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
+        Dims sizes = x.sizes(), strides = x.strides();
+        int64_t offset = x->offset + (i < 0 ? i + n : i) * strides[dim];
+        sizes.erase(dim);
+        strides.erase(dim);
+        give_view(c, sizes, strides, offset);
+      },
+  .back =
+      [](Grad& d) {
+        static const OpRef select_back{"select_backward"};
+        d.give(0, select_back(d.g(), d.shape(0), d.arg(1).integer(), d.arg(2).integer()));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
   .doc = "The elements from start to end along dim, each step-th.",
   .traits = kView | kHidden,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (x.dim() == 0) fail("slice: cannot be applied to a 0-dim tensor.");
-    int dim = wrap_dim(c.integer(1), x.dim(), "slice");
-    int64_t n = x.size(dim), step = c.integer(4);
-    int64_t start = c.has(2) ? c.integer(2) : 0, end = c.has(3) ? c.integer(3) : n;
-    if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
-    start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
-    end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
-    Dims sizes = x.sizes(), strides = x.strides();
-    int64_t offset = x->offset + start * strides[dim];
-    sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-    strides[dim] = sizes[dim] > 1 ? checked_mul(strides[dim], step) : strides[dim];
-    give_view(c, sizes, strides, sizes[dim] ? offset : x->offset);
-  },
-  .back = [](Grad& d) {
-    static const OpRef slice_back{"slice_backward"};
-    d.give(0, slice_back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3), d.arg(4)));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() == 0) fail("slice: cannot be applied to a 0-dim tensor.");
+        int dim = wrap_dim(c.integer(1), x.dim(), "slice");
+        int64_t n = x.size(dim), step = c.integer(4);
+        int64_t start = c.has(2) ? c.integer(2) : 0, end = c.has(3) ? c.integer(3) : n;
+        if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
+        start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
+        end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
+        Dims sizes = x.sizes(), strides = x.strides();
+        int64_t offset = x->offset + start * strides[dim];
+        sizes[dim] = (end - start) / step + ((end - start) % step != 0);
+        strides[dim] = sizes[dim] > 1 ? checked_mul(strides[dim], step) : strides[dim];
+        give_view(c, sizes, strides, sizes[dim] ? offset : x->offset);
+      },
+  .back =
+      [](Grad& d) {
+        static const OpRef slice_back{"slice_backward"};
+        d.give(0, slice_back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3), d.arg(4)));
+      },
 };
 
 // The derivatives of select, slice and diagonal: zeros with the gradient written into the part that was seen.
 
-WEFT_OP {
+WEFT_OP{
   .signature = "select_backward(Tensor grad, int[] sizes, int dim, int index) -> Tensor",
   .doc = "Zeros of the given sizes with grad at index along dim.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run = [](Call& c) {
-    const Tensor& y = c.out[0];
-    int dim = wrap_dim(c.integer(2), y.dim(), "select");
-    int64_t i = c.integer(3) < 0 ? c.integer(3) + y.size(dim) : c.integer(3);
-    fill_data(y, Value(0));
-    Dims sizes = y.sizes(), strides = y.strides();
-    char* at = y.data() + i * strides[dim] * item_size(y.dtype());
-    sizes.erase(dim);
-    strides.erase(dim);
-    copy_box(at, strides, c.tensor(0), sizes);
-  },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        int dim = wrap_dim(c.integer(2), y.dim(), "select");
+        int64_t i = c.integer(3) < 0 ? c.integer(3) + y.size(dim) : c.integer(3);
+        fill_data(y, Value(0));
+        Dims sizes = y.sizes(), strides = y.strides();
+        char* at = y.data() + i * strides[dim] * item_size(y.dtype());
+        sizes.erase(dim);
+        strides.erase(dim);
+        copy_box(at, strides, c.tensor(0), sizes);
+      },
   .back = [](Grad& d) { d.give(0, select(d.g(), d.arg(2).integer(), d.arg(3).integer())); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "slice_backward(Tensor grad, int[] sizes, int dim, int? start, int? end, int step) -> Tensor",
   .doc = "Zeros of the given sizes with grad in a slice along dim.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run = [](Call& c) {
-    const Tensor& y = c.out[0];
-    int dim = wrap_dim(c.integer(2), y.dim(), "slice");
-    int64_t n = y.size(dim), start = c.has(3) ? c.integer(3) : 0;
-    start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
-    fill_data(y, Value(0));
-    if (!c.tensor(0).numel()) return;
-    Dims strides = y.strides();
-    char* at = y.data() + start * strides[dim] * item_size(y.dtype());
-    strides[dim] *= c.integer(5);
-    copy_box(at, strides, c.tensor(0), c.tensor(0).sizes());
-  },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        int dim = wrap_dim(c.integer(2), y.dim(), "slice");
+        int64_t n = y.size(dim), start = c.has(3) ? c.integer(3) : 0;
+        start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
+        fill_data(y, Value(0));
+        if (!c.tensor(0).numel()) return;
+        Dims strides = y.strides();
+        char* at = y.data() + start * strides[dim] * item_size(y.dtype());
+        strides[dim] *= c.integer(5);
+        copy_box(at, strides, c.tensor(0), c.tensor(0).sizes());
+      },
   .back = [](Grad& d) { d.give(0, slice(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5))); },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
   .doc = R"(A view with any sizes, strides and offset that stay inside the storage.
 
@@ -386,90 +412,107 @@ WEFT_OP {
 tensor([[0, 1],
         [1, 2]]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    const Dims &sizes = c.ints(1), &strides = c.ints(2);
-    int64_t offset = c.has(3) ? c.integer(3) : x->offset;
-    if (sizes.size() != strides.size())
-      fail("as_strided: mismatch in length of strides and shape: ", strides, " and ", sizes);
-    for (int64_t s : sizes) if (s < 0) fail("as_strided: negative size in ", sizes);
-    check_bounds(*x->storage, x.dtype(), sizes, strides, offset, "as_strided");
-    give_view(c, sizes, strides, offset);
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        const Dims &sizes = c.ints(1), &strides = c.ints(2);
+        int64_t offset = c.has(3) ? c.integer(3) : x->offset;
+        if (sizes.size() != strides.size())
+          fail("as_strided: mismatch in length of strides and shape: ", strides, " and ", sizes);
+        for (int64_t s : sizes)
+          if (s < 0) fail("as_strided: negative size in ", sizes);
+        check_bounds(*x->storage, x.dtype(), sizes, strides, offset, "as_strided");
+        give_view(c, sizes, strides, offset);
+      },
   .keeps = keep::x0,
-  .back = [](Grad& d) {
-    static const OpRef back{"as_strided_backward"};
-    Tensor x = d.x(0);
-    int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
-    if (!is_dense(x.sizes(), x.strides()) || offset < 0)
-      fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ", x.strides(), "); clone() it first");
-    d.give(0, back(d.g(), x.sizes(), x.strides(), d.arg(1).ints(), d.arg(2).ints(), offset));
-  },
+  .back =
+      [](Grad& d) {
+        static const OpRef back{"as_strided_backward"};
+        Tensor x = d.x(0);
+        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
+        if (!is_dense(x.sizes(), x.strides()) || offset < 0)
+          fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",
+               x.strides(), "); clone() it first");
+        d.give(0, back(d.g(), x.sizes(), x.strides(), d.arg(1).ints(), d.arg(2).ints(), offset));
+      },
 };
 
-WEFT_OP {
-  .signature = "as_strided_backward(Tensor grad, int[] input_size, int[] input_stride, int[] size, int[] stride, int offset) -> Tensor",
+WEFT_OP{
+  .signature =
+      "as_strided_backward(Tensor grad, int[] input_size, int[] input_stride, int[] size, int[] stride, int offset) -> "
+      "Tensor",
   .doc = "Adds each element of grad to the place of the input that as_strided showed it from.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta_strided(c.tensor(0).dtype(), c.ints(1), c.ints(2))); },
-  .run = [](Call& c) {
-    const Tensor &g = c.tensor(0), &y = c.out[0];
-    fill_data(y, Value(0));
-    int64_t limit = y.numel();
-    visit(g.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      Dims at(g.dim());
-      for (int64_t i = 0; i < g.numel(); ++i) {
-        int64_t from = 0, to = c.integer(5);
-        for (int d = 0; d < g.dim(); ++d) {
-          from += at[d] * g.stride(d);
-          to += at[d] * c.ints(4)[d];
-        }
-        if (to < limit) {
-          T& place = y.data<T>()[to];
-          if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) place = T(float(place) + float(g.data<T>()[from]));
-          else place = T(place + g.data<T>()[from]);
-        }
-        for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
-      }
-    });
-  },
-  .back = [](Grad& d) {
-    d.give(0, as_strided(layout_as(d.g(), d.arg(2).ints()), d.arg(3).ints(), d.arg(4).ints(), d.arg(5).integer()));
-  },
+  .run =
+      [](Call& c) {
+        const Tensor &g = c.tensor(0), &y = c.out[0];
+        fill_data(y, Value(0));
+        int64_t limit = y.numel();
+        visit(g.dtype(), [&](auto zero) {
+          using T = decltype(zero);
+          Dims at(g.dim());
+          for (int64_t i = 0; i < g.numel(); ++i) {
+            int64_t from = 0, to = c.integer(5);
+            for (int d = 0; d < g.dim(); ++d) {
+              from += at[d] * g.stride(d);
+              to += at[d] * c.ints(4)[d];
+            }
+            if (to < limit) {
+              T& place = y.data<T>()[to];
+              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+                place = T(float(place) + float(g.data<T>()[from]));
+              else
+                place = T(place + g.data<T>()[from]);
+            }
+            for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
+          }
+        });
+      },
+  .back =
+      [](Grad& d) {
+        d.give(0, as_strided(layout_as(d.g(), d.arg(2).ints()), d.arg(3).ints(), d.arg(4).ints(), d.arg(5).integer()));
+      },
 };
 
-WEFT_OP {
-  .signature = "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+WEFT_OP{
+  .signature =
+      "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
   .doc = R"(A copy of input with src written into the part that as_strided would show.
 
 >>> weft.as_strided_scatter(weft.zeros(4), weft.ones(2), (2,), (2,))
 tensor([1., 0., 1., 0.]))",
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    if (!(c.tensor(1).sizes() == c.ints(2)))
-      fail("as_strided_scatter: expected src to have a size equal to the slice of self. src size = ", c.tensor(1).sizes(), ", slice size = ", c.ints(2));
-    Tensor y = is_dense(x.sizes(), x.strides()) ? meta_strided(x.dtype(), x.sizes(), x.strides()) : meta(x.dtype(), x.sizes());
-    Storage extent;
-    extent.bytes = y.numel() * item_size(y.dtype());
-    check_bounds(extent, y.dtype(), c.ints(2), c.ints(3), c.has(4) ? c.integer(4) : 0, "as_strided_scatter");
-    c.give(0, y);
-  },
-  .run = [](Call& c) {
-    const Tensor& y = c.out[0];
-    copy_data(y, c.tensor(0));
-    int64_t offset = c.has(4) ? c.integer(4) : 0;
-    if (c.tensor(1).numel()) copy_box(y.data() + offset * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
-  },
-  .back = [](Grad& d) {
-    Tensor g = contiguous_of(d.g());
-    int64_t offset = d.arg(4).none() ? 0 : d.arg(4).integer();
-    if (d.needs(0)) d.give(0, as_strided_scatter(g, zeros(d.arg(2).ints(), g.dtype()), d.arg(2).ints(), d.arg(3).ints(), offset));
-    if (d.needs(1)) d.give(1, as_strided(g, d.arg(2).ints(), d.arg(3).ints(), offset));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (!(c.tensor(1).sizes() == c.ints(2)))
+          fail("as_strided_scatter: expected src to have a size equal to the slice of self. src size = ",
+               c.tensor(1).sizes(), ", slice size = ", c.ints(2));
+        Tensor y = is_dense(x.sizes(), x.strides()) ? meta_strided(x.dtype(), x.sizes(), x.strides())
+                                                    : meta(x.dtype(), x.sizes());
+        Storage extent;
+        extent.bytes = y.numel() * item_size(y.dtype());
+        check_bounds(extent, y.dtype(), c.ints(2), c.ints(3), c.has(4) ? c.integer(4) : 0, "as_strided_scatter");
+        c.give(0, y);
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        copy_data(y, c.tensor(0));
+        int64_t offset = c.has(4) ? c.integer(4) : 0;
+        if (c.tensor(1).numel()) copy_box(y.data() + offset * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
+      },
+  .back =
+      [](Grad& d) {
+        Tensor g = contiguous_of(d.g());
+        int64_t offset = d.arg(4).none() ? 0 : d.arg(4).integer();
+        if (d.needs(0))
+          d.give(0, as_strided_scatter(g, zeros(d.arg(2).ints(), g.dtype()), d.arg(2).ints(), d.arg(3).ints(), offset));
+        if (d.needs(1)) d.give(1, as_strided(g, d.arg(2).ints(), d.arg(3).ints(), offset));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "detach(Tensor input) -> Tensor",
   .doc = R"(The same elements, cut off from the graph.
 
@@ -480,7 +523,7 @@ False)",
   .no_derivative = "it cuts the graph",
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "unfold(Tensor input, int dimension, int size, int step) -> Tensor",
   .doc = R"(Windows of size elements along dimension, step apart, as a new last dimension.
 
@@ -489,85 +532,94 @@ tensor([[0, 1],
         [1, 2],
         [2, 3]]))",
   .traits = kView | kNoFunction | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int dim = wrap_dim(c.integer(1), x.dim(), "unfold");
-    int64_t size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
-    if (size < 0 || size > n) fail("unfold: maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
-    if (step <= 0) fail("unfold: step is ", step, " but must be > 0");
-    Dims sizes = x.sizes(), strides = x.strides();
-    int64_t stride = x.dim() ? strides[dim] : 1;
-    if (x.dim()) {
-      sizes[dim] = (n - size) / step + 1;
-      strides[dim] = checked_mul(stride, step);
-    }
-    sizes.push(size);
-    strides.push(stride);
-    give_view(c, sizes, strides, x->offset);
-  },
-  .back = [](Grad& d) {
-    static const OpRef back{"as_strided_backward"};
-    const Dims& shape = d.shape(0);
-    int dim = wrap_dim(d.arg(1).integer(), shape.size(), "unfold");
-    Dims flat = contiguous_strides(shape), strides = flat;
-    int64_t stride = shape.empty() ? 1 : flat[dim];
-    if (!shape.empty()) strides[dim] = stride * d.arg(3).integer();
-    strides.push(stride);
-    d.give(0, back(d.g(), shape, flat, d.g().sizes(), strides, 0));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int dim = wrap_dim(c.integer(1), x.dim(), "unfold");
+        int64_t size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
+        if (size < 0 || size > n)
+          fail("unfold: maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
+        if (step <= 0) fail("unfold: step is ", step, " but must be > 0");
+        Dims sizes = x.sizes(), strides = x.strides();
+        int64_t stride = x.dim() ? strides[dim] : 1;
+        if (x.dim()) {
+          sizes[dim] = (n - size) / step + 1;
+          strides[dim] = checked_mul(stride, step);
+        }
+        sizes.push(size);
+        strides.push(stride);
+        give_view(c, sizes, strides, x->offset);
+      },
+  .back =
+      [](Grad& d) {
+        static const OpRef back{"as_strided_backward"};
+        const Dims& shape = d.shape(0);
+        int dim = wrap_dim(d.arg(1).integer(), shape.size(), "unfold");
+        Dims flat = contiguous_strides(shape), strides = flat;
+        int64_t stride = shape.empty() ? 1 : flat[dim];
+        if (!shape.empty()) strides[dim] = stride * d.arg(3).integer();
+        strides.push(stride);
+        d.give(0, back(d.g(), shape, flat, d.g().sizes(), strides, 0));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor",
   .doc = R"(The diagonal of two dimensions, as the last one.
 
 >>> weft.arange(4).view(2, 2).diagonal()
 tensor([0, 3]))",
   .traits = kView | kNoOut,
-  .infer = [](Call& c) {
-    const Tensor& x = c.tensor(0);
-    int a = wrap_dim(c.integer(2), x.dim(), "diagonal"), b = wrap_dim(c.integer(3), x.dim(), "diagonal");
-    if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-    int64_t k = c.integer(1);
-    int64_t n = std::max<int64_t>(0, k >= 0 ? std::min(x.size(a), x.size(b) - std::min(k, x.size(b))) : std::min(x.size(a) + std::max(k, -x.size(a)), x.size(b)));
-    int64_t offset = x->offset;
-    if (n) offset += k >= 0 ? k * x.stride(b) : -k * x.stride(a);
-    Dims sizes = x.sizes(), strides = x.strides();
-    int64_t step = strides[a] + strides[b];
-    for (int d : {std::max(a, b), std::min(a, b)}) {
-      sizes.erase(d);
-      strides.erase(d);
-    }
-    sizes.push(n);
-    strides.push(step);
-    give_view(c, sizes, strides, offset);
-  },
-  .back = [](Grad& d) {
-    static const OpRef back{"diagonal_backward"};
-    d.give(0, back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3)));
-  },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        int a = wrap_dim(c.integer(2), x.dim(), "diagonal"), b = wrap_dim(c.integer(3), x.dim(), "diagonal");
+        if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
+        int64_t k = c.integer(1);
+        int64_t n = std::max<int64_t>(0, k >= 0 ? std::min(x.size(a), x.size(b) - std::min(k, x.size(b)))
+                                                : std::min(x.size(a) + std::max(k, -x.size(a)), x.size(b)));
+        int64_t offset = x->offset;
+        if (n) offset += k >= 0 ? k * x.stride(b) : -k * x.stride(a);
+        Dims sizes = x.sizes(), strides = x.strides();
+        int64_t step = strides[a] + strides[b];
+        for (int d : {std::max(a, b), std::min(a, b)}) {
+          sizes.erase(d);
+          strides.erase(d);
+        }
+        sizes.push(n);
+        strides.push(step);
+        give_view(c, sizes, strides, offset);
+      },
+  .back =
+      [](Grad& d) {
+        static const OpRef back{"diagonal_backward"};
+        d.give(0, back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3)));
+      },
 };
 
-WEFT_OP {
+WEFT_OP{
   .signature = "diagonal_backward(Tensor grad, int[] sizes, int offset, int dim1, int dim2) -> Tensor",
   .doc = "Zeros of the given sizes with grad on a diagonal.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run = [](Call& c) {
-    const Tensor& y = c.out[0];
-    fill_data(y, Value(0));
-    if (!c.tensor(0).numel()) return;
-    int a = wrap_dim(c.integer(3), y.dim(), "diagonal"), b = wrap_dim(c.integer(4), y.dim(), "diagonal");
-    int64_t k = c.integer(2), step = y.stride(a) + y.stride(b);
-    Dims strides = y.strides();
-    for (int d : {std::max(a, b), std::min(a, b)}) strides.erase(d);
-    strides.push(step);
-    copy_box(y.data() + (k >= 0 ? k * y.stride(b) : -k * y.stride(a)) * item_size(y.dtype()), strides, c.tensor(0), c.tensor(0).sizes());
-  },
-  .back = [](Grad& d) {
-    static const OpRef diagonal{"diagonal"};
-    d.give(0, diagonal(d.g(), d.arg(2), d.arg(3), d.arg(4)));
-  },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        fill_data(y, Value(0));
+        if (!c.tensor(0).numel()) return;
+        int a = wrap_dim(c.integer(3), y.dim(), "diagonal"), b = wrap_dim(c.integer(4), y.dim(), "diagonal");
+        int64_t k = c.integer(2), step = y.stride(a) + y.stride(b);
+        Dims strides = y.strides();
+        for (int d : {std::max(a, b), std::min(a, b)}) strides.erase(d);
+        strides.push(step);
+        copy_box(y.data() + (k >= 0 ? k * y.stride(b) : -k * y.stride(a)) * item_size(y.dtype()), strides, c.tensor(0),
+                 c.tensor(0).sizes());
+      },
+  .back =
+      [](Grad& d) {
+        static const OpRef diagonal{"diagonal"};
+        d.give(0, diagonal(d.g(), d.arg(2), d.arg(3), d.arg(4)));
+      },
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Nodes are numbered as they are made, and a node's inputs are older than the node: walking from the newest to the oldest, every
-// gradient is complete when its node's turn comes. A heap of waiting nodes is all the order this needs.
+// Nodes are numbered as they are made, and a node's inputs are older than the node: walking from the newest to the
+// oldest, every gradient is complete when its node's turn comes. A heap of waiting nodes is all the order this needs.
 #include "tape/backward.h"
 
 #include <algorithm>
@@ -32,7 +32,9 @@ struct Capture {
 class Walk {
  public:
   explicit Walk(const BackwardRequest& r) : request_(r), id_(++g_walk), marking_(!std::exchange(g_marking, true)) {}
-  ~Walk() { if (marking_) g_marking = false; }
+  ~Walk() {
+    if (marking_) g_marking = false;
+  }
 
   std::vector<Tensor> run() {
     GradMode mode(request_.create_graph);
@@ -46,10 +48,13 @@ class Walk {
       Waiting w = std::move(waiting_[heap_.back()]);
       free_.push_back(heap_.back());
       heap_.pop_back();
-      if (marking_) w.node->mark = 0;
-      else places_.erase(w.node.get());
+      if (marking_)
+        w.node->mark = 0;
+      else
+        places_.erase(w.node.get());
       bool large = w.grads[0] && w.grads[0].numel() > 4096;
-      if (((++polls & 15) == 0 || large) && g_interpreter.interrupted && g_interpreter.interrupted()) throw PythonError();
+      if (((++polls & 15) == 0 || large) && g_interpreter.interrupted && g_interpreter.interrupted())
+        throw PythonError();
       visit(w);
     }
     return std::move(found_);
@@ -137,8 +142,7 @@ class Walk {
     Node& n = *w.node;
     if (n.hooks) each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
     TensorImpl* leaf = n.leaf();
-    if (leaf && leaf->extra)
-      each_hook(leaf->extra->hooks, [&](Hook& h) { g_hooks.on_tensor(h, w.grads[0]); });
+    if (leaf && leaf->extra) each_hook(leaf->extra->hooks, [&](Hook& h) { g_hooks.on_tensor(h, w.grads[0]); });
     auto capture = captures_.find(&n);
     if (capture != captures_.end()) {
       for (const Capture& c : capture->second) found_[c.input] = w.grads[c.slot];
@@ -183,13 +187,14 @@ class Walk {
       if (!has_nan(results[i])) continue;
       auto* op = dynamic_cast<OpNode*>(&n);
       std::string ranges;
-      if (op && op->ranges) ranges = *op->ranges;
+      if (op && op->ranges)
+        ranges = *op->ranges;
       else
         for (auto& [name, t] : n.saved()) ranges += "\n  " + name + ": " + describe_range(t);
       for (auto& g : given)
         if (g) ranges += "\n  gradient: " + describe_range(g);
-      fail("Function '", n.name(), "' returned nan values in its ", i, "th output. The forward call was made", n.origin.at(),
-           ", with", ranges);
+      fail("Function '", n.name(), "' returned nan values in its ", i, "th output. The forward call was made",
+           n.origin.at(), ", with", ranges);
     }
   }
 

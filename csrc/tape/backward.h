@@ -8,15 +8,15 @@ namespace weft {
 
 struct BackwardRequest {
   std::vector<Edge> roots;
-  std::vector<Tensor> grads;       // one per root
+  std::vector<Tensor> grads;  // one per root
   bool retain_graph = false;
   bool create_graph = false;
-  bool accumulate = true;          // into .grad of the leaves; else the gradients of `inputs` are returned
-  std::vector<Edge> inputs;        // empty: all leaves
+  bool accumulate = true;    // into .grad of the leaves; else the gradients of `inputs` are returned
+  std::vector<Edge> inputs;  // empty: all leaves
 };
 
-// Gradients of the inputs (empty where none flowed), in their order. Runs on the caller's thread. Several threads may walk at
-// once; what they add to the same leaf is added one after the other, each walk's whole gradient at a time.
+// Gradients of the inputs (empty where none flowed), in their order. Runs on the caller's thread. Several threads may
+// walk at once; what they add to the same leaf is added one after the other, each walk's whole gradient at a time.
 std::vector<Tensor> run_backward(const BackwardRequest& request);
 
 // What the walk asks of the interpreter's hooks (set by bind/). Each may replace the gradient it is given.

@@ -265,7 +265,9 @@ def registry() -> dict[str, OpInfo]:
         getattr(weft, part, None)
     infos: dict[str, OpInfo] = {}
     rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]
-    for row in sorted(rows, key=lambda r: r["name"] != r["base"]):  # the plain overload speaks first
+    for row in sorted(
+        rows, key=lambda r: r["name"] != r["base"]
+    ):  # the plain overload speaks first
         info = infos.get(row["base"])
         if info is None:
             doc = row["doc"]

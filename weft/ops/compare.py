@@ -55,7 +55,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        raise TypeError(f"equal(): expected two Tensors, got {type(input).__name__} and {type(other).__name__}")
+        raise TypeError(
+            f"equal(): expected two Tensors, got {type(input).__name__} and {type(other).__name__}"
+        )
     if input.dtype != other.dtype:
-        raise RuntimeError(f"equal: expected tensors of one dtype, got {input.dtype} and {other.dtype}")
+        raise RuntimeError(
+            f"equal: expected tensors of one dtype, got {input.dtype} and {other.dtype}"
+        )
     return input.shape == other.shape and (input == other).all().item()

@@ -32,7 +32,9 @@ def msort(input: Tensor) -> Tensor:
     return weft.sort(input, 0).values
 
 
-def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool, name: str) -> Tensor:
+def _quantile(
+    input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool, name: str
+) -> Tensor:
     if not input.is_floating_point():
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if how not in ("linear", "lower", "higher", "nearest", "midpoint"):
@@ -84,7 +86,12 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 @op(out=True)
 def quantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
     """Return the ``q``-th quantiles over ``dim``, between elements as ``interpolation`` says.
 
@@ -96,7 +103,12 @@ def quantile(
 
 @op(out=True)
 def nanquantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
     """Return the quantiles of the elements that are numbers.
 
@@ -116,14 +128,18 @@ def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
         values, order = weft.sort(rows[:, column][keys_order])
         place = keys_order[order]
         pair_changes = (values[1:] != values[:-1]) | (keys[place][1:] != keys[place][:-1])
-        rank = weft.cat([weft.zeros(min(1, len(place)), dtype=weft.int64), pair_changes.long()]).cumsum(0)
+        rank = weft.cat(
+            [weft.zeros(min(1, len(place)), dtype=weft.int64), pair_changes.long()]
+        ).cumsum(0)
         fresh = weft.zeros_like(keys)
         fresh[place] = rank
         keys = fresh
     return keys
 
 
-def _different(x: Tensor, dim: int | None, consecutive: bool, want_inverse: bool, want_counts: bool) -> Any:
+def _different(
+    x: Tensor, dim: int | None, consecutive: bool, want_inverse: bool, want_counts: bool
+) -> Any:
     keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
     values, inverse, counts, places = _C._call_op("unique_flat", (keys, consecutive), False)
     if dim is None:
@@ -179,7 +195,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @op(out=True, derivative="the result is bool")
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Say of each element whether it is among ``test_elements``.
 
     >>> weft.isin(weft.tensor([1, 2]), weft.tensor([2, 3]))
@@ -199,7 +217,11 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 @op(out=True)
 def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
 ) -> Tensor:
     """Return the ``n``-th differences of neighbours along ``dim``.
 
@@ -220,7 +242,11 @@ def diff(
 
 @op(out=True)
 def norm(
-    input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
 ) -> Tensor:
     """Return the vector norm of order ``p``, or the matrix norms 'fro' and 'nuc'.
 
@@ -230,10 +256,14 @@ def norm(
     n = max(input.dim(), 1)
     for d in () if dim is None else (dim,) if isinstance(dim, int) else dim:
         if not -n <= d < n:
-            raise IndexError(f"norm: Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+            raise IndexError(
+                f"norm: Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
+            )
     if p in (None, "fro"):
         if isinstance(dim, (tuple, list)) and len(dim) > 2:
-            raise RuntimeError(f"norm: the Frobenius norm is of at most two dimensions, got dim={dim}")
+            raise RuntimeError(
+                f"norm: the Frobenius norm is of at most two dimensions, got dim={dim}"
+            )
         return weft.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if p == "nuc":
         dims = (-2, -1) if dim is None else dim

@@ -34,7 +34,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if n == 0:
         return input.reshape(1)
     if start > end:
-        raise RuntimeError(f"flatten: start_dim ({start_dim}) cannot come after end_dim ({end_dim})")
+        raise RuntimeError(
+            f"flatten: start_dim ({start_dim}) cannot come after end_dim ({end_dim})"
+        )
     if start == end:
         return input
     shape = tuple(input.shape)
@@ -158,7 +160,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         raise RuntimeError(
             f"sum_to_size: size {list(shape)} is not expandable to size {list(self.shape)}."
         )
-    dims = [*range(lead), *(lead + i for i, s in enumerate(shape) if s == 1 and self.shape[lead + i] != 1)]
+    dims = [
+        *range(lead),
+        *(lead + i for i, s in enumerate(shape) if s == 1 and self.shape[lead + i] != 1),
+    ]
     return (self.sum(dims, keepdim=True) if dims else self).reshape(shape)
 
 
@@ -201,7 +206,9 @@ def _t_property(self: Tensor) -> Tensor:
 def _mt_property(self: Tensor) -> Tensor:
     """The last two dimensions swapped."""
     if self.dim() < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of them. Got {self.dim()}-D tensor.")
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of them. Got {self.dim()}-D tensor."
+        )
     return self.transpose(-2, -1)
 
 
@@ -211,7 +218,9 @@ Tensor.H = property(lambda self: self.T.conj() if self.is_complex() else self.T)
 Tensor.mH = property(lambda self: self.mT.conj() if self.is_complex() else self.mT)
 Tensor.adjoint = lambda self: self.mH
 Tensor.is_set_to = lambda self, other: (
-    self.data_ptr() == other.data_ptr() and self.shape == other.shape and self.stride() == other.stride()
+    self.data_ptr() == other.data_ptr()
+    and self.shape == other.shape
+    and self.stride() == other.stride()
 )
 
 
@@ -231,7 +240,9 @@ for _f in (broadcast_shapes, broadcast_tensors):
     setattr(weft, _f.__name__, _f)
 for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims", "as_strided"):
 
-    def _in_place(self: Tensor, *args: Any, _f: Any = getattr(weft, _name), **kwargs: Any) -> Tensor:
+    def _in_place(
+        self: Tensor, *args: Any, _f: Any = getattr(weft, _name), **kwargs: Any
+    ) -> Tensor:
         return _C._set_geometry_of(self, _f(self, *args, **kwargs))
 
     setattr(Tensor, _name + "_", _in_place)

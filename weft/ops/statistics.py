@@ -35,7 +35,9 @@ def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[T
     if x is None:
         return pairs, dx / 2
     if x.dim() == 1 and x.shape[0] != n:
-        raise RuntimeError(f"{name}: There must be one `x` value for each sample point, got {x.shape[0]} for {n}")
+        raise RuntimeError(
+            f"{name}: There must be one `x` value for each sample point, got {x.shape[0]} for {n}"
+        )
     if x.dim() == 1:
         width = [1] * y.dim()
         width[dim] = n
@@ -60,7 +62,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 
 
 @op(method=False)
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1
+) -> Tensor:
     """Return the running area under ``y`` along ``dim``, made of trapezoids.
 
     >>> weft.cumulative_trapezoid(weft.tensor([1.0, 2.0, 3.0]))
@@ -75,11 +79,17 @@ def _weights(fweights: Tensor | None, aweights: Tensor | None, n: int) -> Tensor
         if w is None:
             continue
         if w.dim() > 1:
-            raise RuntimeError(f"cov(): expected {kind} to have one or fewer dimensions but got {w.dim()}")
+            raise RuntimeError(
+                f"cov(): expected {kind} to have one or fewer dimensions but got {w.dim()}"
+            )
         if w.is_floating_point() != (kind == "aweights") or w.dtype == _C.bool:
-            raise RuntimeError(f"cov(): expected {kind} to have {'float' if kind == 'aweights' else 'integral'} dtype")
+            raise RuntimeError(
+                f"cov(): expected {kind} to have {'float' if kind == 'aweights' else 'integral'} dtype"
+            )
         if w.numel() != n:
-            raise RuntimeError(f"cov(): expected {kind} to have the same numel as there are observations, {n}")
+            raise RuntimeError(
+                f"cov(): expected {kind} to have the same numel as there are observations, {n}"
+            )
         if w.numel() and bool((w < 0).any()):
             raise RuntimeError(f"cov(): {kind} cannot be negative")
     if fweights is None or aweights is None:
@@ -89,7 +99,11 @@ def _weights(fweights: Tensor | None, aweights: Tensor | None, n: int) -> Tensor
 
 @op()
 def cov(
-    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
 ) -> Tensor:
     """Return the covariances of the rows of ``input``, whose columns are observations.
 
@@ -98,11 +112,15 @@ def cov(
             [4., 8.]])
     """
     if input.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()}")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()}"
+        )
     if input.dtype == _C.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     if aweights is not None and not aweights.is_floating_point():
-        raise RuntimeError(f"cov(): expected aweights to have floating point dtype but got {aweights.dtype}")
+        raise RuntimeError(
+            f"cov(): expected aweights to have floating point dtype but got {aweights.dtype}"
+        )
     x = input if input.dim() == 2 else input.reshape(1, -1)
     x = x if x.is_floating_point() or x.is_complex() else x.to(weft.get_default_dtype())
     n = x.shape[1]
@@ -129,23 +147,31 @@ def corrcoef(input: Tensor) -> Tensor:
             [1., 1.]])
     """
     if input.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got {input.dim()}")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got {input.dim()}"
+        )
     c = cov(input)
     if c.dim() == 0:
         return c / c
     d = c.diagonal()
     std = weft.sqrt(d.real if d.is_complex() else d)
     c = c / std.unsqueeze(1) / std.unsqueeze(0)
-    return weft.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+    return (
+        weft.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+    )
 
 
 def _edges(input: Tensor, bins: Any, range: Sequence[float] | None, name: str) -> Tensor:
     """The borders of the bins of one coordinate: given, or equal steps over the range of its values."""
     if isinstance(bins, Tensor):
         if bins.dim() != 1 or bins.numel() == 0:
-            raise RuntimeError(f"{name}(): bins tensor should have one dimension and at least one element")
+            raise RuntimeError(
+                f"{name}(): bins tensor should have one dimension and at least one element"
+            )
         if bins.dtype != input.dtype:
-            raise RuntimeError(f"{name}(): input tensor and bins tensors should have the same dtype")
+            raise RuntimeError(
+                f"{name}(): input tensor and bins tensors should have the same dtype"
+            )
         return bins
     if bins < 1:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
@@ -180,7 +206,11 @@ def _histogram(points: Tensor, edges: list[Tensor], weight: Tensor | None, densi
     total = 1
     for s in sizes:
         total *= s
-    values = weft.ones(points.shape[0], dtype=points.dtype) if weight is None else weight.reshape(-1).to(points.dtype)
+    values = (
+        weft.ones(points.shape[0], dtype=points.dtype)
+        if weight is None
+        else weight.reshape(-1).to(points.dtype)
+    )
     counts = weft.zeros(total, dtype=points.dtype)
     if inside is not None:
         counts = counts.index_add(0, flat[inside], values[inside])
@@ -196,13 +226,17 @@ def _histogram(points: Tensor, edges: list[Tensor], weight: Tensor | None, densi
 
 def _check_weight(input: Tensor, weight: Tensor | None, count: int, name: str) -> None:
     if not input.is_floating_point():
-        raise RuntimeError(f'"{name}" not implemented for \'{input.dtype}\'')
+        raise RuntimeError(f"\"{name}\" not implemented for '{input.dtype}'")
     if weight is None:
         return
     if weight.dtype != input.dtype:
-        raise RuntimeError(f"{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+        raise RuntimeError(
+            f"{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype"
+        )
     if weight.numel() != count:
-        raise RuntimeError(f"{name}(): if weight tensor is provided it should have one value for each of {count} points")
+        raise RuntimeError(
+            f"{name}(): if weight tensor is provided it should have one value for each of {count} points"
+        )
 
 
 @op(derivative="a count has no derivative")
@@ -222,7 +256,9 @@ def histogram(
     _check_weight(input, weight, input.numel(), "histogram")
     x = input.detach().reshape(-1)
     edges = _edges(x, bins, range, "histogram")
-    counts = _histogram(x.unsqueeze(1), [edges], None if weight is None else weight.detach(), density)
+    counts = _histogram(
+        x.unsqueeze(1), [edges], None if weight is None else weight.detach(), density
+    )
     return _counted(counts, edges)
 
 
@@ -242,13 +278,17 @@ def histogramdd(
             [1., 0.]])
     """
     if input.dim() < 2:
-        raise RuntimeError(f"histogramdd(): input tensor should have at least 2 dimensions, but got {input.dim()}")
+        raise RuntimeError(
+            f"histogramdd(): input tensor should have at least 2 dimensions, but got {input.dim()}"
+        )
     n = input.shape[-1]
     points = input.detach().reshape(-1, n)
     _check_weight(input, weight, points.shape[0], "histogramdd")
     each = [bins] * n if isinstance(bins, int) else list(bins)
     if len(each) != n:
-        raise RuntimeError(f"histogramdd(): expected {n} bins for the coordinates of input, got {len(each)}")
+        raise RuntimeError(
+            f"histogramdd(): expected {n} bins for the coordinates of input, got {len(each)}"
+        )
     ranges = [None] * n if range is None else [range[2 * k : 2 * k + 2] for k in _range(n)]
     edges = [_edges(points[:, k], each[k], ranges[k], "histogramdd") for k in _range(n)]
     counts = _histogram(points, edges, None if weight is None else weight.detach(), density)
