@@ -273,7 +273,9 @@ def grads(lib: Any, outs: Any, inputs: list[Any], g: list[Any]) -> list[Any]:
 # ---- comparison --------------------------------------------------------------------------------
 
 
-def far(got: np.ndarray, want: np.ndarray, ulp: float, atol: float) -> np.ndarray:
+def far(
+    got: np.ndarray, want: np.ndarray, ulp: float, atol: float, slack: float = 0.0
+) -> np.ndarray:
     """Where two float or complex arrays differ by more than the bound: see `Row`."""
     narrow = got.dtype in (np.float32, np.complex64, np.float16)
     with np.errstate(all="ignore"):
@@ -282,19 +284,24 @@ def far(got: np.ndarray, want: np.ndarray, ulp: float, atol: float) -> np.ndarra
             bound = ulp * np.spacing(abs(want).astype(abs(got).dtype)).astype(float) + atol
         else:
             bound = 1e-12 + 1e-12 * abs(want)
+        bound = bound + slack
         error = abs(got.astype(want.dtype) - want)
         same = (got == want) | (np.isnan(got) & np.isnan(want))
         return ~(same | (error <= bound))
 
 
-def differs(got: Any, want: Any, row: Row, *, ulp: float | None = None) -> str:
-    """'' if the results agree within the row's bound, else what is wrong."""
+def differs(got: Any, want: Any, row: Row, *, ulp: float | None = None, slack: float = 0.0) -> str:
+    """'' if the results agree within the row's bound and the slack, else what is wrong."""
     if isinstance(want, (list, tuple)) or isinstance(got, (list, tuple)):
         g, w = flat(got), flat(want)
         if len(g) != len(w):
             return f"{len(g)} results, want {len(w)}"
         return next(
-            (f"result {i}: {d}" for i in range(len(g)) if (d := differs(g[i], w[i], row, ulp=ulp))),
+            (
+                f"result {i}: {d}"
+                for i in range(len(g))
+                if (d := differs(g[i], w[i], row, ulp=ulp, slack=slack))
+            ),
             "",
         )
     g, w = array(got), array(want)
@@ -308,7 +315,7 @@ def differs(got: Any, want: Any, row: Row, *, ulp: float | None = None) -> str:
     if row.canon:
         g, w = row.canon(g), row.canon(w)
     if g.dtype.kind in "fc":
-        bad = far(g, w, row.ulp if ulp is None else ulp, row.atol)
+        bad = far(g, w, row.ulp if ulp is None else ulp, row.atol, slack)
     else:
         bad = g != w.astype(g.dtype)
     if not bad.any():

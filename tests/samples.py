@@ -351,3 +351,4 @@ import samples_reduce  # noqa: E402, F401
 import samples_shape  # noqa: E402, F401
 import samples_sort  # noqa: E402, F401
 import samples_special  # noqa: E402, F401
+import samples_view_copies  # noqa: E402, F401 (last: made of the others)

@@ -84,17 +84,23 @@ row("arange",
         S(2, 2), S(0, 6, 2, dtype=I32)], _arange, "f", wide=True, grad=False,
     errors=lambda: [E((RuntimeError, ValueError), 1, 5, 0, match="step|arange"),
         E((RuntimeError, ValueError), 1, 5, -1, match="bound|arange|step"), E(TypeError)])
-row("range", lambda: [S(0, 4), S(1, 2, 0.5)], lambda a, b, s=1: np.arange(a, b + s / 2, s, F32),
-    "f", grad=False, wide=True)
+row("range",
+    lambda: [S(0, 4), S(1, 2, 0.5), S(3, -1, -2), S(0, 5, 2, dtype=I64), S(0.5, 2.25, dtype=F64)],
+    lambda a, b, s=1, dtype=F32: np.arange(a, b + s / 1e6, s, dtype), "f", grad=False, wide=True,
+    errors=lambda: [E(RuntimeError, 0, 1, 0), E(RuntimeError, 0, 1, -1),
+        E(RuntimeError, 0, float("inf")), E(TypeError, 3)])
 row("linspace",
     lambda: [S(0, 1, 5), S(-2.0, 3.0, 7), S(0, 10, steps=11), S(3, 3, 4), S(0, 1, 1), S(0, 1, 0),
         S(5, 1, 9), S(0, 1, 4, dtype=F64)],
     lambda a, b, steps, dtype=F32: np.linspace(a, b, steps).astype(dtype), "f", grad=False,
     wide=True, atol=1e-6,
     errors=lambda: [E(RuntimeError, 0, 1, -1, match="steps|linspace"), E(TypeError, 0, 1)])
-row("logspace", lambda: [S(0, 1, 5), S(-1.0, 2.0, 4), S(0, 3, 4, base=2.0), S(0, 1, 3, dtype=F64)],
+row("logspace",
+    lambda: [S(0, 1, 5), S(-1.0, 2.0, 4), S(0, 3, 4, base=2.0), S(0, 1, 3, dtype=F64), S(2, 0, 1),
+        S(0, 3, 4, dtype=I64), S(np.array(0.25), 1, 3), S(0, np.array(2.0), 3), S(0, 1, 0)],
     _logspace, "f", grad=False, wide=True, ulp=16,
-    errors=lambda: [E(RuntimeError, 0, 1, -1, match="steps|logspace")])
+    errors=lambda: [E(RuntimeError, 0, 1, -1, match="steps|logspace"),
+        E(RuntimeError, np.ones(2), 1, 3), E(TypeError, 0, 1)])
 row("eye", lambda: [S(3), S(2, 3), S(0), S(3, 2, dtype=I64), S(1)],
     lambda n, m=None, dtype=F32: np.eye(n, m, dtype=dtype), "f", grad=False, wide=True,
     errors=lambda: [E(RuntimeError, -1)])
@@ -104,6 +110,12 @@ row("ones_like", _like_samples, _filled_like(1), wide=True, grad=False,
     errors=lambda: [E(TypeError, 3)])
 row("empty_strided", lambda: [S((2, 3), (1, 2)), S((0,), (1,))], lambda size, stride: np.zeros(size), "f",
     wide=True, grad=False, values=False)
+row("empty_permuted", lambda: [S((2, 3), (1, 0)), S((), ()), S((2, 0, 3), (2, 0, 1))],
+    lambda size, order: np.zeros(size, F32), "f", wide=True, grad=False, values=False,
+    errors=lambda: [E(RuntimeError, (2, 3), (0, 0)), E(RuntimeError, (2, 3), (0,))])
+row("new_empty_strided", lambda: [S(t(1), (2, 3), (1, 2)), S(t(1), (0,), (1,), dtype=F32)],
+    lambda x, size, stride, dtype=None: np.zeros(size, dtype or x.dtype), wide=True, grad=False,
+    values=False)
 row("empty_like", _like_samples, _filled_like(0), wide=True, grad=False, values=False)
 row("full_like", lambda: [S(t(2, 3), 2), S(t(), 1), S(t(0), 1), S(t(2), 1.5, dtype=F64)],
     lambda x, v, dtype=None: np.full_like(x, v, dtype), wide=True, grad=False)
@@ -131,9 +143,9 @@ row("tril_indices", lambda: [S(3, 3), S(2, 4, 1), S(4, 2, -1), S(0, 3)],
     errors=lambda: [E(RuntimeError, -1, 2)])
 row("triu_indices", lambda: [S(3, 3), S(2, 4, 1), S(4, 2, -1), S(0, 3)],
     lambda r, c, k=0: np.stack(np.triu_indices(r, k, c)), "f", grad=False)
-row("vander", lambda: [S(t(3)), S(t(3), 2), S(t(3), 4, increasing=True)],
+row("vander", lambda: [S(t(3)), S(t(3), 2), S(t(3), 4, increasing=True), S(t(2), 0), S(t(2), 1)],
     lambda x, N=None, increasing=False: np.vander(x, N, increasing), "fi", ulp=8, atol=1e-6,
-    half=None)
+    half=None, errors=lambda: [E(RuntimeError, t(2, 2)), E(RuntimeError, t(2), -1)])
 row("scalar_tensor", lambda: [S(1.5), S(2)], lambda v: np.float32(v), "f", grad=False, wide=True)
 row("tensor",
     lambda: [S([1, 2]), S([[1.0, 2.5], [3.0, 4.0]]), S(3), S(2.5), S(True), S([]), S([[], []]),
@@ -168,6 +180,8 @@ for _name, _dtype, _grad in (
     ("short", "int16", False),
     ("char", "int8", False),
     ("bool", "bool", False),
+    ("cfloat", "complex64", False),
+    ("cdouble", "complex128", True),
 ):
     row(
         _name,

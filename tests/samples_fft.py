@@ -208,33 +208,109 @@ row("istft",
 # fmt: on
 
 
-def _window(f: Any) -> Any:
-    def twin(n: int, periodic: bool = True, dtype: Any = np.float32) -> np.ndarray:
-        m = n if periodic else n - 1
-        return (np.ones(1) if n == 1 else f(np.arange(n) / max(m, 1))).astype(dtype)
+# ---- windows -----------------------------------------------------------------------------------
+
+
+def _cosines(*a: float) -> Any:
+    return lambda k, m: sum(c * (-1) ** i * np.cos(2 * np.pi * i * k / m) for i, c in enumerate(a))
+
+
+def _window(f: Any, sampled: str) -> Any:
+    """A twin of a window: f of the places and the last of them, or one beyond for periodic ones."""
+
+    def twin(n: int, periodic: Any = None, dtype: Any = np.float32, **more: Any) -> np.ndarray:
+        if sampled == "sym":
+            periodic = not more.pop("sym", True)
+        m = n if periodic in (None, True) else n - 1
+        return (np.ones(n) if n <= 1 else f(np.arange(n), m, **more)).astype(dtype)
 
     return twin
 
 
-def _window_samples() -> list[S]:
-    return [S(6), S(5, periodic=False), S(4, dtype=np.dtype("float64")), S(1), S(0)]
+def _kaiser(k: np.ndarray, m: int, beta: float = 12.0) -> np.ndarray:
+    return np.i0(beta * np.sqrt(np.maximum(0, 1 - (2 * k / m - 1) ** 2))) / np.i0(beta)
 
 
-for _name, _f in {
-    "hann": lambda u: 0.5 - 0.5 * np.cos(2 * np.pi * u),
-    "hamming": lambda u: 0.54 - 0.46 * np.cos(2 * np.pi * u),
-    "bartlett": lambda u: 1 - abs(2 * u - 1),
-    "blackman": lambda u: 0.42 - 0.5 * np.cos(2 * np.pi * u) + 0.08 * np.cos(4 * np.pi * u),
-}.items():
+def _triangle(k: np.ndarray, m: int) -> np.ndarray:
+    return 1 - abs(2 * k / m - 1)
+
+
+F64 = np.dtype("float64")
+_arch, _blackman = _cosines(0.5, 0.5), _cosines(0.42, 0.5, 0.08)
+
+
+def _hamming(k: np.ndarray, m: int, alpha: float = 0.54, beta: float = 0.46) -> np.ndarray:
+    return _cosines(alpha, beta)(k, m)
+
+
+for _name, _f, _more in (
+    ("hann", _arch, ()),
+    ("hamming", _hamming, (S(5, alpha=0.4, beta=0.6),)),
+    ("bartlett", _triangle, ()),
+    ("blackman", _blackman, ()),
+    ("kaiser", _kaiser, (S(5, beta=3.0),)),
+):
+
+    def _samples(more: Any = _more) -> list[S]:
+        return [S(6), S(5, periodic=False), S(4, dtype=F64), S(1), S(0), *more]
+
     row(
         f"{_name}_window",
-        _window_samples,
-        _window(_f),
+        _samples,
+        _window(_f, "periodic"),
         "f",
         grad=False,
         wide=True,
         atol=5e-7,
-        errors=lambda: [E(RuntimeError, -1)],
+        errors=lambda: [E(RuntimeError, -1), E(RuntimeError, 3, dtype=np.dtype("int64"))],
     )
 
-del _name, _make, _f
+
+def _exponential(k: np.ndarray, m: int, center: Any = None, tau: float = 1.0) -> np.ndarray:
+    return np.exp(-abs(k - (m / 2 if center is None else center)) / tau)
+
+
+def _gaussian(k: np.ndarray, m: int, std: float = 1.0) -> np.ndarray:
+    return np.exp(-0.5 * ((k - m / 2) / std) ** 2)
+
+
+for _name, _f, _more in (
+    ("bartlett", _triangle, [{}]),
+    ("blackman", _blackman, [{}]),
+    ("cosine", lambda k, m: np.sin(np.pi * (k + 0.5) / (m + 1)), [{}]),
+    ("exponential", _exponential, [{}, {"tau": 2.0}, {"center": 1, "sym": False}]),
+    ("gaussian", _gaussian, [{}, {"std": 0.5}]),
+    ("general_cosine", lambda k, m, a: _cosines(*a)(k, m), [{"a": [0.4, 0.3, 0.2]}]),
+    ("general_hamming", lambda k, m, alpha=0.54: _hamming(k, m, alpha, 1 - alpha), [{}]),
+    ("hamming", _hamming, [{}]),
+    ("hann", _arch, [{}]),
+    ("kaiser", _kaiser, [{}, {"beta": 3.0}]),
+    ("nuttall", _cosines(0.3635819, 0.4891775, 0.1365995, 0.0106411), [{}]),
+):
+
+    def _samples(more: Any = _more) -> list[S]:
+        first = more[0]
+        sizes = [S(n, **first) for n in (0, 1, 2, 7)]
+        return [*sizes, S(6, sym=False, **first), S(4, dtype=F64, **first)] + [
+            S(5, **m) for m in more
+        ]
+
+    def _errors(first: Any = _more[0]) -> list[E]:
+        return [
+            E(ValueError, -1, **first),
+            E(ValueError, 3, dtype=np.dtype("int64"), **first),
+            E(TypeError, 2.5, **first),
+        ]
+
+    row(
+        f"signal.windows.{_name}",
+        _samples,
+        _window(_f, "sym"),
+        "f",
+        grad=False,
+        wide=True,
+        atol=5e-7,
+        errors=_errors,
+    )
+
+del _name, _make, _f, _more

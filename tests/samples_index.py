@@ -387,4 +387,9 @@ row("slice_scatter", lambda: [S(t(4, 3), t(2, 3), 0, 1, 3), S(t(4, 3), t(4, 2), 
     _slice_scatter)
 row("diagonal_scatter", lambda: [S(t(3, 3), t(3)), S(t(3, 4), t(3), 1), S(t(3, 3), t(2), -1)],
     _diagonal_scatter)
+row("unravel_index",
+    lambda: [S(ix([3, 5, 0]), (2, 3)), S(ix(4), 5), S(ix([[1, 7]]), (2, 2, 2)), S(ix([]), (2, 3))],
+    lambda x, shape: np.unravel_index(x, shape), "f", grad=False, half=None, wide=True,
+    errors=lambda: [E(TypeError, t(2), (2, 3)), E(ValueError, ix([1]), (2, -3)),
+        E(TypeError, ix([1]), (2.0, 3))])
 # fmt: on

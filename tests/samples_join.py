@@ -63,6 +63,12 @@ def _combinations(x: np.ndarray, r: int = 2, with_replacement: bool = False) -> 
     return np.array(list(f(x, r)))
 
 
+def _constant_pad_nd(x: np.ndarray, pad: Any, value: float = 0) -> np.ndarray:
+    pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [*zip(pad[::2], pad[1::2])][::-1]
+    cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape))
+    return np.pad(x[cut], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+
+
 # fmt: off
 row("broadcast_tensors", lambda: [S(t(2, 1), t(3)), S(t(), t(2)), S(t(2), t(1), t(3, 1))],
     lambda *v: np.broadcast_arrays(*v),
@@ -130,6 +136,11 @@ row("cartesian_prod", lambda: [S(t(2), t(3)), S(t(2), t(1), t(2)), S(t(3))],
 row("combinations", lambda: [S(t(4)), S(t(3), 2, True), S(t(4), 3)], _combinations)
 row("block_diag", lambda: [S(t(2, 3), t(1, 2)), S(t(2), t(), t(2, 2))],
     lambda *v: _block_diag([np.atleast_2d(a) for a in v]))
+row("constant_pad_nd",
+    lambda: [S(t(2, 3), (1, 2)), S(t(2, 3), (0, 1, 2, 0), 1.5), S(t(3), (-1, 2), 7), S(t(3), ()),
+        S(t(2, 3), (-1, -1, 1, -2)), S(t(0, 2), (1, 1, 1, 1))], _constant_pad_nd,
+    errors=lambda: [E(RuntimeError, t(2), (1,)), E(RuntimeError, t(2), (1, 1, 1, 1)),
+        E(RuntimeError, t(2), (-2, -1))])
 
 alias(**{"concat concatenate": "cat", "row_stack": "vstack"})
 # fmt: on

@@ -125,12 +125,27 @@ def _cdist(a: np.ndarray, b: np.ndarray, p: float = 2.0) -> np.ndarray:
     return d.max(-1, initial=0) if p == np.inf else (d**p).sum(-1) ** (1 / p)
 
 
+def _renorm(x: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
+    rest = tuple(d for d in range(x.ndim) if d != dim % x.ndim)
+    norm = (
+        abs(x).max(rest, keepdims=True)
+        if p == np.inf
+        else (abs(x) ** p).sum(rest, keepdims=True) ** (1 / p)
+    )
+    return x * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
+
+
 # fmt: off
 row("cdist",
     lambda: [S(t(3, 2), t(4, 2)), S(t(2, 3, 2), t(2, 2, 2)), S(t(3, 2), t(2, 2), p=1.0),
         S(t(3, 2), t(2, 2), p=3.0), S(t(3, 2), t(2, 2), p=np.inf), S(t(0, 2), t(3, 2))], _cdist,
     "f", atol=5e-6, half=None,
     errors=lambda: [E(RuntimeError, t(2, 2), t(2, 3)), E(RuntimeError, t(2), t(2))])
+row("renorm",
+    lambda: [S(t(3, 2), 2, 0, 1.5), S(t(2, 3), 1.0, -1, 2.0), S(t(2, 2, 2), 3, 1, 0.5),
+        S(t(2, 3), np.inf, 0, 1.0), S(t(2, 3), 2.0, 0, 100.0)], _renorm, "f", atol=1e-6,
+    errors=lambda: [E(RuntimeError, t(3), 2, 0, 1.0), E(RuntimeError, t(2, 2), -1, 0, 1.0),
+        E(RuntimeError, t(2, 2), 2, 0, -1.0), E(IndexError, t(2, 2), 2, 2, 1.0)])
 
 alias(**{"ger": "outer", "linalg.matmul": "matmul", "__matmul__": "matmul"})
 # fmt: on

@@ -338,12 +338,36 @@ def _diff(x: np.ndarray, n: int = 1, dim: int = -1, prepend: Any = None, append:
     return np.diff(x, n, dim, **more)
 
 
+def _cumulative_trapezoid(y: np.ndarray, x: Any = None, dx: float = 1, dim: int = -1) -> np.ndarray:
+    y = np.moveaxis(y, dim, -1)
+    steps = dx if x is None else np.diff(x)
+    return np.moveaxis(np.cumsum((y[..., 1:] + y[..., :-1]) / 2 * steps, -1), -1, dim)
+
+
+def _gradient(x: np.ndarray, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    each = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    return tuple(np.gradient(x, h, axis=d, edge_order=edge_order) for d, h in zip(dims, each))
+
+
 # fmt: off
 row("diff",
     lambda: [S(t(5)), S(t(2, 4), 2), S(t(3, 2), dim=0), S(t(2, 3), prepend=t(2, 1)),
         S(t(2, 3), 1, 1, append=t(2, 2)), S(t(2, 1))], _diff, "fiu", atol=1e-6, half=None)
 row("trapezoid", lambda: [S(t(5)), S(t(2, 3), dx=0.5), S(t(2, 3), dim=0), S(t(3), pos(3))],
     lambda y, x=None, dx=1, dim=-1: np.trapezoid(y, x, dx, dim), "f", atol=2e-6, half=None)
+row("cumulative_trapezoid",
+    lambda: [S(t(5)), S(t(2, 3), dx=0.5), S(t(2, 3), dim=0), S(t(3), pos(3))],
+    _cumulative_trapezoid, "f", atol=2e-6, half=None,
+    errors=lambda: [E(RuntimeError, t(3), pos(4)), E(IndexError, t(3), dim=1)])
+row("gradient",
+    lambda: [S(t(2, 3)), S(t(4), spacing=2.0), S(t(3, 4), dim=1, edge_order=2),
+        S(t(2, 3), spacing=[2.0, 0.5]), S(t(3, 4), spacing=(pos(3).cumsum(),), dim=0),
+        S(t(4), spacing=(pos(4).cumsum(),), edge_order=2), S(t(3, 2), dim=(1, 0))],
+    _gradient, "f", atol=4e-6, half=None,
+    errors=lambda: [E(RuntimeError, t(1)), E(RuntimeError, t(3), edge_order=3),
+        E(RuntimeError, t(3, 3), dim=(0, 0)), E(IndexError, t(3), dim=1),
+        E(RuntimeError, t(3), spacing=[1.0, 2.0])])
 row("cov", lambda: [S(t(3, 4)), S(t(5)), S(t(2, 4), correction=0)],
     lambda x, correction=1: np.cov(x, ddof=correction), "f", atol=2e-6, half=None)
 row("corrcoef", lambda: [S(t(3, 4))], np.corrcoef, "f", atol=2e-6, half=None)

@@ -170,6 +170,27 @@ def _edges() -> np.ndarray:
     return np.array([1.0, 3.0, 3.0, 5.0, 9.0])
 
 
+def _histogram(
+    x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    weights = None if weight is None else weight.ravel()
+    counts, edges = np.histogram(x.ravel(), bins, range, density, weights)
+    return counts.astype(x.dtype), edges
+
+
+def _histogramdd(
+    x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    points = x.reshape(-1, x.shape[-1])
+    pairs = None if range is None else [range[i : i + 2] for i in _steps(0, len(range), 2)]
+    weights = None if weight is None else weight.ravel()
+    counts, edges = np.histogramdd(points, bins, pairs, density, weights)
+    return counts, list(edges)
+
+
+_steps = range  # a parameter above
+
+
 # fmt: off
 row("searchsorted",
     lambda: [S(_edges(), perm(2, 3)), S(_edges(), perm(4), right=True), S(_edges(), 3),
@@ -197,6 +218,17 @@ row("histc", lambda: [S(t(20), 4, -3, 3), S(t(2, 3), bins=3, min=0, max=2), S(po
     lambda x, bins=100, min=0, max=0: np.histogram(x, bins,
         (x.min(), x.max()) if min == max else (min, max))[0].astype(x.dtype), "f", grad=False,
     half=None, errors=lambda: [E(RuntimeError, t(2), 0), E(RuntimeError, t(2), 3, 2, 1)])
+row("histogram",
+    lambda: [S(t(20), 4), S(t(2, 3), bins=3, range=(-1.0, 2.0)), S(t(6), np.array([-2.0, 0.3, 2.5])),
+        S(t(5), 3, weight=pos(5)), S(t(9), 2, range=(-3.0, 3.0), density=True)],
+    _histogram, "f", grad=False, half=None, atol=1e-6,
+    errors=lambda: [E(RuntimeError, t(2), 0), E(RuntimeError, t(2), 3, range=(2.0, 1.0)),
+        E(RuntimeError, t(2), 3, weight=pos(3))])
+row("histogramdd",
+    lambda: [S(t(9, 2), [2, 3]), S(t(6, 2), 2), S(t(2, 4, 1), [3], weight=pos(2, 4)),
+        S(t(7, 2), [2, 2], range=[-3.0, 3.0, -2.0, 2.0]), S(t(8, 2), 2, density=True)], _histogramdd,
+    "f", grad=False, half=None, atol=1e-6,
+    errors=lambda: [E(RuntimeError, t(3), 2), E(RuntimeError, t(3, 2), [2])])
 row("isin",
     lambda: [S(perm(2, 3), perm(3)), S(perm(4), perm(2), invert=True), S(ix([1, 2, 3]), 2),
         S(t(0), perm(2))], lambda x, y, invert=False: np.isin(x, y, invert=invert), "fiu",

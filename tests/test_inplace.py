@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import weft
@@ -221,3 +222,31 @@ def test_out_does_not_take_part() -> None:
     with weft.no_grad():
         weft.mul(x, 2, out=out)
     assert out.tolist() == [2, 4, 6] and not out.requires_grad
+
+
+def test_a_changed_index_is_noticed() -> None:
+    """Backward of x[i] says so if i was changed after the forward call."""
+    x, i = weft.arange(4.0).requires_grad_(), weft.tensor([0, 1])
+    y = x[i]
+    i.add_(1)
+    with pytest.raises(RuntimeError, match=r"a tensor of 'indices' of index.*changed in place at"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["add", "addcmul"])
+def test_an_expanded_tensor_is_no_out(name: str) -> None:
+    """Its elements share one place."""
+    x, ones = weft.zeros(1).expand(3), weft.ones(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        getattr(weft, name)(ones, *[ones] * (1 + (name == "addcmul")), out=x)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32"])
+def test_totals_of_narrow_types(name: str, dtype: str) -> None:
+    """An integer total is made in int64 and cast to the narrower type asked for."""
+    values = np.full((5, 7), 3).astype(dtype)
+    got = getattr(weft.full((5, 7), 3), name)(1, dtype=getattr(weft, dtype))
+    want = getattr(np, name)(values.astype(np.int64), 1).astype(dtype)
+    np.testing.assert_array_equal(got.numpy(), want)
+    assert got.numpy().dtype == want.dtype

@@ -94,7 +94,7 @@ from .tensor import install as _install  # noqa: E402
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
 
-_LAZY = ("compat", "data", "fft", "jit", "linalg", "special", "testing")
+_LAZY = ("compat", "data", "fft", "jit", "linalg", "signal", "special", "testing")
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails

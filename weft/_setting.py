@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def at_line(message: str) -> str:
+    """Return an error's message with the line of the user's program, as native errors have it."""
+    return message if "\n  at " in message else f"{message}\n  at {_C._here()}"
+
+
 # ---- devices, layouts, memory formats -----------------------------------------------------------
 
 
@@ -30,14 +35,14 @@ class device:
         if isinstance(type, device):
             return type
         if isinstance(type, int):
-            raise RuntimeError(f"device({type}): weft has no accelerators, only 'cpu'")
+            raise RuntimeError(at_line(f"device({type}): weft has no accelerators, only 'cpu'"))
         name, _, number = str(type).partition(":")
         if name != "cpu":
             known = "cuda mps xpu hip meta xla ipu hpu mtia vulkan".split()
             what = "weft has no such device" if name in known else "there is no such device"
-            raise RuntimeError(f"device('{type}'): {what}; what it has is 'cpu'")
+            raise RuntimeError(at_line(f"device('{type}'): {what}; what it has is 'cpu'"))
         if number and not number.isdigit():
-            raise RuntimeError(f"device('{type}'): the index must be a number")
+            raise RuntimeError(at_line(f"device('{type}'): the index must be a number"))
         self = object.__new__(cls)
         self.type, self.index = name, int(number) if number else index
         return self

@@ -574,38 +574,6 @@ void bind_tensor(nb::module_& m) {
     t->storage->touch();
     return nb::borrow(self);
   });
-  m.def("_view_dtype", [](Tensor t, nb::handle o, int64_t, int64_t) {
-    DType to;
-    if (!read_dtype(o.ptr(), &to)) fail_type("view: expected a dtype");
-    int64_t have = item_size(t.dtype()), want = item_size(to);
-    Dims sizes = t.sizes(), strides = t.strides();
-    int64_t offset = t->offset;
-    if (have != want) {
-      if (!t.dim())
-        fail("view: self.dim() cannot be 0 to view ", name_of(t.dtype()), " as ", name_of(to),
-             " (different element sizes)");
-      int last = t.dim() - 1;
-      if (strides[last] != 1 && sizes[last] != 1)
-        fail("view: self.stride(-1) must be 1 to view ", name_of(t.dtype()), " as ", name_of(to),
-             " (different element sizes), but got ", strides[last]);
-      int64_t bytes = sizes[last] * have;
-      if (bytes % want || (offset * have) % want)
-        fail("view: ", bytes, " bytes in the last dimension are no multiple of ", want);
-      for (int i = 0; i < last; ++i) {
-        if (strides[i] * have % want) fail("view: stride ", strides[i], " does not fit elements of ", want, " bytes");
-        strides[i] = strides[i] * have / want;
-      }
-      sizes[last] = bytes / want;
-      strides[last] = 1;
-      offset = offset * have / want;
-    }
-    Tensor out(TensorImpl::make());
-    out->dtype = to;
-    out->untracked = t->untracked;
-    out->storage = t->storage;
-    out->set_geometry(sizes, strides, offset);
-    return out;
-  });
   m.def("_memory_stats", [] {
     MemoryStats& s = memory_stats();
     nb::dict d;

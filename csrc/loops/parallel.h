@@ -28,6 +28,16 @@ inline void parallel_chunks(int64_t n, int64_t grain, const F& f) {
   for (int64_t c = 0; c < chunks; ++c) f(c * grain, (c + 1) * grain < n ? (c + 1) * grain : n);
 }
 
+// The same in as many parts as there are threads, all of the same length, for work that comes out the same wherever it
+// is cut. Cuts are multiples of `unit` (64 elements: no vector is cut), parts no shorter than about `grain`.
+template <class F>
+inline void parallel_shares(int64_t n, int64_t grain, int64_t unit, const F& f) {
+  int64_t parts = n > grain && !in_parallel() ? num_threads() : 1;
+  if (parts > 1 && parts * grain > n) parts = (n + grain - 1) / grain;
+  int64_t units = (n + unit - 1) / unit;
+  parallel_chunks(n, (units + parts - 1) / parts * unit, f);
+}
+
 // Calls f(i) for every i in [0, n), each on some thread.
 template <class F>
 inline void parallel_each(int64_t n, const F& f) {

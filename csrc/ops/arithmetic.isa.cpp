@@ -85,43 +85,39 @@ WEFT_ROWS(arithmetic) {
   auto zero = d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; });
   auto pass = d(keep::nothing, [](auto g, auto, auto, auto) { return g; });
 
-  r.binary(
-      {"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
-       Rule::promote, kInplace},
-      types::all, [](auto a, auto b) { return a + b; }, pass, pass);
-  r.binary(
-      {"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-       "Subtracts other from input, element by element.",
-       Rule::promote,
-       kInplace,
-       {},
-       "subtract"},
-      types::arithmetic, [](auto a, auto b) { return a - b; }, pass,
-      d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
-  r.binary(
-      {"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-       "Multiplies input by other, element by element.",
-       Rule::promote,
-       kInplace,
-       {},
-       "multiply"},
-      types::all, [](auto a, auto b) { return a * b; },
-      d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
-      d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
-  r.binary(
-      {"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-       "Divides input by other, element by element.",
-       Rule::floating,
-       kInplace,
-       {},
-       "divide, true_divide"},
-      types::inexact, [](auto a, auto b) { return a / b; },
-      d(keep::x1, [](auto g, auto, auto b, auto) { return g / conj(b); }),
-      d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * conj((a / b) / b); }));
+  r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
+            Rule::promote, kInplace},
+           types::all, light([](auto a, auto b) { return a + b; }), pass, pass);
+  r.binary({"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+            "Subtracts other from input, element by element.",
+            Rule::promote,
+            kInplace,
+            {},
+            "subtract"},
+           types::arithmetic, light([](auto a, auto b) { return a - b; }), pass,
+           d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
+  r.binary({"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+            "Multiplies input by other, element by element.",
+            Rule::promote,
+            kInplace,
+            {},
+            "multiply"},
+           types::all, light([](auto a, auto b) { return a * b; }),
+           d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
+           d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
+  r.binary({"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+            "Divides input by other, element by element.",
+            Rule::floating,
+            kInplace,
+            {},
+            "divide, true_divide"},
+           types::inexact, light([](auto a, auto b) { return a / b; }),
+           d(keep::x1, [](auto g, auto, auto b, auto) { return g / conj(b); }),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * conj((a / b) / b); }));
   r.binary({"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-            "Divides and rounds down, element by element.", Rule::promote, kInplace | kRefusesZero,
-            "the result is piecewise constant"},
-           types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }));
+            "Divides and rounds down, element by element; the result is piecewise constant, so its gradient is zero.",
+            Rule::promote, kInplace | kRefusesZero},
+           types::number, careful(FarQuotient(), [](auto a, auto b) { return whole_div(a, b); }), zero, zero);
   r.binary(
       {"trunc_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
        "Divides and rounds towards zero, element by element.", Rule::promote, kInplace | kRefusesZero | kHidden},
@@ -137,7 +133,7 @@ WEFT_ROWS(arithmetic) {
   r.binary(
       {"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.", Rule::promote,
        kInplace | kRefusesNegative},
-      types::all, [](auto a, auto b) { return power(a, b); },
+      types::arithmetic, [](auto a, auto b) { return power(a, b); },
       d(keep::x0 | keep::x1,
         [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
       d(keep::x0 | keep::x1 | keep::y0,

@@ -221,7 +221,7 @@ WEFT_OP{
 
 >>> weft.ones(2).zero_()
 tensor([0., 0.]))",
-  .traits = kInplaceOnly | kOverwrites | kNoFunction | kNoOut,
+  .traits = kInplaceOnly | kOverwrites | kNoOut,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes())); },
   .run = [](Call& c) { fill_data(c.out[0], Value(0)); },
   .back = [](Grad& d) { d.give(0, zeros(d.g().sizes(), d.g().dtype())); },

@@ -106,7 +106,10 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
     Value& v = c.arg(i);
     Type type = c.op.params[size_t(i)].type;
     if (v.tag() == Tag::Tensors) {
-      if (keeps & keep::inputs & (1u << std::min(position, 15))) n->args[i] = v;
+      if (keeps & keep::inputs & (1u << std::min(position, 15))) {
+        n->args[i] = v;
+        n->args[i].extra = versions_of(v.tensors());
+      }
       position += int(v.tensors().size());
     } else if (type == Type::Tensor || type == Type::Operand) {
       bool wanted = keeps & (1u << std::min(position, 15));
@@ -193,23 +196,29 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
   }
 }
 
+// Makes `target` ready to take `result`.
+void prepare_out(Tensor& target, const Tensor& result, const char* op) {
+  if (!can_cast(result.dtype(), target.dtype()))
+    fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
+         name_of(target.dtype()));
+  if (!target->storage->writable) fail(op, ": out= is read-only");
+  if (t_modes.grad && (target.wants_grad() || result.wants_grad()))
+    fail(op,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+         "requires grad.");
+  if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
+  check_apart(target, op);
+}
+
 void run_into_given(Call& c) {
   for (int i = 0; i < c.out_count; ++i) {
-    Tensor& result = c.out[i];
-    Tensor target = c.given_out[i];
-    if (!can_cast(result.dtype(), target.dtype()))
-      fail(c.op.base, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
-           name_of(target.dtype()));
-    if (!target->storage->writable) fail(c.op.base, ": out= is read-only");
-    if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
-    if (!result->storage) give_memory(*result.get());
+    prepare_out(c.given_out[i], c.out[i], c.name());
+    if (!c.out[i]->storage) give_memory(*c.out[i].get());
   }
   if (!c.op.is(kView)) run(c);
   for (int i = 0; i < c.out_count; ++i) {
-    Tensor target = c.given_out[i];
-    copy_data(target, c.out[i]);
-    if (!target->untracked) target->storage->touch();
-    c.out[i] = target;
+    write_out(c.given_out[i], c.out[i], c.name());
+    c.out[i] = c.given_out[i];
   }
 }
 
@@ -233,10 +242,6 @@ void run_composed(Call& c) {
     c.out[0] = self;
   } else if (c.given_out) {
     for (int i = 0; i < c.out_count; ++i) {
-      if (t_modes.grad && c.out[i].wants_grad())
-        fail(c.op.base,
-             "(): functions with out=... arguments don't support automatic differentiation, but one of the "
-             "arguments requires grad.");
       write_out(c.given_out[i], c.out[i], c.name());
       c.out[i] = c.given_out[i];
     }
@@ -246,11 +251,8 @@ void run_composed(Call& c) {
 }  // namespace
 
 void write_out(Tensor& target, const Tensor& result, const char* op) {
-  if (!can_cast(result.dtype(), target.dtype()))
-    fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
-         name_of(target.dtype()));
   if (result.is(target)) return;
-  if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
+  prepare_out(target, result, op);
   copy_data(target, result);
   if (!target->untracked) target->storage->touch();
 }

@@ -3,21 +3,12 @@
 
 #include "loops/copy.h"
 #include "loops/parallel.h"
-#include "ops/api.h"
+#include "ops/strided.h"
 
 namespace weft {
 namespace {
 
 const OpRef kAsReal{"view_as_real"}, kAsComplex{"view_as_complex"}, kComplex{"complex"}, kConjPhysical{"conj_physical"};
-
-// The same memory read as elements of another type; sizes, strides and offset count those.
-Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
-  Tensor view = alias(t);
-  view->dtype = dtype;
-  view->set_geometry(sizes, strides, offset);
-  view->more().view_fixed = true;  // in-place changes could not be told to the base, which counts other elements
-  return view;
-}
 
 WEFT_OP{
   .signature = "view_as_real(Tensor input) -> Tensor",

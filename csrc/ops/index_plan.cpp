@@ -1,6 +1,7 @@
 #include "ops/index_plan.h"
 
 #include "loops/copy.h"
+#include "ops/record.h"
 
 namespace weft {
 namespace {
@@ -108,16 +109,12 @@ void check_out(Call& c, DType result) {
   if (out.dtype() != result)
     fail(c.name(), ": Expected out tensor to have dtype ", name_of(result), ", but got ", name_of(out.dtype()),
          " instead");
-  if (out.numel() > 1 && may_overlap(out.sizes(), out.strides()))
-    fail(c.name(),
-         ": unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-         "Please clone() the tensor before performing the operation.");
+  check_apart(out, c.name());
   auto refuse = [&](const Tensor& t) {
     if (t && t.numel() && out.numel() && shares_memory(t, out))
       fail(c.name(),
            ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-           "memory "
-           "location. Please clone() the tensor before performing the operation.");
+           "memory location. Please clone() the tensor before performing the operation.");
   };
   for (int i = 0; i < c.count; ++i) {
     if (c.arg(i).tag() == Tag::Tensor) refuse(c.tensor(i));

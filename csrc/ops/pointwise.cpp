@@ -109,53 +109,42 @@ void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
 }
 
 // All operands lie like the output, or are single elements: one flat run.
-bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, PointwiseKernel kernel) {
+bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
   if (out.dtype() != result) return false;
+  int64_t n = out.numel();
+  bool single[kMaxOperands];
   int singles = 0;
   for (int i = 0; i < in.count; ++i) {
     const Value& v = *in.v[i];
-    if (!v.is_tensor()) {
-      ++singles;
-      continue;
-    }
-    const Tensor& t = v.tensor();
-    if (t.dtype() == type && t.numel() == out.numel() && t.dim() == out.dim() &&
-        ((t.contiguous() && out.contiguous()) || t.strides() == out.strides()))
-      continue;
-    if (t.numel() != 1) return false;
-    ++singles;
+    single[i] = !v.is_tensor() || v.tensor().dtype() != type || v.tensor().numel() != n ||
+                v.tensor().dim() != out.dim() ||
+                !((v.tensor().contiguous() && out.contiguous()) || v.tensor().strides() == out.strides());
+    if (single[i] && v.is_tensor() && v.tensor().numel() != 1) return false;
+    singles += single[i];
   }
   if (!out.contiguous() && !is_dense(out.sizes(), out.strides())) return false;
-  int64_t n = out.numel(), in_size = item_size(type), out_size = item_size(result);
+  int64_t in_size = item_size(type), out_size = item_size(result);
   char* p[kMaxOperands] = {out.data()};
-  if (!singles) {
-    for (int i = 0; i < in.count; ++i) p[i + 1] = in.v[i]->tensor().data();
-    if (n <= kGrain) {
-      kernel(p, n);
-      return true;
-    }
-    parallel_chunks(n, kGrain, [&](int64_t begin, int64_t end) {
-      char* q[kMaxOperands] = {p[0] + begin * out_size};
-      for (int i = 0; i < in.count; ++i) q[i + 1] = p[i + 1] + begin * in_size;
-      kernel(q, end - begin);
-    });
+  int64_t step[kMaxOperands] = {out_size};
+  PointwiseKernel kernel = loops.all;
+  if (singles == 1 && in.count == 2 && loops.single[single[1]]) kernel = loops.single[single[1]], singles = 0;
+  bool whole = singles == 0;  // the kernel needs no copies of a single element
+  Buffers buffers;
+  for (int i = 0; i < in.count; ++i) {
+    p[i + 1] = single[i] ? buffers.at[i] : in.v[i]->tensor().data();
+    step[i + 1] = single[i] ? 0 : in_size;
+    if (single[i]) repeat_number(*in.v[i], type, buffers.at[i], whole ? 1 : std::min<int64_t>(n, kBlock));
+  }
+  if (whole && n <= kGrain) {
+    kernel(p, n);
     return true;
   }
-  Buffers buffers;
-  int64_t step[kMaxOperands] = {out_size};
-  for (int i = 0; i < in.count; ++i) {
-    const Value& v = *in.v[i];
-    bool single = !v.is_tensor() ||
-                  !(v.tensor().dtype() == type && v.tensor().numel() == n && v.tensor().dim() == out.dim());
-    p[i + 1] = single ? buffers.at[i] : v.tensor().data();
-    step[i + 1] = single ? 0 : in_size;
-    if (single) repeat_number(v, type, buffers.at[i], std::min<int64_t>(n, kBlock));
-  }
-  parallel_chunks(n, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_shares(n, kGrain, 64, [&](int64_t begin, int64_t end) {
     char* q[kMaxOperands];
-    for (int64_t at = begin; at < end; at += kBlock) {
+    int64_t length = whole ? end - begin : kBlock;
+    for (int64_t at = begin; at < end; at += length) {
       for (int i = 0; i <= in.count; ++i) q[i] = p[i] + at * step[i];
-      kernel(q, std::min<int64_t>(kBlock, end - at));
+      kernel(q, std::min(length, end - at));
     }
   });
   return true;
@@ -185,20 +174,71 @@ void simplify(Plan& plan) {
   plan = out;
 }
 
-// A tile is `count` steps of dimension `split` times all of the dimensions behind it: at most kBlock elements.
+// The work is cut into tiles of step[d] indices of each dimension d. A tile is run
+//   flat:   in one call. Only the first dimension that has more than one index in it is cut, so that it lies flat in
+//           operands that do. All others are copied to a buffer and back.
+//   turned: row by row, because an operand runs along the columns of the output. A block of it is turned in a buffer.
+//   rows:   row by row, in place. One of two operands may be a single element in each row.
 struct Tiling {
-  int split;
-  int64_t inner, per_tile, tiles_per_row, tiles;
+  enum { flat, turned, rows } way = flat;
+  int single = -1;
+  int64_t step[kMaxDims], parts[kMaxDims], size = 1, tiles = 1;
 };
 
-Tiling tile(const Plan& plan) {
-  Tiling t{plan.dims - 1, 1, 0, 0, 0};
-  while (t.split > 0 && t.inner * plan.sizes[t.split] <= kBlock / 2) t.inner *= plan.sizes[t.split--];
-  t.per_tile = std::max<int64_t>(1, kBlock / t.inner);
-  // Operands that lie flat in the tile need no buffer: then tiles may be as long as the dimension.
-  t.tiles_per_row = (plan.sizes[t.split] + t.per_tile - 1) / t.per_tile;
-  t.tiles = t.tiles_per_row;
-  for (int d = 0; d < t.split; ++d) t.tiles *= plan.sizes[d];
+// Whether operand i runs along another dimension than the output; if so, moves that one to the second place from the
+// end.
+bool turns(Plan& plan, int i) {
+  int last = plan.dims - 1, d = 0;
+  if (plan.strides[i][last] <= 1 || plan.sizes[last] < 16 || item_size(plan.dtypes[i]) > 8) return false;
+  while (d < last && !(plan.strides[i][d] == 1 && plan.sizes[d] >= 8)) ++d;
+  if (d == last) return false;
+  for (; d < last - 1; ++d) {
+    std::swap(plan.sizes[d], plan.sizes[d + 1]);
+    for (int k = 0; k < plan.operands; ++k) std::swap(plan.strides[k][d], plan.strides[k][d + 1]);
+  }
+  return true;
+}
+
+Tiling tile(Plan& plan, DType type, DType result, const Loops& loops) {
+  Tiling t;
+  int last = plan.dims - 1, split = last;
+  if (plan.strides[0][last] == 1 && plan.dtypes[0] == result) {
+    int in_place = 0, other = 0;
+    for (int i = 1; i < plan.operands; ++i) {
+      if (plan.strides[i][last] == 1 && plan.dtypes[i] == type)
+        ++in_place;
+      else
+        other = i;
+    }
+    if (in_place == 1 && plan.operands == 3 && loops.single[other - 1] && plan.strides[other][last] == 0 &&
+        plan.dtypes[other] == type)
+      t.single = other - 1;
+    if ((t.single >= 0 || other == 0) && plan.sizes[last] >= 32) t.way = Tiling::rows;
+    for (int i = 1; t.way == Tiling::flat && i < plan.operands; ++i)
+      if (turns(plan, i)) t.way = Tiling::turned;
+  }
+  std::fill_n(t.step, plan.dims, int64_t(1));
+  if (t.way == Tiling::rows) {
+    t.step[last] = std::min<int64_t>(plan.sizes[last], kGrain);
+    if (last) t.step[last - 1] = std::min(plan.sizes[last - 1], std::max<int64_t>(1, 4096 / t.step[last]));
+  } else if (t.way == Tiling::turned) {
+    t.step[last] = std::min<int64_t>(plan.sizes[last], 64);
+    t.step[last - 1] = std::min<int64_t>(plan.sizes[last - 1],
+                                         kBlock * 16 / 64 / std::max<int64_t>(2, item_size(type)));
+  } else {
+    int64_t inner = 1;
+    while (split > 0 && inner * plan.sizes[split] <= kBlock / 2) {
+      inner *= plan.sizes[split];
+      t.step[split] = plan.sizes[split];
+      --split;
+    }
+    t.step[split] = std::min(plan.sizes[split], kBlock / inner);
+  }
+  for (int d = 0; d < plan.dims; ++d) {
+    t.parts[d] = (plan.sizes[d] + t.step[d] - 1) / t.step[d];
+    t.tiles *= t.parts[d];
+    t.size *= t.step[d];
+  }
   return t;
 }
 
@@ -208,70 +248,83 @@ struct TileRunner {
   DType type, result;
   PointwiseKernel kernel;
   bool direct[kMaxOperands], fixed[kMaxOperands];
+  int first = 0;           // the first dimension with more than one index in a tile
+  int64_t flat[kMaxDims];  // the strides of a buffer, from there on
 
-  TileRunner(const Plan& plan, const Tiling& t, DType type, DType result, PointwiseKernel k)
-      : plan(plan), tiling(t), type(type), result(result), kernel(k) {
+  TileRunner(const Plan& plan, const Tiling& t, DType type, DType result, const Loops& loops)
+      : plan(plan), tiling(t), type(type), result(result) {
+    kernel = t.way == Tiling::rows && t.single >= 0 ? loops.single[t.single] : loops.all;
+    while (first < plan.dims - 1 && t.step[first] == 1) ++first;
+    for (int64_t d = plan.dims - 1, step = 1; d >= first; --d) {
+      flat[d] = step;
+      step *= t.step[d];
+    }
     for (int i = 0; i < plan.operands; ++i) {
-      bool flat = plan.dtypes[i] == (i ? type : result);
-      int64_t step = 1;
-      for (int d = plan.dims - 1; d >= t.split; --d) {
-        flat = flat && plan.strides[i][d] == step;
-        step *= plan.sizes[d];
+      bool lies = true;
+      fixed[i] = i > 0;  // the same content in every tile
+      for (int d = plan.dims - 1; d >= 0; --d) {
+        if (d >= first) lies = lies && plan.strides[i][d] == flat[d];
+        if (t.parts[d] > 1) fixed[i] = fixed[i] && plan.strides[i][d] == 0;
       }
-      direct[i] = flat;
-      fixed[i] = i > 0 && !flat;  // the same content in every tile
-      for (int d = 0; d <= t.split; ++d) fixed[i] = fixed[i] && plan.strides[i][d] == 0;
+      if (t.way == Tiling::turned) lies = plan.strides[i][plan.dims - 1] == 1;
+      direct[i] = t.way == Tiling::rows || (lies && plan.dtypes[i] == (i ? type : result));
+      fixed[i] = fixed[i] && !direct[i];
     }
   }
 
   void run(int64_t begin, int64_t end) const {
     Buffers buffers;
     for (int i = 1; i < plan.operands; ++i)
-      if (fixed[i]) load(i, plan.data[i], std::min(tiling.per_tile, plan.sizes[tiling.split]), buffers.at[i]);
+      if (fixed[i]) load(i, plan.data[i], tiling.step, buffers.at[i]);
+    int64_t at[kMaxDims], count[kMaxDims], rest = begin;
+    char *source[kMaxOperands], *p[kMaxOperands];
+    for (int i = 0; i < plan.operands; ++i) source[i] = const_cast<char*>(plan.data[i]);
+    for (int d = plan.dims - 1; d >= 0; --d) {
+      at[d] = rest % tiling.parts[d] * tiling.step[d];
+      rest /= tiling.parts[d];
+      move(source, d, at[d]);
+    }
     for (int64_t k = begin; k < end; ++k) {
-      int64_t rest = k / tiling.tiles_per_row, first = (k % tiling.tiles_per_row) * tiling.per_tile;
-      int64_t count = std::min(tiling.per_tile, plan.sizes[tiling.split] - first);
-      int64_t offset[kMaxOperands];
-      for (int i = 0; i < plan.operands; ++i) offset[i] = first * plan.strides[i][tiling.split];
-      for (int d = tiling.split - 1; d >= 0; --d) {
-        int64_t at = rest % plan.sizes[d];
-        rest /= plan.sizes[d];
-        for (int i = 0; i < plan.operands; ++i) offset[i] += at * plan.strides[i][d];
-      }
-      char* p[kMaxOperands];
+      for (int d = first; d < plan.dims; ++d) count[d] = std::min(tiling.step[d], plan.sizes[d] - at[d]);
       for (int i = 0; i < plan.operands; ++i) {
-        char* source = const_cast<char*>(plan.data[i]) + offset[i] * item_size(plan.dtypes[i]);
-        p[i] = direct[i] ? source : buffers.at[i];
-        if (i && !direct[i] && !fixed[i]) load(i, source, count, buffers.at[i]);
+        p[i] = direct[i] ? source[i] : buffers.at[i];
+        if (i && !direct[i] && !fixed[i]) load(i, source[i], count, buffers.at[i]);
       }
-      kernel(p, count * tiling.inner);
-      if (!direct[0])
-        store(const_cast<char*>(plan.data[0]) + offset[0] * item_size(plan.dtypes[0]), count, buffers.at[0]);
+      if (tiling.way == Tiling::flat || plan.dims == 1)
+        kernel(p, count[first] * flat[first]);
+      else
+        run_rows(p, first < plan.dims - 1 ? count[first] : 1, count[plan.dims - 1]);
+      if (!direct[0]) store(source[0], count, buffers.at[0]);
+      for (int d = plan.dims - 1; d >= 0; --d) {  // to the next tile
+        at[d] += tiling.step[d];
+        move(source, d, tiling.step[d]);
+        if (at[d] < plan.sizes[d]) break;
+        move(source, d, -at[d]);
+        at[d] = 0;
+      }
     }
   }
 
  private:
-  void tile_shape(int64_t count, int64_t* sizes, int64_t* flat) const {
-    int n = plan.dims - tiling.split;
-    sizes[0] = count;
-    for (int d = 1; d < n; ++d) sizes[d] = plan.sizes[tiling.split + d];
-    int64_t step = 1;
-    for (int d = n - 1; d >= 0; --d) {
-      flat[d] = step;
-      step *= sizes[d];
+  void move(char** source, int d, int64_t steps) const {
+    for (int i = 0; i < plan.operands; ++i) source[i] += steps * plan.strides[i][d] * item_size(plan.dtypes[i]);
+  }
+  void run_rows(char** p, int64_t rows, int64_t columns) const {
+    int64_t step[kMaxOperands];  // in bytes
+    for (int i = 0, d = plan.dims - 2; i < plan.operands; ++i)
+      step[i] = direct[i] ? plan.strides[i][d] * item_size(plan.dtypes[i]) : tiling.step[d + 1] * item_size(type);
+    for (int64_t r = 0; r < rows; ++r) {
+      kernel(p, columns);
+      for (int i = 0; i < plan.operands; ++i) p[i] += step[i];
     }
   }
-  void load(int i, const char* source, int64_t count, char* buffer) const {
-    int64_t sizes[kMaxDims], flat[kMaxDims];
-    tile_shape(count, sizes, flat);
-    copy_kernels().copy(type, buffer, flat, plan.dtypes[i], source, plan.strides[i] + tiling.split, sizes,
-                        plan.dims - tiling.split);
+  void load(int i, const char* source, const int64_t* count, char* buffer) const {
+    copy_kernels().copy(type, buffer, flat + first, plan.dtypes[i], source, plan.strides[i] + first, count + first,
+                        plan.dims - first);
   }
-  void store(char* target, int64_t count, const char* buffer) const {
-    int64_t sizes[kMaxDims], flat[kMaxDims];
-    tile_shape(count, sizes, flat);
-    copy_kernels().copy(plan.dtypes[0], target, plan.strides[0] + tiling.split, result, buffer, flat, sizes,
-                        plan.dims - tiling.split);
+  void store(char* target, const int64_t* count, const char* buffer) const {
+    copy_kernels().copy(plan.dtypes[0], target, plan.strides[0] + first, result, buffer, flat + first, count + first,
+                        plan.dims - first);
   }
 };
 
@@ -285,9 +338,9 @@ void add_operand(Plan& plan, const Tensor& t) {
 
 }  // namespace
 
-void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, PointwiseKernel kernel) {
+void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
   if (out.numel() == 0) return;
-  if (run_flat(out, in, type, result, kernel)) return;
+  if (run_flat(out, in, type, result, loops)) return;
   Plan plan;
   plan.dims = out.dim();
   plan.numel = out.numel();
@@ -306,10 +359,10 @@ void run_pointwise(const Tensor& out, const Operands& in, DType type, DType resu
     for (int d = 0; d < plan.dims; ++d) plan.strides[k][d] = 0;
   }
   simplify(plan);
-  Tiling tiling = tile(plan);
-  TileRunner runner(plan, tiling, type, result, kernel);
-  int64_t grain = std::max<int64_t>(1, kGrain / (tiling.inner * tiling.per_tile));
-  parallel_chunks(tiling.tiles, grain, [&](int64_t begin, int64_t end) { runner.run(begin, end); });
+  Tiling tiling = tile(plan, type, result, loops);
+  TileRunner runner(plan, tiling, type, result, loops);
+  parallel_shares(tiling.tiles, std::max<int64_t>(1, kGrain / tiling.size), 1,
+                  [&](int64_t begin, int64_t end) { runner.run(begin, end); });
 }
 
 // ---- the ops
@@ -420,7 +473,7 @@ void pointwise_back(Grad& d) {
     }
     Tensor out = pointwise_meta(in, g.dtype(), d.op().base.c_str());
     give_memory(*out.get());
-    run_pointwise(out, in, compute_of(g.dtype()), compute_of(g.dtype()), kernel);
+    run_pointwise(out, in, compute_of(g.dtype()), compute_of(g.dtype()), {kernel});
     d.give(i, std::move(out));
   }
 }

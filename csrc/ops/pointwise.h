@@ -6,6 +6,11 @@
 
 namespace weft {
 
+// The loops of one row for one type.
+struct Loops {
+  PointwiseKernel all, single[2] = {};
+};
+
 struct Row {
   const PointwiseKernels* base;  // kernels of the base instruction set; replaced by the machine's best
   int operands;
@@ -14,9 +19,9 @@ struct Row {
   Tensor (*derivative[3])(const Tensor* g_inputs_result) = {};
   const PointwiseKernels* best = nullptr;
 
-  PointwiseKernel forward(DType t) const {
-    auto k = best ? best->forward[int(t)] : nullptr;
-    return k ? k : base->forward[int(t)];
+  Loops forward(DType t) const {
+    auto* k = best && best->forward[int(t)] ? best : base;
+    return {k->forward[int(t)], {k->single[0][int(t)], k->single[1][int(t)]}};
   }
   PointwiseKernel back(int i, DType t) const {
     auto k = best ? best->back[i][int(t)] : nullptr;
@@ -32,7 +37,7 @@ struct Operands {
   const Value* v[5];
 };
 // out = kernel(operands) with broadcasting, casts and any layout; the kernel computes in `type` and gives `result`.
-void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, PointwiseKernel kernel);
+void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops);
 // The common dtype of operands by PyTorch's rules (0-d tensors and numbers are weak).
 DType common_dtype(const Operands& in);
 // The broadcast shape, with strides that follow the operands when they agree: a meta tensor.

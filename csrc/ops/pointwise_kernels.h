@@ -13,8 +13,9 @@ using PointwiseKernel = void (*)(char* const* p, int64_t n);
 
 struct PointwiseKernels {
   PointwiseKernel forward[kDTypes] = {};
-  PointwiseKernel back[3][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
-  bool real_result = false;               // of complex operands
+  PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or the second, is one element for all n
+  PointwiseKernel back[3][kDTypes] = {};    // of each operand: (gradient, operands…, result) -> gradient
+  bool real_result = false;                 // of complex operands
 };
 
 constexpr int kMaxRows = 80;  // of one file

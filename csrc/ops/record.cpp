@@ -61,12 +61,7 @@ void OpNode::release() {
 Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
   if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
   if (!v.is_tensor()) {
-    if (v.is_number())
-      return scalar_tensor(v,
-                           v.tag() == Tag::Float     ? DType::Double
-                           : v.tag() == Tag::Complex ? DType::ComplexDouble
-                                                     : v.number_dtype(),
-                           true);
+    if (v.is_number()) return scalar_tensor(v, v.tag() == Tag::Complex ? DType::ComplexDouble : DType::Double, true);
     if (freed) fail_freed(*this);
     fail(op.base, ": its derivative asks for ", what, " ", index, ", which was not kept");
   }
@@ -165,6 +160,15 @@ void fail_freed(const Node& node) {
 
 // ---- what a derivative sees
 
+namespace {
+// Where a tensor of the list was changed in place.
+std::string last_change(const TensorList& list) {
+  for (const Tensor& t : list)
+    if (t && t->storage->version) return ", was changed in place" + t->storage->changed.at();
+  return "";
+}
+}  // namespace
+
 const Tensor& Grad::g(int i) {
   Tensor& t = incoming_[size_t(i)];
   if (!t) {
@@ -185,7 +189,14 @@ Tensor Grad::y(int i) {
   fail(node_.op.base, ": its derivative asks for output ", i, ", which was not kept");
 }
 
-const Value& Grad::arg(int i) const { return node_.args[i]; }
+const Value& Grad::arg(int i) const {
+  const Value& v = node_.args[i];
+  if (v.tag() == Tag::Tensors && versions_of(v.tensors()) != v.extra)
+    fail("one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of '",
+         node_.op.params[size_t(i)].name, "' of ", node_.op.base, ", kept by the forward call", node_.origin.at(),
+         last_change(v.tensors()));
+  return v;
+}
 const Dims& Grad::shape(int i) const { return node_.metas[i].sizes; }
 DType Grad::dtype(int i) const { return node_.metas[i].dtype; }
 bool Grad::needs(int i) const { return i < node_.inputs && bool(node_.edges[i].node); }
@@ -281,19 +292,30 @@ void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot) {
   t.slot = slot;
 }
 
+uint32_t versions_of(const TensorList& list) {
+  uint32_t sum = 0;
+  for (const Tensor& t : list)
+    if (t) sum += t->storage->version;
+  return sum;
+}
+
+void check_apart(const Tensor& target, const char* op) {
+  if (target->contiguous || target.numel() <= 1) return;
+  for (int i = 0; i < target.dim(); ++i)
+    if (target.stride(i) == 0 && target.size(i) > 1)
+      fail(op,
+           ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
+           "location (it was expanded along dimension ",
+           i, "). Please clone() the tensor before performing the operation.");
+}
+
 void check_inplace(const Tensor& self, const char* op) {
   if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
   if (self->inference && !t_modes.inference)
     fail(op,
          ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
   bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
-  if (!all_equal && !self->contiguous && may_overlap(self.sizes(), self.strides()) && self.numel() > 1)
-    for (int i = 0; i < self.dim(); ++i)
-      if (self.stride(i) == 0 && self.size(i) > 1)
-        fail(op,
-             ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
-             "location (it was expanded along dimension ",
-             i, "). Please clone() the tensor before performing the operation.");
+  if (!all_equal) check_apart(self, op);
   if (!t_modes.grad) return;
   if (self->requires_grad && self.is_leaf())
     fail(op,

@@ -107,8 +107,18 @@ DType sum_type(Call& c, int at) {
   DType t = c.tensor(0).dtype();
   return c.dtype_or(at, is_integral(t) ? DType::Int64 : t);
 }
-// The type a reduction to `out` computes in: integers need no cast, their sum is int64 anyway.
-DType work_type(const Tensor& x, DType out) { return is_integral(x.dtype()) && out == DType::Int64 ? x.dtype() : out; }
+// A sum or product. Integers of any width have an int64 total: no cast before it, one after it for a narrower result.
+void run_total(Reduce op, Call& c, const Value& dim) {
+  const Tensor &x = c.tensor(0), &y = c.out[0];
+  Dims dims = reduced_dims(dim, x.dim(), c.name());
+  DType type = y.dtype();
+  if (!is_integral(type)) return run_reduce(op, x, type, dims, y.data());
+  if (type == DType::Int64) return run_reduce(op, x, is_integral(x.dtype()) ? x.dtype() : type, dims, y.data());
+  Scratch totals(y.numel() * item_size(DType::Int64));
+  run_reduce(op, x, type, dims, totals.as<char>());
+  int64_t n = y.numel(), one = 1;
+  copy_kernels().copy(type, y.data(), &one, DType::Int64, totals.as<char>(), &one, &n, 1);
+}
 
 void infer_over(Call& c, const Value& dim, bool keepdim, DType out) {
   const Tensor& x = c.tensor(0);
@@ -141,11 +151,7 @@ tensor(6.)
 >>> weft.ones(2, 3).sum(0)
 tensor([2., 2., 2.]))",
   .infer = [](Call& c) { c.give(0, meta(sum_type(c, 1), {})); },
-  .run =
-      [](Call& c) {
-        run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
-                   reduced_dims(Value(), c.tensor(0).dim(), "sum"), c.out[0].data());
-      },
+  .run = [](Call& c) { run_total(Reduce::sum, c, Value()); },
   .back = [](Grad& d) { sum_back(d, Value(), false); },
 };
 
@@ -153,11 +159,7 @@ WEFT_OP{
   .signature = "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The sum over dim.",
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
-  .run =
-      [](Call& c) {
-        run_reduce(Reduce::sum, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
-                   reduced_dims(c.arg(1), c.tensor(0).dim(), "sum"), c.out[0].data());
-      },
+  .run = [](Call& c) { run_total(Reduce::sum, c, c.arg(1)); },
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
@@ -220,11 +222,7 @@ WEFT_OP{
   .signature = "prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The product over dim.",
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
-  .run =
-      [](Call& c) {
-        run_reduce(Reduce::prod, c.tensor(0), work_type(c.tensor(0), c.out[0].dtype()),
-                   reduced_dims(c.arg(1), c.tensor(0).dim(), "prod"), c.out[0].data());
-      },
+  .run = [](Call& c) { run_total(Reduce::prod, c, c.arg(1)); },
   .keeps = keep::x0 | keep::y0,
   .back =
       [](Grad& d) {
@@ -363,6 +361,19 @@ void chosen_back(Grad& d) {
   d.give(0, scatter_add(zeros(shape, g.dtype()), dim, index, g));
 }
 
+// Before the forms with dim: a tensor of one integer can stand for a number, but here it is the other operand.
+WEFT_OP{
+  .signature = "max.other(Tensor input, Tensor other) -> Tensor",
+  .doc = "The larger of the two, element by element.",
+  .compose = [](Call& c) { c.give(0, maximum(c.tensor(0), c.tensor(1))); },
+};
+
+WEFT_OP{
+  .signature = "min.other(Tensor input, Tensor other) -> Tensor",
+  .doc = "The smaller of the two, element by element.",
+  .compose = [](Call& c) { c.give(0, minimum(c.tensor(0), c.tensor(1))); },
+};
+
 WEFT_OP{
   .signature = "max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
   .doc = "The largest along dim, and where.",
@@ -379,18 +390,6 @@ WEFT_OP{
   .run = run_extreme_dim<Reduce::argmin>,
   .keeps = keep::y1,
   .back = chosen_back,
-};
-
-WEFT_OP{
-  .signature = "max.other(Tensor input, Tensor other) -> Tensor",
-  .doc = "The larger of the two, element by element.",
-  .compose = [](Call& c) { c.give(0, maximum(c.tensor(0), c.tensor(1))); },
-};
-
-WEFT_OP{
-  .signature = "min.other(Tensor input, Tensor other) -> Tensor",
-  .doc = "The smaller of the two, element by element.",
-  .compose = [](Call& c) { c.give(0, minimum(c.tensor(0), c.tensor(1))); },
 };
 
 WEFT_OP{

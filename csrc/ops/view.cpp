@@ -1,8 +1,7 @@
 // Views: new sizes and strides on the same memory.
 #include <algorithm>
 
-#include "loops/copy.h"
-#include "ops/api.h"
+#include "ops/strided.h"
 
 namespace weft {
 
@@ -61,17 +60,6 @@ Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
 }
 
 namespace {
-
-// Gives output 0 as a view of the first argument.
-void give_view(Call& c, const Dims& sizes, const Dims& strides, int64_t offset) {
-  c.give(0, view_of(c.tensor(0), sizes, strides, offset));
-}
-
-// Copies src into a box of memory that has src's dtype.
-void copy_box(char* at, const Dims& strides, const Tensor& src, const Dims& sizes) {
-  copy_kernels().copy(src.dtype(), at, strides.data(), src.dtype(), src.data(), src.strides().data(), sizes.data(),
-                      sizes.size());
-}
 
 void back_to_shape(Grad& d) { d.give(0, reshape(d.g(), d.shape(0))); }
 
@@ -405,114 +393,6 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature = "as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-  .doc = R"(A view with any sizes, strides and offset that stay inside the storage.
-
->>> weft.arange(4).as_strided((2, 2), (1, 1))
-tensor([[0, 1],
-        [1, 2]]))",
-  .traits = kView | kNoOut,
-  .infer =
-      [](Call& c) {
-        const Tensor& x = c.tensor(0);
-        const Dims &sizes = c.ints(1), &strides = c.ints(2);
-        int64_t offset = c.has(3) ? c.integer(3) : x->offset;
-        if (sizes.size() != strides.size())
-          fail("as_strided: mismatch in length of strides and shape: ", strides, " and ", sizes);
-        for (int64_t s : sizes)
-          if (s < 0) fail("as_strided: negative size in ", sizes);
-        check_bounds(*x->storage, x.dtype(), sizes, strides, offset, "as_strided");
-        give_view(c, sizes, strides, offset);
-      },
-  .keeps = keep::x0,
-  .back =
-      [](Grad& d) {
-        static const OpRef back{"as_strided_backward"};
-        Tensor x = d.x(0);
-        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
-        if (!is_dense(x.sizes(), x.strides()) || offset < 0)
-          fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",
-               x.strides(), "); clone() it first");
-        d.give(0, back(d.g(), x.sizes(), x.strides(), d.arg(1).ints(), d.arg(2).ints(), offset));
-      },
-};
-
-WEFT_OP{
-  .signature =
-      "as_strided_backward(Tensor grad, int[] input_size, int[] input_stride, int[] size, int[] stride, int offset) -> "
-      "Tensor",
-  .doc = "Adds each element of grad to the place of the input that as_strided showed it from.",
-  .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta_strided(c.tensor(0).dtype(), c.ints(1), c.ints(2))); },
-  .run =
-      [](Call& c) {
-        const Tensor &g = c.tensor(0), &y = c.out[0];
-        fill_data(y, Value(0));
-        int64_t limit = y.numel();
-        visit(g.dtype(), [&](auto zero) {
-          using T = decltype(zero);
-          Dims at(g.dim());
-          for (int64_t i = 0; i < g.numel(); ++i) {
-            int64_t from = 0, to = c.integer(5);
-            for (int d = 0; d < g.dim(); ++d) {
-              from += at[d] * g.stride(d);
-              to += at[d] * c.ints(4)[d];
-            }
-            if (to < limit) {
-              T& place = y.data<T>()[to];
-              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-                place = T(float(place) + float(g.data<T>()[from]));
-              else
-                place = T(place + g.data<T>()[from]);
-            }
-            for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
-          }
-        });
-      },
-  .back =
-      [](Grad& d) {
-        d.give(0, as_strided(layout_as(d.g(), d.arg(2).ints()), d.arg(3).ints(), d.arg(4).ints(), d.arg(5).integer()));
-      },
-};
-
-WEFT_OP{
-  .signature =
-      "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-  .doc = R"(A copy of input with src written into the part that as_strided would show.
-
->>> weft.as_strided_scatter(weft.zeros(4), weft.ones(2), (2,), (2,))
-tensor([1., 0., 1., 0.]))",
-  .infer =
-      [](Call& c) {
-        const Tensor& x = c.tensor(0);
-        if (!(c.tensor(1).sizes() == c.ints(2)))
-          fail("as_strided_scatter: expected src to have a size equal to the slice of self. src size = ",
-               c.tensor(1).sizes(), ", slice size = ", c.ints(2));
-        Tensor y = is_dense(x.sizes(), x.strides()) ? meta_strided(x.dtype(), x.sizes(), x.strides())
-                                                    : meta(x.dtype(), x.sizes());
-        Storage extent;
-        extent.bytes = y.numel() * item_size(y.dtype());
-        check_bounds(extent, y.dtype(), c.ints(2), c.ints(3), c.has(4) ? c.integer(4) : 0, "as_strided_scatter");
-        c.give(0, y);
-      },
-  .run =
-      [](Call& c) {
-        const Tensor& y = c.out[0];
-        copy_data(y, c.tensor(0));
-        int64_t offset = c.has(4) ? c.integer(4) : 0;
-        if (c.tensor(1).numel()) copy_box(y.data() + offset * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
-      },
-  .back =
-      [](Grad& d) {
-        Tensor g = contiguous_of(d.g());
-        int64_t offset = d.arg(4).none() ? 0 : d.arg(4).integer();
-        if (d.needs(0))
-          d.give(0, as_strided_scatter(g, zeros(d.arg(2).ints(), g.dtype()), d.arg(2).ints(), d.arg(3).ints(), offset));
-        if (d.needs(1)) d.give(1, as_strided(g, d.arg(2).ints(), d.arg(3).ints(), offset));
-      },
-};
-
-WEFT_OP{
   .signature = "detach(Tensor input) -> Tensor",
   .doc = R"(The same elements, cut off from the graph.
 
@@ -521,105 +401,6 @@ False)",
   .traits = kView | kNoOut,
   .infer = [](Call& c) { c.give(0, alias(c.tensor(0))); },
   .no_derivative = "it cuts the graph",
-};
-
-WEFT_OP{
-  .signature = "unfold(Tensor input, int dimension, int size, int step) -> Tensor",
-  .doc = R"(Windows of size elements along dimension, step apart, as a new last dimension.
-
->>> weft.arange(4).unfold(0, 2, 1)
-tensor([[0, 1],
-        [1, 2],
-        [2, 3]]))",
-  .traits = kView | kNoFunction | kNoOut,
-  .infer =
-      [](Call& c) {
-        const Tensor& x = c.tensor(0);
-        int dim = wrap_dim(c.integer(1), x.dim(), "unfold");
-        int64_t size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
-        if (size < 0 || size > n)
-          fail("unfold: maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
-        if (step <= 0) fail("unfold: step is ", step, " but must be > 0");
-        Dims sizes = x.sizes(), strides = x.strides();
-        int64_t stride = x.dim() ? strides[dim] : 1;
-        if (x.dim()) {
-          sizes[dim] = (n - size) / step + 1;
-          strides[dim] = checked_mul(stride, step);
-        }
-        sizes.push(size);
-        strides.push(stride);
-        give_view(c, sizes, strides, x->offset);
-      },
-  .back =
-      [](Grad& d) {
-        static const OpRef back{"as_strided_backward"};
-        const Dims& shape = d.shape(0);
-        int dim = wrap_dim(d.arg(1).integer(), shape.size(), "unfold");
-        Dims flat = contiguous_strides(shape), strides = flat;
-        int64_t stride = shape.empty() ? 1 : flat[dim];
-        if (!shape.empty()) strides[dim] = stride * d.arg(3).integer();
-        strides.push(stride);
-        d.give(0, back(d.g(), shape, flat, d.g().sizes(), strides, 0));
-      },
-};
-
-WEFT_OP{
-  .signature = "diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-  .doc = R"(The diagonal of two dimensions, as the last one.
-
->>> weft.arange(4).view(2, 2).diagonal()
-tensor([0, 3]))",
-  .traits = kView | kNoOut,
-  .infer =
-      [](Call& c) {
-        const Tensor& x = c.tensor(0);
-        int a = wrap_dim(c.integer(2), x.dim(), "diagonal"), b = wrap_dim(c.integer(3), x.dim(), "diagonal");
-        if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-        int64_t k = c.integer(1);
-        int64_t n = std::max<int64_t>(0, k >= 0 ? std::min(x.size(a), x.size(b) - std::min(k, x.size(b)))
-                                                : std::min(x.size(a) + std::max(k, -x.size(a)), x.size(b)));
-        int64_t offset = x->offset;
-        if (n) offset += k >= 0 ? k * x.stride(b) : -k * x.stride(a);
-        Dims sizes = x.sizes(), strides = x.strides();
-        int64_t step = strides[a] + strides[b];
-        for (int d : {std::max(a, b), std::min(a, b)}) {
-          sizes.erase(d);
-          strides.erase(d);
-        }
-        sizes.push(n);
-        strides.push(step);
-        give_view(c, sizes, strides, offset);
-      },
-  .back =
-      [](Grad& d) {
-        static const OpRef back{"diagonal_backward"};
-        d.give(0, back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3)));
-      },
-};
-
-WEFT_OP{
-  .signature = "diagonal_backward(Tensor grad, int[] sizes, int offset, int dim1, int dim2) -> Tensor",
-  .doc = "Zeros of the given sizes with grad on a diagonal.",
-  .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run =
-      [](Call& c) {
-        const Tensor& y = c.out[0];
-        fill_data(y, Value(0));
-        if (!c.tensor(0).numel()) return;
-        int a = wrap_dim(c.integer(3), y.dim(), "diagonal"), b = wrap_dim(c.integer(4), y.dim(), "diagonal");
-        int64_t k = c.integer(2), step = y.stride(a) + y.stride(b);
-        Dims strides = y.strides();
-        for (int d : {std::max(a, b), std::min(a, b)}) strides.erase(d);
-        strides.push(step);
-        copy_box(y.data() + (k >= 0 ? k * y.stride(b) : -k * y.stride(a)) * item_size(y.dtype()), strides, c.tensor(0),
-                 c.tensor(0).sizes());
-      },
-  .back =
-      [](Grad& d) {
-        static const OpRef diagonal{"diagonal"};
-        d.give(0, diagonal(d.g(), d.arg(2), d.arg(3), d.arg(4)));
-      },
 };
 
 }  // namespace

@@ -14,12 +14,12 @@ import weft
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from weft import Tensor
 
-    Tensors = Tensor | tuple[Tensor, ...]
-    Func = Callable[..., Tensors]
+    Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
+    Func: TypeAlias = Callable[..., Tensors]
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

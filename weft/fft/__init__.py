@@ -382,33 +382,39 @@ _family(
 # ---- frequencies and shifts ----
 
 
-@op(name="fft_fftfreq", function=False, method=False, out=True, derivative="a constant")
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Tensor:
+@op(
+    name="fft_fftfreq",
+    function=False,
+    method=False,
+    out=True,
+    creation=True,
+    derivative="a constant",
+)
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
     """Return the frequencies that the elements of a transform of n samples, d apart, stand for.
 
     >>> weft.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     k = weft.cat([weft.arange(0, (n + 1) // 2), weft.arange(-(n // 2), 0)])
-    return _placed(k.to(dtype or weft.get_default_dtype()) * (1.0 / (n * d)), options)
+    return k.to(dtype or weft.get_default_dtype()) * (1.0 / (n * d))
 
 
-@op(name="fft_rfftfreq", function=False, method=False, out=True, derivative="a constant")
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Tensor:
+@op(
+    name="fft_rfftfreq",
+    function=False,
+    method=False,
+    out=True,
+    creation=True,
+    derivative="a constant",
+)
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
     """Return the frequencies of the elements of half a transform of n samples, d apart.
 
     >>> weft.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _placed(
-        weft.arange(0, n // 2 + 1).to(dtype or weft.get_default_dtype()) * (1.0 / (n * d)), options
-    )
-
-
-def _placed(t: Tensor, options: dict[str, Any]) -> Tensor:
-    if options.pop("device", None) is not None or options.pop("layout", None) is not None:
-        pass
-    return t.requires_grad_() if options.pop("requires_grad", False) else t
+    return weft.arange(0, n // 2 + 1).to(dtype or weft.get_default_dtype()) * (1.0 / (n * d))
 
 
 def _shifted(x: Tensor, dim: Any, back: bool) -> Tensor:

@@ -123,7 +123,7 @@ class Graph:
         """Run the program on tensors of the shapes and dtypes it was taken with."""
         if len(args) != len(self.inputs):
             raise TypeError(f"graph: takes {len(self.inputs)} tensors, got {len(args)}")
-        env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}  # type: ignore[misc]
+        env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}
         for v, t in zip(self.inputs, args):
             if tuple(t.shape) != v.shape or t.dtype != v.dtype:
                 kind = Value("", t).kind

@@ -51,7 +51,7 @@ def _regular(A: Tensor, info: Tensor) -> Tensor:
     return weft.where((info == 0)[..., None, None], A, weft.eye(A.shape[-1], dtype=A.dtype))
 
 
-@op(name="linalg_inv_ex", function=False, method=False)
+@op(name="linalg_inv_ex", function=False, method=False, out=True)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """Return the inverse and, per matrix, a code that is not zero where there is none.
 
@@ -65,7 +65,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return _named("linalg_inv_ex", inverse=inverse, info=info)
 
 
-@op(name="linalg_cholesky_ex", function=False, method=False)
+@op(name="linalg_cholesky_ex", function=False, method=False, out=True)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return the Cholesky factor and, per matrix, a code that is not zero where there is none.
 
@@ -81,7 +81,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     return _named("linalg_cholesky_ex", L=factor(_regular(A, info)) if L is None else L, info=info)
 
 
-@op(name="linalg_solve_ex", function=False, method=False)
+@op(name="linalg_solve_ex", function=False, method=False, out=True)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """Return the solution of A X = B and, per matrix, a code that is not zero where there is none.
 
@@ -201,7 +201,7 @@ def pinv(
     return _pinv(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
 
 
-@op(name="linalg_lstsq", function=False, method=False)
+@op(name="linalg_lstsq", function=False, method=False, out=True)
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """Return the X that makes A X - B smallest, the residuals, rank and singular values of A.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
+from weft._setting import at_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,17 +26,15 @@ __all__: list[str] = []
 class OpInfo:
     """What weft knows of an op, for tests, docs and tools."""
 
-    __slots__ = (
-        "derivative",
-        "doc",
-        "inplace",
-        "kind",
-        "method",
-        "name",
-        "out",
-        "signatures",
-        "view",
-    )
+    name: str
+    signatures: list[str]
+    doc: str
+    derivative: bool | str  # True, or the reason why there is none
+    inplace: bool
+    out: bool
+    method: bool
+    view: bool
+    kind: str  # "primitive" or "composed"
 
     def __init__(self, **fields: Any) -> None:
         """Take the fields as they are."""
@@ -54,6 +53,7 @@ def op(
     function: bool = True,
     inplace: bool = False,
     out: bool = False,
+    creation: bool = False,
     aliases: tuple[str, ...] = (),
     derivative: bool | str = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -61,12 +61,12 @@ def op(
 
     ``derivative`` is True (it comes from the parts) or the reason why there is none. With
     ``out=True`` the op takes ``out=`` and copies its result there; with ``inplace=True`` ``name_``
-    is derived.
+    is derived; with ``creation=True`` it takes ``device=, layout=, requires_grad=, pin_memory=``.
     """
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         base = name or f.__name__.rstrip("_")
-        g = _named(f, base)
+        g = _named(_creating(f) if creation else f, base)
         g = _with_out(g, base) if out else g
         for n in (base, *aliases):
             if function:
@@ -77,7 +77,8 @@ def op(
                 setattr(Tensor, n, g)
             if inplace:
                 twin = _inplace_twin(f, n)
-                setattr(Tensor, n + "_", twin)
+                if method:
+                    setattr(Tensor, n + "_", twin)
                 if function:
                     setattr(weft, n + "_", twin)
                     _functions[n + "_"] = twin
@@ -99,25 +100,61 @@ def _alike(g: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _named(f: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Let errors of the parts name the op that the user called."""
+    """Let errors of the parts name the op that the user called, and the line of the call."""
 
     def g(*args: Any, **kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
         except (RuntimeError, IndexError, ValueError, TypeError) as e:
-            if e.args and isinstance(e.args[0], str) and name not in e.args[0]:
-                e.args = (f"{name}: {e.args[0]}", *e.args[1:])
+            if e.args and isinstance(e.args[0], str):
+                text = e.args[0] if name in e.args[0] else f"{name}: {e.args[0]}"
+                e.args = (at_line(text), *e.args[1:])
+            raise
+        except AttributeError:
+            for parameter, value in zip(_parameters(f), args):
+                if f.__annotations__.get(parameter) == "Tensor" and not isinstance(value, Tensor):
+                    raise TypeError(
+                        at_line(
+                            f"{name}: argument '{parameter}' must be Tensor, "
+                            f"not {type(value).__name__}"
+                        )
+                    ) from None
             raise
 
     return _alike(g, f)
 
 
-def _signature(f: Callable[..., Any], name: str) -> str:
+def _creating(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(
+        *args: Any,
+        device: Any = None,
+        layout: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        if device is not None or layout is not None or pin_memory:  # a native op checks them
+            weft.empty(0, device=device, layout=layout, pin_memory=pin_memory)
+        with weft.no_grad():
+            t = f(*args, **kwargs)
+        return t.requires_grad_() if requires_grad else t
+
+    return _alike(g, f)
+
+
+def _parameters(f: Callable[..., Any]) -> list[str]:
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     code = f.__code__
     count = code.co_argcount + code.co_kwonlyargcount
-    return f"{name}({', '.join(code.co_varnames[:count])})"
+    names = [*code.co_varnames[:count]]
+    if code.co_flags & 4:  # takes *args
+        names.insert(code.co_argcount, "*" + code.co_varnames[count])
+    return names
+
+
+def _signature(f: Callable[..., Any], name: str) -> str:
+    return f"{name}({', '.join(_parameters(f))})"
 
 
 def _write(out: Any, result: Any, name: str) -> Any:
@@ -126,7 +163,7 @@ def _write(out: Any, result: Any, name: str) -> Any:
             raise RuntimeError(f"{name}: out= needs {len(result)} tensors, got {len(out)}")
         for o, r in zip(out, result):
             _write(o, r, name)
-        return type(result)(out) if type(result) is not tuple else tuple(out)
+        return getattr(type(result), "_make", type(result))(out)
     if _C._grad_enabled() and (result.requires_grad or out.requires_grad):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
@@ -152,7 +189,8 @@ def _with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     def twin(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        result = f(self, *args, **kwargs)
+        recorded = self.requires_grad and _C._grad_enabled()  # the parts may keep their input
+        result = f(self.clone() if recorded else self, *args, **kwargs)
         if result.shape != self.shape:
             raise RuntimeError(
                 f"{name}_: output with shape {list(self.shape)} doesn't match the broadcast shape "
@@ -203,7 +241,7 @@ class Ctx:
         return self._grad.shape(self._tensors[name])
 
 
-def primitive(signature: str) -> Callable[[type], Any]:
+def primitive(signature: str) -> Callable[[Any], Any]:
     """Declare an op around a library: see docs/one_op.md for the form."""
     base = signature[: signature.index("(")]
     inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
@@ -219,7 +257,7 @@ def primitive(signature: str) -> Callable[[type], Any]:
         else [p.strip().split(" ")[1] for p in returns[1:-1].split(",")]
     )
 
-    def declare(form: type) -> Any:
+    def declare(form: Any) -> Any:
         keeps, mask = {}, 0
         for n in getattr(form, "keeps", ()):
             if n in tensors:
@@ -241,10 +279,10 @@ def primitive(signature: str) -> Callable[[type], Any]:
                 ctx = Ctx(grad, names, keeps, tensors)
                 gs = [
                     grad.g(i) if len(results) == 1 or grad.has_g(i) else None
-                    for i in range(len(results))
+                    for i, _ in enumerate(results)
                 ]
                 got = form.backward(ctx, *gs)
-                return got if isinstance(got, (tuple, list)) else (got,)
+                return tuple(got) if isinstance(got, (tuple, list)) else (got,)
 
         _C._declare_op(
             signature, form.__doc__ or "", form.infer, run, backward, mask,
@@ -261,8 +299,8 @@ def registry() -> dict[str, OpInfo]:
     >>> weft.ops.registry()["tanh"].derivative
     True
     """
-    for part in ("linalg", "fft"):
-        getattr(weft, part, None)
+    for part in ("linalg", "fft", "signal"):
+        getattr(weft, part)
     infos: dict[str, OpInfo] = {}
     rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]
     for row in sorted(
@@ -300,18 +338,22 @@ def _example(row: dict[str, Any]) -> str:
 
 # The families. Each module declares its ops as it is imported.
 from . import (  # noqa: E402, F401
+    activation,
     compare,
     convert,
+    copies,
     create,
     decompositions,
     einsum,
     index,
     join,
     linalg,
+    memory,
     order,
     shape,
     spectrum,
     statistics,
+    windows,
 )
 
 globals().update(_functions)  # a module of the same name (einsum) must not hide its op

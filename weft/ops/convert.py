@@ -5,7 +5,9 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor, dtype
+from weft._setting import at_line
 from weft.ops import op
+from weft.ops.memory import is_in_order, ordered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,26 +44,17 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         weft.device(place)
     if other is not None:
         wanted = wanted or other.dtype
-    if wanted is None or (isinstance(wanted, dtype) and wanted == self.dtype):
-        out = self.clone() if copy else self
-    else:
-        out = _C._cast(self, wanted)
-    return _ordered(out, memory_format)
-
-
-def _ordered(t: Tensor, memory_format: Any) -> Tensor:
-    if memory_format in (None, weft.preserve_format):
-        return t
-    if memory_format is weft.contiguous_format:
-        return t.contiguous()
-    raise NotImplementedError(
-        f"to: memory_format={memory_format}: tensors are kept in row-major order"
-    )
+    same = wanted is None or (isinstance(wanted, dtype) and wanted == self.dtype)
+    if same and (not copy or not is_in_order(self, memory_format)):
+        return ordered(self, memory_format)
+    if same:
+        return self.clone()
+    return ordered(_C._cast(self, wanted), memory_format)
 
 
 def _short_form(name: str, kind: dtype) -> None:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return _ordered(_C._cast(self, kind), memory_format)
+        return ordered(_C._cast(self, kind), memory_format)
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"""Return the tensor as {kind}.
@@ -75,7 +68,7 @@ def _short_form(name: str, kind: dtype) -> None:
 for _name, _kind in {
     "float": weft.float32, "double": weft.float64, "half": weft.float16, "bfloat16": weft.bfloat16,
     "int": weft.int32, "long": weft.int64, "short": weft.int16, "char": weft.int8,
-    "byte": weft.uint8, "bool": weft._C.bool,
+    "byte": weft.uint8, "bool": weft._C.bool, "cfloat": weft.complex64, "cdouble": weft.complex128,
 }.items():  # fmt: skip
     _short_form(_name, _kind)
 
@@ -100,12 +93,16 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
     if self.requires_grad and not force:
         raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad: NumPy does not record what it "
-            "computes. Use tensor.detach().numpy() instead."
+            at_line(
+                "Can't call numpy() on Tensor that requires grad: NumPy does not record what it "
+                "computes. Use tensor.detach().numpy() instead."
+            )
         )
     t = self.detach() if force else self
     if t.dtype == weft.bfloat16:
-        raise TypeError("numpy: NumPy has no bfloat16; convert it first: tensor.float().numpy()")
+        raise TypeError(
+            at_line("numpy: NumPy has no bfloat16; convert it first: tensor.float().numpy()")
+        )
     return (
         numpy.asarray(memoryview(t)) if t.numel() else numpy.empty(tuple(t.shape), _numpy_name(t))
     )
@@ -115,28 +112,6 @@ def _numpy_name(t: Tensor) -> str:
     return str(t.dtype).rpartition(".")[2]
 
 
-def view_as_dtype(self: Tensor, kind: dtype) -> Tensor:
-    """Return the same bytes read as another dtype."""
-    have, want = self.itemsize, weft.empty(0, dtype=kind).itemsize
-    return _C._view_dtype(self, kind, have, want)
-
-
-_view_sizes = Tensor.view
-
-
-def view(self: Tensor, *size: Any, **kwargs: Any) -> Tensor:
-    """Return the same memory in another shape, or read as another dtype.
-
-    >>> weft.ones(1).view(weft.int32)
-    tensor([1065353216], dtype=torch.int32)
-    """
-    kind = kwargs.get("dtype", size[0] if len(size) == 1 else None)
-    if isinstance(kind, dtype):
-        return view_as_dtype(self, kind)
-    return _view_sizes(self, *size, **kwargs)
-
-
-Tensor.view = view
 Tensor.numpy = numpy
 Tensor.device = property(lambda self: weft._setting.CPU, doc="Where the tensor lives: the CPU.")
 Tensor.layout = property(lambda self: weft.strided, doc="How the elements are stored.")
@@ -149,8 +124,6 @@ Tensor.element_size = lambda self: self.itemsize
 Tensor.is_pinned = lambda self, device=None: False
 Tensor.real = property(lambda self: weft.real(self), doc="The real part.")
 Tensor.imag = property(lambda self: weft.imag(self), doc="The imaginary part.")
-Tensor.cfloat = lambda self, memory_format=None: _C._cast(self, weft.complex64)
-Tensor.cdouble = lambda self, memory_format=None: _C._cast(self, weft.complex128)
 Tensor.is_conj = lambda self: False
 Tensor.is_neg = lambda self: False
 Tensor.resolve_neg = lambda self: self

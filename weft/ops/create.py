@@ -5,9 +5,11 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
+from weft.ops import op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from weft import dtype as DType
@@ -167,14 +169,97 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return _C._from_dlpack(capsule)
 
 
-def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+@op(method=False, creation=True, derivative="a constant")
+def scalar_tensor(s: Any, *, dtype: DType | None = None) -> Tensor:
     """Make a 0-d tensor of a number, of the default dtype.
 
     >>> weft.scalar_tensor(2)
     tensor(2.)
     """
-    return tensor(s, dtype=dtype or weft.get_default_dtype(), device=device)
+    return tensor(s, dtype=dtype or weft.get_default_dtype())
 
 
-for _f in (as_tensor, asarray, from_numpy, frombuffer, from_dlpack, scalar_tensor):
+@op(method=False, out=True, creation=True, derivative="a constant")
+def range_(start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None) -> Tensor:
+    """Return the numbers from ``start`` to ``end``, both included, ``step`` apart.
+
+    >>> weft.range(0, 2)
+    tensor([0., 1., 2.])
+    """
+    kind = dtype or weft.get_default_dtype()
+    whole = not (kind.is_floating_point or kind.is_complex)
+    wide = weft.int64 if whole else weft.float64
+    if not all(abs(x) < float("inf") for x in (start, end, step)):
+        raise RuntimeError(f"range: unsupported range: {start} -> {end}, step {step}")
+    if whole:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("range: step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            "range: upper bound and lower bound inconsistent with step sign: "
+            f"{start} -> {end}, step {step}"
+        )
+    count = int((end - start) // step) + 1
+    return (weft.arange(count, dtype=wide) * step + start).to(kind)
+
+
+@op(method=False, out=True, creation=True, derivative="a constant")
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None
+) -> Tensor:
+    """Return ``base`` to the powers of ``steps`` numbers from ``start`` to ``end``.
+
+    >>> weft.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    if dtype is None:
+        ends = weft.promote_types(_type(start), _type(end))
+        dtype = ends if ends.is_complex else weft.get_default_dtype()
+    if not (dtype.is_floating_point or dtype.is_complex):
+        start, end = _whole(start), _whole(end)
+    wide = weft.complex128 if dtype.is_complex else weft.float64
+    return weft.pow(base, weft.linspace(start, end, steps, dtype=wide)).to(dtype)
+
+
+def _type(x: Any) -> DType:
+    return x.dtype if isinstance(x, Tensor) else weft.tensor(x).dtype
+
+
+def _whole(x: Any) -> Any:
+    return x.long() if isinstance(x, Tensor) else int(x)
+
+
+@op(method=False, creation=True, derivative="the elements are not set")
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType | None = None
+) -> Tensor:
+    """Make a tensor whose elements are not set, with its dimensions in a given order in memory.
+
+    >>> weft.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    order = list(physical_layout)
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout must be a permutation of the {len(size)} dimensions "
+            f"of size, got {order}"
+        )
+    t = weft.empty([size[d] for d in order], dtype=dtype)
+    return t.permute([order.index(d) for d in range(len(order))])
+
+
+@op(function=False, creation=True, derivative="the elements are not set")
+def new_empty_strided(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None
+) -> Tensor:
+    """Make a tensor of this one's dtype with the given strides, whose elements are not set.
+
+    >>> weft.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    return weft.empty_strided(size, stride, dtype=dtype or self.dtype)
+
+
+for _f in (as_tensor, asarray, from_numpy, frombuffer, from_dlpack):
     setattr(weft, _f.__name__, _f)

@@ -43,7 +43,7 @@ def det(input: Tensor) -> Tensor:
     return weft.linalg.det(input)
 
 
-@op()
+@op(out=True)
 def slogdet(input: Tensor) -> Any:
     """Return the sign of the determinant and the logarithm of its absolute value.
 
@@ -126,7 +126,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(weft.eye(L.shape[-1], dtype=L.dtype).expand(L.shape), L, upper)
 
 
-@op()
+@op(out=True)
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -140,7 +140,7 @@ def triangular_solve(
     return _named("triangular_solve", solution=x, cloned_coefficient=A.clone())
 
 
-@op()
+@op(out=True)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Return U, the singular values S, and V, with input = U diag(S) Vᴴ.
 
@@ -155,7 +155,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return _named("svd", U=u, S=s, V=_h(vh))
 
 
-@op()
+@op(out=True)
 def qr(input: Tensor, some: bool = True) -> Any:
     """Return Q and R with input = Q R.
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _rows = weft.nonzero
 
@@ -28,7 +33,7 @@ def nonzero(
     return _rows(input) if out is None else _rows(input, out=out)
 
 
-@op(derivative="the result is made of indices")
+@op(out=True, derivative="the result is made of indices")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """Return the coordinates of the first ``size`` elements that are not zero, then rows of ``fill_value``.
 
@@ -41,6 +46,31 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     found = _rows(input)[:size]
     rest = weft.full((size - found.shape[0], found.shape[1]), fill_value, dtype=weft.int64)
     return weft.cat([found, rest])
+
+
+@op(method=False, derivative="the result is made of indices")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Return the coordinates, one tensor for each dimension of ``shape``, of elements counted in order.
+
+    >>> weft.unravel_index(weft.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype == _C.bool:
+        raise TypeError(
+            f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}"
+        )
+    if isinstance(shape, Tensor):
+        raise TypeError("unravel_index: expected 'shape' to be int or sequence of ints, not Tensor")
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if not all(isinstance(n, int) for n in sizes):
+        raise TypeError(f"unravel_index: expected 'shape' to only contain ints, but got {sizes}")
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
+    places, step = [], 1
+    for n in reversed(sizes):
+        places.append(weft.div(indices, step, rounding_mode="floor") % n)
+        step *= n
+    return tuple(reversed(places))
 
 
 def where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:

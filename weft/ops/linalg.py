@@ -5,6 +5,7 @@ from __future__ import annotations
 import weft
 from weft._C import Tensor
 from weft.ops import op
+from weft.ops.shape import _wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,3 +137,44 @@ def trace(input: Tensor) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return input.diagonal().sum()
+
+
+@op(method=False, out=True)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the powers of each element of a vector, in its row: the highest first.
+
+    >>> weft.vander(weft.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError(f"vander: x must be a one-dimensional tensor, got shape {list(x.shape)}")
+    n = x.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError(f"vander: N must be non-negative, got {n}")
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
+    powers = weft.linalg.vander(x, N=n) if n else x.new_empty((x.shape[0], 0))
+    return powers if increasing else powers.flip(-1)
+
+
+@op(inplace=True, out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it.
+
+    >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    if isinstance(p, complex) or p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    n = input.dim()
+    if n < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {n} dimensions")
+    own = _wrap(dim, n, "renorm")
+    x = input.float() if input.dtype in (weft.float16, weft.bfloat16) else input
+    norm = weft.linalg.vector_norm(x, p, [d for d in range(n) if d != own], keepdim=True)
+    scale = weft.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    return (x * scale).to(input.dtype)

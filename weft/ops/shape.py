@@ -6,6 +6,8 @@ import weft
 from weft import _C
 from weft._C import Size, Tensor
 from weft.ops import op
+from weft.ops.join import _given
+from weft.ops.memory import strides_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,6 +166,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         *range(lead),
         *(lead + i for i, s in enumerate(shape) if s == 1 and self.shape[lead + i] != 1),
     ]
+    if not shape:
+        return self.sum()
     return (self.sum(dims, keepdim=True) if dims else self).reshape(shape)
 
 
@@ -225,24 +229,96 @@ Tensor.is_set_to = lambda self, other: (
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Change the shape in place; the memory grows if it must, new elements are not set."""
+    """Change the shape in place; the memory grows if it must, new elements are not set.
+
+    >>> weft.ones(2).resize_(3, 1).shape
+    torch.Size([3, 1])
+    """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     if self.requires_grad:
         raise RuntimeError("resize_: cannot resize variables that require grad")
     _C._resize(self, shape)
+    if memory_format not in (None, weft.contiguous_format):
+        _C._set_geometry_of(self, self.as_strided(shape, strides_for(shape, memory_format)))
     return self
 
 
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Change the shape in place to that of another tensor.
+
+    >>> weft.resize_as_(weft.ones(2), weft.ones(3, 1)).shape
+    torch.Size([3, 1])
+    """
+    if not isinstance(the_template, Tensor):
+        raise TypeError(f"resize_as_: expected a Tensor, got {type(the_template).__name__}")
+    if memory_format is weft.preserve_format:
+        formats = (weft.channels_last, weft.channels_last_3d)
+        memory_format = next((f for f in formats if the_template.is_contiguous(f)), None)
+    return self.resize_(tuple(the_template.shape), memory_format=memory_format)
+
+
+def _at_least(dims: int, place: Any, name: str, tensors: tuple[Any, ...]) -> Any:
+    """Each tensor with at least ``dims`` dimensions; ``place`` adds them where they are missing."""
+    one = len(tensors) == 1 and isinstance(tensors[0], Tensor)
+    given = _given(tensors) if not one and isinstance(tensors, tuple) else tensors
+    for t in given:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}: expected tensors, got {type(t).__name__}")
+    wide = tuple(t if t.dim() >= dims else place(t) for t in given)
+    return wide[0] if one else wide
+
+
+@op(method=False)
+def atleast_1d(*tensors: Any) -> Any:
+    """View 0-d tensors as vectors of one element.
+
+    >>> weft.atleast_1d(weft.tensor(2.0))
+    tensor([2.])
+    """
+    return _at_least(1, lambda t: t.reshape(1), "atleast_1d", tensors)
+
+
+@op(method=False)
+def atleast_2d(*tensors: Any) -> Any:
+    """View numbers and vectors as matrices of one row.
+
+    >>> weft.atleast_2d(weft.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+    return _at_least(2, lambda t: t.reshape(1, -1), "atleast_2d", tensors)
+
+
+@op(method=False)
+def atleast_3d(*tensors: Any) -> Any:
+    """View tensors with three dimensions: a vector lies along the second, a matrix in the first two.
+
+    >>> weft.atleast_3d(weft.ones(2)).shape
+    torch.Size([1, 2, 1])
+    """
+
+    def place(t: Tensor) -> Tensor:
+        return t.unsqueeze(-1) if t.dim() == 2 else t.reshape(1, -1, 1)
+
+    return _at_least(3, place, "atleast_3d", tensors)
+
+
 Tensor.resize_ = resize_
-Tensor.resize_as_ = lambda self, other, memory_format=None: self.resize_(tuple(other.shape))
+Tensor.resize_as_ = weft.resize_as_ = resize_as_
 weft.adjoint = Tensor.adjoint
 for _f in (broadcast_shapes, broadcast_tensors):
     setattr(weft, _f.__name__, _f)
+
+
+def _view_in_place(name: str) -> None:
+    f = getattr(weft, name)
+
+    def twin(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return _C._set_geometry_of(self, f(self, *args, **kwargs))
+
+    twin.__name__ = twin.__qualname__ = name + "_"
+    twin.__doc__ = f"In-place twin of ``{name}``."
+    setattr(Tensor, name + "_", twin)
+
+
 for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims", "as_strided"):
-
-    def _in_place(
-        self: Tensor, *args: Any, _f: Any = getattr(weft, _name), **kwargs: Any
-    ) -> Tensor:
-        return _C._set_geometry_of(self, _f(self, *args, **kwargs))
-
-    setattr(Tensor, _name + "_", _in_place)
+    _view_in_place(_name)

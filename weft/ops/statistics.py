@@ -1,4 +1,4 @@
-"""Statistics made of reductions: areas, covariance, histograms."""
+"""Statistics made of reductions: areas, slopes, covariance, histograms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import weft
 from weft import _C
 from weft._C import Tensor
 from weft.ops import op
+from weft.ops.shape import _wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +18,14 @@ _range = range  # a parameter below
 
 def _counted(counts: Tensor, edges: Any) -> Any:
     """Both results, by name."""
-    global _Histogram
-    if _Histogram is None:
+    if not _kinds:
         from collections import namedtuple  # a slow import for a rare function
 
-        _Histogram = namedtuple("histogram", ("hist", "bin_edges"))
-    return _Histogram(counts, edges)
+        _kinds.append(namedtuple("histogram", ("hist", "bin_edges")))
+    return _kinds[0](counts, edges)
 
 
-_Histogram: Any = None
+_kinds: list[Any] = []
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[Tensor, Any]:
@@ -72,6 +72,83 @@ def cumulative_trapezoid(
     """
     pairs, half = _steps(y, x, dx, dim, "cumulative_trapezoid")
     return (pairs * half).cumsum(dim)
+
+
+def _differences(x: Tensor, dim: int, h: Any, edge_order: int) -> Tensor:
+    """Slopes along ``dim``: ``h`` is the step, or the coordinates, one for each element."""
+    n = x.shape[dim]
+
+    def at(i: int, count: int = 1) -> Tensor:
+        return x.narrow(dim, i, count)
+
+    if not isinstance(h, Tensor) or h.dim() == 0:
+        inner = (at(2, n - 2) - at(0, n - 2)) / (2 * h)
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / h, (at(n - 1) - at(n - 2)) / h
+        else:
+            first = (2 * at(1) - 1.5 * at(0) - 0.5 * at(2)) / h
+            last = (1.5 * at(n - 1) - 2 * at(n - 2) + 0.5 * at(n - 3)) / h
+        return weft.cat([first, inner, last], dim)
+
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    steps = weft.diff(h)
+
+    def slope(i: int, count: int, a: Tensor, b: Tensor, where: int) -> Tensor:
+        """Of the parabola through three neighbours ``a`` and ``b`` apart, at one of the three."""
+        u, v = a.reshape(shape), b.reshape(shape)
+        left = (at(i + 1, count) - at(i, count)) / u
+        right = (at(i + 2, count) - at(i + 1, count)) / v
+        bend = (right - left) / (u + v)
+        return (left - bend * u, left + bend * u, right + bend * v)[where]
+
+    inner = slope(0, n - 2, steps[:-1], steps[1:], 1)
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / steps[0], (at(n - 1) - at(n - 2)) / steps[-1]
+    else:
+        first = slope(0, 1, steps[:1], steps[1:2], 0)
+        last = slope(n - 3, 1, steps[-2:-1], steps[-1:], 2)
+    return weft.cat([first, inner, last], dim)
+
+
+@op(method=False)
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """Return the slopes of the values along each dimension, by central differences.
+
+    ``spacing`` is the distance of neighbours (one number, or one for each dimension) or, for each
+    dimension, their coordinates; ``edge_order`` the order of the differences at both ends.
+
+    >>> weft.gradient(weft.tensor([1.0, 2.0, 4.0, 8.0]))
+    (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
+    """
+    n = input.dim()
+    dims = [*_range(n)] if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = [_wrap(d, n, "gradient") for d in dims]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"gradient: dim {dim} names a dimension twice")
+    if edge_order not in (1, 2):
+        raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
+    if input.dtype == weft.uint8:
+        raise RuntimeError("gradient does not support uint8 input.")
+    each = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(each) != len(dims):
+        raise RuntimeError(
+            f"gradient expected spacing to be a number or one for each of {len(dims)} dimensions, "
+            f"got {len(each)}"
+        )
+    for d, h in zip(dims, each):
+        if input.shape[d] < edge_order + 1:
+            raise RuntimeError(
+                "gradient expected each dimension size to be at least edge_order+1, got size "
+                f"{input.shape[d]} at dimension {d}"
+            )
+        if isinstance(h, Tensor) and h.dim() and h.shape[0] != input.shape[d]:
+            raise RuntimeError(
+                f"gradient expected {input.shape[d]} coordinates for dimension {d}, got {h.shape[0]}"
+            )
+    return tuple(_differences(input, d, h, edge_order) for d, h in zip(dims, each))
 
 
 def _weights(fweights: Tensor | None, aweights: Tensor | None, n: int) -> Tensor | None:
@@ -175,17 +252,18 @@ def _edges(input: Tensor, bins: Any, range: Sequence[float] | None, name: str) -
         return bins
     if bins < 1:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
-    if range is None:
-        low, high = (0.0, 1.0) if input.numel() == 0 else (float(input.min()), float(input.max()))
+    if range is not None:
+        low, high = (weft.tensor(float(x), dtype=weft.float64) for x in range)
+    elif input.numel():
+        low, high = input.min().double(), input.max().double()
     else:
-        low, high = float(range[0]), float(range[1])
-    if not (abs(low) < float("inf") and abs(high) < float("inf")):
+        low, high = weft.zeros((), dtype=weft.float64), weft.ones((), dtype=weft.float64)
+    if not bool(weft.isfinite(low) & weft.isfinite(high)):
         raise RuntimeError(f"{name}(): dimension 0's range [{low}, {high}] is not finite")
-    if low > high:
+    if bool(low > high):
         raise RuntimeError(f"{name}(): min should not exceed max, but got min {low} max {high}")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return weft.linspace(low, high, bins + 1, dtype=input.dtype)
+    room = 0.5 * (low == high)
+    return weft.linspace(low - room, high + room, bins + 1, dtype=input.dtype)
 
 
 def _bins_of(x: Tensor, edges: Tensor) -> Tensor:

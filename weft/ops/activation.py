@@ -1,0 +1,51 @@
+"""Activation functions made of other ops."""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.ops import op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805  # keep mean 0 and variance 1: see selu
+
+
+def _elu(input: Tensor, alpha: Any, scale: float, rate: float, name: str) -> Tensor:
+    """``scale x`` above zero, ``scale alpha (exp(rate x) - 1)`` below; both halves are computed."""
+    if not input.is_floating_point():
+        kind = str(input.dtype).rpartition(".")[2]
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+    narrow = input.dtype in (weft.float16, weft.bfloat16)
+    x = input.float() if narrow else input
+    above = x > 0
+    below = weft.expm1(weft.where(above, 0.0, x) * rate) * (scale * alpha)
+    y = weft.where(above, x * scale, below)
+    return y.to(input.dtype) if narrow else y
+
+
+@op(method=False, inplace=True)
+def selu(input: Tensor) -> Tensor:
+    """Return an exponential linear unit that keeps mean 0 and variance 1 from layer to layer.
+
+    scale * x above zero, scale * alpha * (exp(x) - 1) below, with scale = 1.0507… and
+    alpha = 1.6732….
+
+    >>> weft.selu(weft.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.0507])
+    """
+    return _elu(input, _ALPHA, _SCALE, 1.0, "selu")
+
+
+@op(method=False, inplace=True)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """Return x above zero and alpha * (exp(x / alpha) - 1) below: smooth at zero for every alpha.
+
+    >>> weft.celu(weft.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu(input, alpha, 1.0, 1 / alpha, "celu")
