@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from pathlib import Path
@@ -31,19 +32,12 @@ def _seed() -> None:
 
 
 @pytest.fixture
+def settled() -> None:
+    """No garbage of earlier tests is left that could be collected, and counted, during this one."""
+    gc.collect()
+
+
+@pytest.fixture
 def root() -> Path:
     """The folder of the repository."""
     return ROOT
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out the tests that pending.txt names, and say how many there are."""
-    import pathlib
-
-    listed = (pathlib.Path(__file__).parent / "pending.txt").read_text().splitlines()
-    pending = {line for line in listed if line and not line.startswith("#")}
-    left_out = [item for item in items if item.nodeid in pending]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.nodeid not in pending]
-        print(f"\n{len(left_out)} tests are pending (tests/pending.txt)")

@@ -133,7 +133,7 @@ unary("rad2deg", lambda x: np.rad2deg(x * 1.0))
 unary("relu", lambda x: np.where(np.isnan(x), x, np.maximum(x, 0)), dtypes="fiu")
 unary("selu", lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0))),
     dtypes="f")
-unary("celu", _elu, dtypes="f", extra=lambda: [S(t(2, 3), 0.7)],
+unary("celu", _elu, dtypes="f", extra=lambda: [S(t(2, 3), 0.5), S(t(2, 3), alpha=-2.0)],
     errors=lambda: [E(RuntimeError, t(2), 0.0), E(NotImplementedError, ix([1]))])
 unary("logit", _logit, lo=0.1, hi=0.9, dtypes="f", special=False, ulp=16, atol=2e-7, half=2,
     extra=lambda: [S(t(2, 3, lo=0.1, hi=0.9), 0.05)])

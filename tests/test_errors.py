@@ -351,3 +351,26 @@ def test_dimension_out_of_range() -> None:
 def test_item_of_many() -> None:
     has(message(RuntimeError, lambda: weft.ones(2, 3).item()), "item", "6 elements", "[2, 3]")
     assert re.search("ambiguous", message(RuntimeError, lambda: bool(weft.ones(2))))
+
+
+def test_other_devices() -> None:
+    text, at = message(RuntimeError, lambda: weft.zeros(2, device="cuda")), line()
+    has(text, "device('cuda')", "'cpu'", at)
+    text, at = message(RuntimeError, lambda: weft.ones(2).to("cuda")), line()
+    has(text, "device('cuda')", at)
+
+
+def test_numpy_of_a_recorded_tensor() -> None:
+    x = weft.ones(2, requires_grad=True)
+    text, at = message(RuntimeError, lambda: x.numpy()), line()
+    has(text, "detach().numpy()", at)
+    text, at = message(TypeError, lambda: weft.ones(2, dtype=weft.bfloat16).numpy()), line()
+    has(text, "bfloat16", at)
+
+
+def test_ops_made_of_ops() -> None:
+    """They name themselves, not their parts, and a wrong type is a TypeError."""
+    text, at = message(RuntimeError, lambda: weft.vander(weft.ones(2, 2))), line()
+    has(text, "vander", "[2, 2]", at)
+    text, at = message(TypeError, lambda: weft.flatten("text")), line()
+    has(text, "flatten: argument 'input' must be Tensor, not str", at)

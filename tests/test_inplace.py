@@ -250,3 +250,14 @@ def test_totals_of_narrow_types(name: str, dtype: str) -> None:
     want = getattr(np, name)(values.astype(np.int64), 1).astype(dtype)
     np.testing.assert_array_equal(got.numpy(), want)
     assert got.numpy().dtype == want.dtype
+
+
+@pytest.mark.parametrize("name", ["selu", "celu"])
+def test_functions_that_are_no_methods(name: str) -> None:
+    """They change their argument, and gradients pass."""
+    x = leaf(-1.0, 0.0, 2.0)
+    want = getattr(weft, name)(x)
+    got = x.clone()
+    assert getattr(weft, name + "_")(got) is got and equal(got, want)
+    (g,) = autograd.grad(got.sum(), x)
+    assert equal(g, autograd.grad(want.sum(), x)[0])

@@ -11,6 +11,8 @@ import pytest
 import weft
 from weft import _C
 
+pytestmark = pytest.mark.usefixtures("settled")
+
 
 def counts() -> tuple[int, int, int]:
     """Live bytes, nodes and tensors."""
@@ -414,6 +416,23 @@ def subclass_that_only_the_graph_holds() -> None:
     y = (x * x).sum()
     del x
     y.backward()
+
+
+@pattern
+def leaf_hook_holds_a_container_of_results() -> None:
+    x = leaf()
+    kept = {"y": x * 2}
+    x.register_hook(lambda g: kept["y"] * g)
+    kept["y"].sum().backward()
+
+
+@pattern
+def node_hook_holds_a_container_of_results() -> None:
+    y = leaf() * 2
+    z = y + 1
+    box = [y]
+    z.grad_fn.register_hook(lambda *grads: box.clear())
+    box.append(z)
 
 
 @pytest.mark.parametrize("f", PATTERNS, ids=lambda f: f.__name__)

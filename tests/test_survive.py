@@ -21,6 +21,9 @@ from weft import _C
 MILLION = 1_000_000
 
 
+pytestmark = pytest.mark.usefixtures("settled")
+
+
 def counts() -> tuple[int, int, int]:
     """Live bytes, nodes and tensors."""
     s = _C._memory_stats()

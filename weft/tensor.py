@@ -262,7 +262,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     >>> x.cpu() is x
     True
     """
-    return self
+    return self if memory_format is None else self.to(memory_format=memory_format)
 
 
 def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -1,5 +1,6 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
 #include "bind/hooks.h"
+#include "bind/life.h"
 #include "ops/api.h"
 #include "ops/record.h"
 #include "tape/backward.h"

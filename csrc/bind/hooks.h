@@ -51,10 +51,6 @@ struct Packed final : Opaque {
 nb::object tuple_of(const Grads& grads);
 void replace_grads(Grads& grads, nb::handle r, const char* what);  // by the tensors that a hook or function returned
 
-// The collector (see hooks.cpp): nodes and tensors visit what they own alone.
-int traverse_owned(Node* n, visitproc visit, void* arg);
-bool owns_alone(Node* n);  // a node whose Python object is its only owner
-void track(void* pyobj);   // shows a tensor's object to the collector
 void bind_hooks(nb::module_& m);
 
 }  // namespace weft

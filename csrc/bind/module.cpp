@@ -1,4 +1,5 @@
 // The native module weft._C.
+#include "bind/life.h"
 #include "bind/python.h"
 
 namespace weft {
@@ -68,6 +69,7 @@ NB_MODULE(_C, m) {
   bind_frames(m);
   bind_types(m);
   bind_tensor(m);
+  bind_life();
   bind_ops(m);
   bind_autograd(m);
   bind_interop(m);

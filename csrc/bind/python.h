@@ -14,6 +14,7 @@ struct PyTensor {
   PyObject_HEAD TensorImpl* impl;  // owned
   PyObject* dict;                  // attributes set by users; usually none
   PyObject* weakrefs;
+  PyTensor *older, *newer;  // neighbours among the objects that the collector does not know (life.cpp)
 };
 
 extern PyTypeObject* TensorType;

@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "bind/life.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/pointwise.h"
@@ -13,89 +14,6 @@ namespace weft {
 PyTypeObject* TensorType = nullptr;
 
 namespace {
-
-// ---- life of the object
-
-constexpr int kSpare = 256;
-PyTensor* g_spare[kSpare];  // objects of the exact type, ready for reuse
-int g_spares = 0;
-
-PyTensor* as_tensor(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
-
-PyObject* new_object(TensorImpl* impl) {
-  PyTensor* o;
-  if (g_spares) {
-    o = g_spare[--g_spares];
-    PyObject_Init((PyObject*)o, TensorType);
-  } else {
-    o = PyObject_GC_New(PyTensor, TensorType);
-    if (!o) throw PythonError();
-  }
-  o->impl = impl;
-  o->dict = nullptr;
-  o->weakrefs = nullptr;
-  ++impl->refs;
-  impl->pyobj = o;
-  return (PyObject*)o;
-}
-
-// Python lets go, but the graph still holds the tensor: the object and its attributes stay, owned by the tensor.
-bool stay_for_graph(PyTensor* o) {
-  if (!o->impl || o->impl->refs <= 1 || o->impl->pyobj != o) return false;
-  if (!o->dict && Py_TYPE(o) == TensorType) return false;
-  o->impl->pinned_pyobj = true;
-  --o->impl->refs;
-  return true;
-}
-
-void tensor_finalize(PyObject* self) {  // for subclasses: called by Python's own dealloc
-  if (!stay_for_graph(as_tensor(self))) return;
-  Py_INCREF(self);
-#if PY_VERSION_HEX >= 0x03090000
-  auto* head = reinterpret_cast<uintptr_t*>(self) - 2;  // the collector's header: let the finalizer run again later
-  head[1] &= ~uintptr_t(1);
-#endif
-}
-
-void drop_impl(PyTensor* o) {
-  TensorImpl* impl = std::exchange(o->impl, nullptr);
-  if (!impl) return;
-  impl->pyobj = nullptr;
-  if (--impl->refs == 0) impl->destroy();
-}
-
-void tensor_dealloc(PyObject* self) {
-  PyTensor* o = as_tensor(self);
-  bool exact = Py_TYPE(self) == TensorType;
-  if (exact && o->dict && stay_for_graph(o)) {
-    Py_SET_REFCNT(self, 1);
-    return;
-  }
-  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
-  if (o->weakrefs) PyObject_ClearWeakRefs(self);
-  drop_impl(o);
-  Py_CLEAR(o->dict);
-  PyTypeObject* type = Py_TYPE(self);
-  if (exact) {
-    if (g_spares < kSpare)
-      g_spare[g_spares++] = o;
-    else
-      PyObject_GC_Del(self);
-  } else {
-    type->tp_free(self);
-  }
-  Py_DECREF(type);
-}
-
-int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(as_tensor(self)->dict);
-  return 0;
-}
-int tensor_clear(PyObject* self) {
-  Py_CLEAR(as_tensor(self)->dict);
-  return 0;
-}
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   // Tensor(…) as the legacy constructor; subclasses give the tensor to look like.
@@ -420,6 +338,7 @@ PyType_Slot slots[] = {{Py_tp_new, (void*)tensor_new},
                        {Py_tp_finalize, (void*)tensor_finalize},
                        {Py_tp_traverse, (void*)tensor_traverse},
                        {Py_tp_clear, (void*)tensor_clear},
+                       {Py_tp_setattro, (void*)tensor_setattr},
                        {Py_tp_methods, methods},
                        {Py_tp_getset, fields},
                        {Py_tp_members, members},
@@ -464,30 +383,6 @@ PyType_Spec spec = {"weft.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_
                     slots};
 
 }  // namespace
-
-PyObject* wrap(const Tensor& t) {
-  if (!t) Py_RETURN_NONE;
-  TensorImpl* impl = t.get();
-  if (!impl->pyobj) return new_object(impl);
-  auto* o = static_cast<PyObject*>(impl->pyobj);
-  if (impl->pinned_pyobj) {  // Python owns the object again, and the object the tensor
-    impl->pinned_pyobj = false;
-    ++impl->refs;
-    return o;
-  }
-  Py_INCREF(o);
-  return o;
-}
-
-PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
-  if (type == TensorType) return wrap(t);
-  PyObject* o = type->tp_alloc(type, 0);
-  if (!o) throw PythonError();
-  as_tensor(o)->impl = t.get();
-  ++t->refs;
-  t->pyobj = o;
-  return o;
-}
 
 Tensor to_tensor(nb::handle o, const char* what) {
   if (!is_tensor(o.ptr())) fail_type(what, " must be a Tensor, not ", Py_TYPE(o.ptr())->tp_name);

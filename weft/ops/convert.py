@@ -7,7 +7,7 @@ from weft import _C
 from weft._C import Tensor, dtype
 from weft._setting import at_line
 from weft.ops import op
-from weft.ops.memory import is_in_order, ordered
+from weft.ops.memory import laid_out, order_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,17 +44,19 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         weft.device(place)
     if other is not None:
         wanted = wanted or other.dtype
-    same = wanted is None or (isinstance(wanted, dtype) and wanted == self.dtype)
-    if same and (not copy or not is_in_order(self, memory_format)):
-        return ordered(self, memory_format)
-    if same:
-        return self.clone()
-    return ordered(_C._cast(self, wanted), memory_format)
+    keeps_order = memory_format is None or memory_format is weft.preserve_format
+    if wanted is not None and not (isinstance(wanted, dtype) and wanted == self.dtype):
+        return laid_out(_C._cast(self, wanted), memory_format)
+    if copy or not (keeps_order or order_of(self) is memory_format):
+        return self.clone(memory_format=memory_format)
+    return self
 
 
 def _short_form(name: str, kind: dtype) -> None:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return ordered(_C._cast(self, kind), memory_format)
+        if memory_format is None:
+            return _C._cast(self, kind)
+        return to(self, kind, memory_format=memory_format)
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"""Return the tensor as {kind}.

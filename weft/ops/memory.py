@@ -33,29 +33,31 @@ def strides_for(sizes: Sequence[int], memory_format: Any) -> list[int]:
     strides, step = [0] * len(sizes), 1
     for d in (1, *range(len(sizes) - 1, 1, -1), 0):
         strides[d] = step
-        step *= max(sizes[d], 1)
+        step *= sizes[d]
     return strides
 
 
-def is_in_order(t: Tensor, memory_format: Any) -> bool:
-    """Say whether the strides of ``t`` are what ``memory_format`` asks for."""
+def order_of(t: Tensor) -> Any:
+    """Return the format that the strides of ``t`` suggest; the contiguous one if it is open."""
+    n, sizes, strides = t.dim(), t.shape, t.stride()
+    if n not in (4, 5) or strides[1] == 0 or 0 in sizes:
+        return contiguous_format
+    least = 0
+    for d in (1, *range(n - 1, 1, -1), 0):
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return contiguous_format
+        least = strides[d] * sizes[d]
+    return channels_last if n == 4 else channels_last_3d
+
+
+def laid_out(t: Tensor, memory_format: Any) -> Tensor:
+    """Return a new tensor ``t`` with exactly the strides of ``memory_format``."""
     if memory_format is None or memory_format is preserve_format:
-        return True
-    if memory_format is contiguous_format:
-        return _is_contiguous(t)
-    if _rank(memory_format) != t.dim():
-        return False
-    wanted = strides_for(t.shape, memory_format)
-    return all(n == 1 or s == w for n, s, w in zip(t.shape, t.stride(), wanted))
-
-
-def ordered(t: Tensor, memory_format: Any) -> Tensor:
-    """Return ``t`` with the strides that ``memory_format`` asks for; itself if it has them."""
-    if is_in_order(t, memory_format):
         return t
     if memory_format is contiguous_format:
         return _contiguous(t)
-    return _layout_as(t, strides_for(t.shape, memory_format))
+    strides = strides_for(t.shape, memory_format)
+    return t if list(t.stride()) == strides else _layout_as(t, strides)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -64,9 +66,12 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     >>> weft.ones(1, 2, 2, 2).is_contiguous(memory_format=weft.channels_last)
     False
     """
-    if memory_format is None or memory_format is preserve_format:
+    if memory_format in (None, contiguous_format, preserve_format):
         return _is_contiguous(self)
-    return is_in_order(self, memory_format)
+    if _rank(memory_format) != self.dim():
+        return False
+    wanted = strides_for(self.shape, memory_format)
+    return all(n == 1 or s == w for n, s, w in zip(self.shape, self.stride(), wanted))
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -77,9 +82,11 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """
     if memory_format is None:
         return _contiguous(self)
-    if memory_format is preserve_format and not _is_contiguous(self):
+    if is_contiguous(self, memory_format):
+        return self
+    if memory_format is preserve_format:
         raise RuntimeError("contiguous: preserve_format is no order that could be asked for")
-    return ordered(self, memory_format)
+    return laid_out(self, memory_format)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -100,10 +107,12 @@ def _with_format(name: str) -> None:
     native = getattr(weft, name)
 
     def f(*args: Any, memory_format: Any = None, **kwargs: Any) -> Tensor:
-        if memory_format is None or memory_format is preserve_format:
-            return native(*args, **kwargs)
+        if memory_format is None:
+            return native(*args, **kwargs) if kwargs else native(*args)
+        if memory_format is preserve_format and name == "empty":
+            raise RuntimeError("empty: preserve_format: there is nothing to preserve")
         requires_grad = kwargs.pop("requires_grad", False)
-        t = ordered(native(*args, **kwargs), memory_format)
+        t = laid_out(native(*args, **kwargs), memory_format)
         return t.requires_grad_() if requires_grad else t
 
     f.__name__ = f.__qualname__ = name

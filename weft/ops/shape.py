@@ -7,7 +7,7 @@ from weft import _C
 from weft._C import Size, Tensor
 from weft.ops import op
 from weft.ops.join import _given
-from weft.ops.memory import strides_for
+from weft.ops.memory import order_of, strides_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,6 +237,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     if self.requires_grad:
         raise RuntimeError("resize_: cannot resize variables that require grad")
+    if memory_format is weft.preserve_format:
+        raise RuntimeError("resize_: preserve_format: a new shape has no order to preserve")
     _C._resize(self, shape)
     if memory_format not in (None, weft.contiguous_format):
         _C._set_geometry_of(self, self.as_strided(shape, strides_for(shape, memory_format)))
@@ -252,8 +254,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     if not isinstance(the_template, Tensor):
         raise TypeError(f"resize_as_: expected a Tensor, got {type(the_template).__name__}")
     if memory_format is weft.preserve_format:
-        formats = (weft.channels_last, weft.channels_last_3d)
-        memory_format = next((f for f in formats if the_template.is_contiguous(f)), None)
+        memory_format = order_of(the_template)
     return self.resize_(tuple(the_template.shape), memory_format=memory_format)
 
 

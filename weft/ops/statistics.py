@@ -113,7 +113,7 @@ def _differences(x: Tensor, dim: int, h: Any, edge_order: int) -> Tensor:
 
 @op(method=False)
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
     """Return the slopes of the values along each dimension, by central differences.
 
@@ -132,6 +132,7 @@ def gradient(
         raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
     if input.dtype == weft.uint8:
         raise RuntimeError("gradient does not support uint8 input.")
+    spacing = 1 if spacing is None else spacing
     each = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(each) != len(dims):
         raise RuntimeError(
@@ -317,7 +318,7 @@ def _check_weight(input: Tensor, weight: Tensor | None, count: int, name: str) -
         )
 
 
-@op(derivative="a count has no derivative")
+@op(out=True, derivative="a count has no derivative")
 def histogram(
     input: Tensor,
     bins: Any,
