@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from samples import E, K, S, alias, nz, perm, row, spd, t, well
+from samples import E, K, S, alias, ix, nz, perm, row, spd, t, well
 
 
 def _vector_norm(
@@ -163,6 +163,50 @@ def _lower(x: Any) -> Any:
     return x.tril()
 
 
+def _lu_packed(a: np.ndarray) -> Any:
+    """LU, pivots and error codes: elimination written out for one matrix."""
+    *batch, m, n = a.shape
+    k = min(m, n)
+    count = int(np.prod(batch))
+    x, pivots = a.reshape(count, m, n).copy(), np.zeros((*batch, k), np.int32)
+    for one, p in zip(x, pivots.reshape(count, k)):
+        for j in range(k):
+            p[j] = j + 1 + abs(one[j:, j]).argmax()
+            one[[j, p[j] - 1]] = one[[p[j] - 1, j]]
+            one[j + 1 :, j] /= one[j, j]
+            one[j + 1 :, j + 1 :] -= np.outer(one[j + 1 :, j], one[j, j + 1 :])
+    return x.reshape(a.shape), pivots, np.zeros(batch, np.int32)
+
+
+def _factors(a: np.ndarray) -> Any:
+    return _lu_packed(a)[:2]
+
+
+def _lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> Any:
+    m, k = lu.shape[-2], min(lu.shape[-2:])
+    p = np.zeros((*lu.shape[:-2], m, m))
+    count = int(np.prod(lu.shape[:-2]))
+    for one, steps in zip(p.reshape(count, m, m), pivots.reshape(count, k)):
+        one[...] = np.eye(m)
+        for j, i in enumerate(steps):
+            one[:, [j, i - 1]] = one[:, [i - 1, j]]
+    return p, np.tril(lu[..., :k], -1) + np.eye(m, k), np.triu(lu[..., :k, :])
+
+
+def _lu(a: np.ndarray) -> Any:
+    return _lu_unpack(*_factors(a))
+
+
+def _lu_solve(
+    lu: np.ndarray, pivots: np.ndarray, b: np.ndarray, left: bool = True, adjoint: bool = False
+) -> np.ndarray:
+    p, lower, upper = _lu_unpack(lu, pivots)
+    a = np.swapaxes(p @ lower @ upper, -1, -2) if adjoint else p @ lower @ upper
+    if left:
+        return np.linalg.solve(a, b)
+    return np.swapaxes(np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)), -1, -2)
+
+
 # fmt: off
 row("linalg.vector_norm", _vnorm_samples, _vector_norm, "f", atol=2e-6, half=2,
     errors=lambda: [E(IndexError, t(2, 3), 2, 2, match="norm|[Dd]im")])
@@ -252,6 +296,29 @@ row("qr", lambda: [S(well()), S(well()[:, :2])], lambda a: tuple(np.linalg.qr(a)
     atol=5e-6, half=None, ulp=64, canon=abs)
 row("logdet", lambda: [S(spd()), S(spd(2))], lambda a: np.linalg.slogdet(a)[1], "f", matrix=True,
     atol=5e-6, half=None, ulp=64)
+row("linalg.lu", lambda: [S(t(3, 3)), S(t(2, 4)), S(t(4, 2)), S(t(2, 3, 3)), S(t(0, 0))], _lu, "f",
+    matrix=True, atol=2e-5, half=None, ulp=64, errors=lambda: [E(RuntimeError, t(3))])
+row("linalg.lu_factor_ex", lambda: [S(t(3, 3)), S(t(2, 4)), S(t(4, 2)), S(t(2, 3, 3))], _lu_packed,
+    "f", matrix=True, atol=2e-5, half=None, ulp=64,
+    errors=lambda: [E(RuntimeError, t(3), match="lu_factor"),
+        E(RuntimeError, np.zeros((2, 2)), check_errors=True, match="lu_factor")])
+row("linalg.lu_factor", lambda: [S(t(3, 3)), S(t(2, 2, 2))], lambda a: _lu_packed(a)[:2], "f",
+    matrix=True, atol=2e-5, half=None, ulp=64, errors=lambda: [E(RuntimeError, np.zeros((2, 2)))])
+row("lu", lambda: [S(t(3, 3)), S(t(2, 2, 2), get_infos=True)],
+    lambda a, pivot=True, get_infos=False: _lu_packed(a)[: 3 if get_infos else 2], "f", matrix=True,
+    atol=2e-5, half=None, ulp=64, errors=lambda: [E(RuntimeError, np.zeros((2, 2)))])
+row("lu_unpack", lambda: [S(*_factors(t(3, 3))), S(*_factors(t(2, 3))), S(*_factors(t(2, 3, 2)))],
+    _lu_unpack, "f", matrix=True, half=None, errors=lambda: [E(RuntimeError, t(2, 2), ix([1, 2]))])
+row("linalg.lu_solve",
+    lambda: [S(*_factors(well()), t(3, 2)), S(*_factors(well()), t(2, 3), left=False),
+        S(*_factors(well()), t(3, 1), adjoint=True), S(*_factors(well(2)), t(2, 3, 2)),
+        S(*_factors(well()), t(2, 3), left=False, adjoint=True)],
+    _lu_solve, "f", matrix=True, atol=2e-5, half=None, ulp=64,
+    errors=lambda: [E(RuntimeError, *_factors(well()), t(2, 2)),
+        E(RuntimeError, t(3, 3), ix([1, 2, 3]), t(3, 1)), E(RuntimeError, *_factors(t(2, 3)), t(2, 2))])
+row("lu_solve", lambda: [S(t(3, 2), *_factors(well())), S(t(2, 3, 1), *_factors(well(2)))],
+    lambda b, lu, p: _lu_solve(lu, p, b), "f", matrix=True, atol=2e-5, half=None, ulp=64,
+    errors=lambda: [E(RuntimeError, t(3), *_factors(well()))])
 row("cholesky_solve",
     lambda: [S(t(3, 2), np.linalg.cholesky(spd())),
         K(t(3, 1), np.linalg.cholesky(spd()).T.copy(), upper=True)],

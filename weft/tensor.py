@@ -176,7 +176,7 @@ def _rebuild(
 
 def _as_kind(t: Tensor, kind: type) -> Tensor:
     """Return ``t`` as an instance of a subclass of ``Tensor``."""
-    return t if type(t) is kind else t.as_subclass(kind)
+    return t if type(t) is kind else weft._C._make_subclass(kind, t, False)
 
 
 # ---- NumPy ------------------------------------------------------------------------------------

@@ -60,11 +60,6 @@ bool read_ints(PyObject* o, Dims* d) {
 }
 
 bool read_tensors(PyObject* o, TensorList* list) {
-  if (is_tensor(o)) {  // a tensor stands for its slices along the first dimension
-    if (impl_of(o)->sizes.empty()) return false;
-    for (int64_t i = 0; i < impl_of(o)->sizes[0]; ++i) list->push_back(select(tensor_of(o), 0, i));
-    return true;
-  }
   PyObject* fast = PyTuple_Check(o) || PyList_Check(o) ? (Py_INCREF(o), o) : nullptr;
   if (!fast) return false;
   nb::object keep = nb::steal(fast);

@@ -1,12 +1,14 @@
-// exp, log and sqrt once more, by hand for avx512: instructions that split, scale and repair floats
-// take the place of a third of the steps. The results are the same to the last bit as those of
-// math.h.
+// exp, log, sqrt and tanh once more, by hand for avx512: instructions that split, scale and repair
+// floats, look up tables and guess reciprocals take the place of a third of the steps. The results
+// of log, sqrt and tanh are the same to the last bit as those of math.h.
 #pragma once
 
 #include "loops/math.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
+
+#include <concepts>
 
 namespace weft::WEFT_ISA::lanes {
 
@@ -33,6 +35,16 @@ struct Vector<float> {
   static V times_where(Mask m, V a, V b) { return _mm512_mask_mul_ps(a, m, a, b); }
   static V root(V x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
   static V rough_rsqrt(V x) { return _mm512_maskz_rsqrt14_ps(0xffff, x); }
+  static V power_of_two(V n) {  // its low bits are the exponent
+    return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, _mm512_castps_si512(n), math::Layout<float>::mantissa));
+  }
+  static V abs(V x) { return _mm512_abs_ps(x); }
+  static V least(V a, V b) { return _mm512_maskz_min_ps(0xffff, a, b); }  // NaN if b is
+  static V copysign(V x, V y) {                                           // the bits of y where x has its sign
+    constexpr int choose = 0xe4;
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_castps_si512(x), _mm512_castps_si512(y),
+                                                         _mm512_set1_epi32(0x7fffffff), choose));
+  }
   static V repair(V y, V x, int table) { return _mm512_fixupimm_ps(y, x, _mm512_set1_epi32(table), 0); }
 };
 template <>
@@ -69,27 +81,52 @@ WEFT_MATH V<T> horner(V<T> x, const T (&c)[N]) {
     return Vector<T>::fma(horner<T, N, K + 1>(x, c), x, Vector<T>::all(c[K]));
 }
 
+// x = n ln2 + r: e^x = 2^n e^r, with n an integer for float, and sixteenths for double, whose powers
+// of two are in a table; there the polynomial can be short, since r is. The largest errors found are
+// 0.92 ulp (all floats) and 0.79 ulp (random doubles).
 struct Exp {
   template <class T>
   static V<T> of(V<T> x) {
-    using L = Vector<T>;
-    using C = math::ExpLog<T>;
-    x = L::within(x, L::all(C::exp_to_zero), L::all(-C::exp_to_zero));
-    V<T> shift = L::all(math::round_shift<T>);
-    V<T> n = L::fma(x, L::all(math::log2_e<T>), shift) - shift;
-    V<T> r = L::fma(n, L::all(-C::ln2_lo), L::fma(n, L::all(-C::ln2_hi), x));
-    V<T> z = r * r, p;
-    if constexpr (sizeof(T) == 4)
-      p = horner<T>(r, C::exp);
-    else
-      p = even_odd(r, z);
-    return L::times_power_of_two(L::fma(p, z, r) + L::all(1), n);
+    return value(x);
   }
-  // the order of steps that math::polynomial has for as many terms
-  static V<double> even_odd(V<double> r, V<double> z) {
-    constexpr const auto& c = math::ExpLog<double>::exp;
-    constexpr double even[] = {c[0], c[2], c[4], c[6], c[8], c[10]}, odd[] = {c[1], c[3], c[5], c[7], c[9]};
-    return Vector<double>::fma(horner<double>(z, odd), r, horner<double>(z, even));
+  static V<float> value(V<float> x) {
+    using L = Vector<float>;
+    using C = math::ExpLog<float>;
+    x = L::within(x, L::all(C::exp_to_zero), L::all(-C::exp_to_zero));
+    V<float> shift = L::all(math::round_shift<float>);
+    V<float> n = L::fma(x, L::all(math::log2_e<float>), shift) - shift;
+    V<float> r = L::fma(n, L::all(-C::ln2_lo), L::fma(n, L::all(-C::ln2_hi), x));
+    V<float> one = L::all(1), p = L::fma(horner<float>(r, C::exp), r, one);
+    return L::times_power_of_two(L::fma(p, r, one), n);
+  }
+
+  // 2^(j/16): the nearest double, and what is missing
+  alignas(64) static constexpr double power[] = {
+    0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+  alignas(64) static constexpr double power_rest[] = {
+    0x0.0000000000000p+0,   0x1.8a62e4adc610bp-54,  -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
+    0x1.6f46ad23182e4p-55,  0x1.ada0911f09ebcp-55,  0x1.d4397afec42e2p-56,  0x1.6324c054647adp-54,
+    -0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54,  0x1.c7c46b071f2bep-56,
+    0x1.7a1cd345dcc81p-54,  0x1.11065895048ddp-55,  0x1.2ed02d75b3707p-55,  -0x1.e9c23179c2893p-54};
+  // (e^r - 1 - r) / r^2 on |r| <= ln2 / 32
+  static constexpr double poly[] = {0.5000000000000006, 0.16666666664417853, 0.041666666659657174, 0.008333471923677293,
+                                    0.0013889128979475498};
+  static V<double> look_up(const double (&table)[16], V<double> place) {
+    return _mm512_permutex2var_pd(_mm512_load_pd(table), _mm512_castpd_si512(place), _mm512_load_pd(table + 8));
+  }
+
+  static V<double> value(V<double> x) {
+    using L = Vector<double>;
+    using C = math::ExpLog<double>;
+    x = L::within(x, L::all(C::exp_to_zero), L::all(-C::exp_to_zero));
+    V<double> shift = L::all(math::round_shift<double> / 16);
+    V<double> place = L::fma(x, L::all(math::log2_e<double>), shift), n = place - shift;
+    V<double> r = L::fma(n, L::all(-C::ln2_lo), L::fma(n, L::all(-C::ln2_hi), x));
+    V<double> p = L::fma(horner<double>(r, poly), r * r, r), t = look_up(power, place);
+    return L::times_power_of_two(L::fma(p, t, look_up(power_rest, place)) + t, n);  // by 2^floor(n)
   }
 };
 
@@ -139,15 +176,51 @@ struct Sqrt {
     h = L::fma(h, e, h);
     return L::fma(L::fma(-s, s, x), h, s);
   }
+  template <class T>
+  static V<T> by_divider(V<T> x) {
+    return Vector<T>::root(x);
+  }
 };
 
-// y[i] = F(x[i]); the last few elements in a vector that is not full.
+// As in math.h, but with half of 2 |x| and half of e^(2 |x|) - 1, which spares two doublings, and
+// where e^(2 |x|) would grow too large, |x| is less.
+struct Tanh {
+  template <std::same_as<float> T>
+  static V<T> of(V<T> x) {
+    using L = Vector<T>;
+    using C = math::ExpLog<T>;
+    constexpr T c[] = {2 * C::exp[0], 4 * C::exp[1], 8 * C::exp[2], 16 * C::exp[3], 32 * C::exp[4]};
+    V<T> a = L::least(L::all(20), L::abs(x)), shift = L::all(math::round_shift<T> + math::Layout<T>::bias);
+    V<T> shifted = L::fma(a, L::all(2 * math::log2_e<T>), shift), n = shifted - shift;
+    V<T> r = L::fma(n, L::all(C::ln2_lo / -2), L::fma(n, L::all(C::ln2_hi / -2), a));
+    V<T> p = L::fma(horner<T>(r, c), r * r, r), power = L::power_of_two(shifted), half = L::all(T(0.5));
+    V<T> t = L::fma(power, p, L::fma(power, half, -half));
+    return L::copysign(t / (t + L::all(1)), x);
+  }
+};
+
+// y[i] = F(x[i]); the last few elements in a vector that is not full. The divider works beside the
+// rest of the machine: where it can give the same result, it gets every third vector.
 template <class F, class T>
 void map(const T* x, T* y, int64_t n) {
   using L = Vector<T>;
   using Mask = typename L::Mask;
+  constexpr Mask full = Mask(-1);
+  constexpr int64_t soon = 1024 / sizeof(T);  // when the line called for is written
   int64_t i = 0;
-  for (; i + L::count <= n; i += L::count) L::store(y + i, Mask(-1), F::template of<T>(L::load(x + i, Mask(-1))));
+  if constexpr (requires(V<T> v) { F::template by_divider<T>(v); }) {
+    for (; i + 3 * L::count <= n; i += 3 * L::count) {
+      const T *b = x + i + L::count, *c = b + L::count;
+      V<T> last = F::template by_divider<T>(L::load(c, full));
+      L::store(y + i, full, F::template of<T>(L::load(x + i, full)));
+      L::store(y + i + L::count, full, F::template of<T>(L::load(b, full)));
+      L::store(y + i + 2 * L::count, full, last);
+    }
+  }
+  for (; i + L::count <= n; i += L::count) {
+    __builtin_prefetch(y + i + soon);
+    L::store(y + i, full, F::template of<T>(L::load(x + i, full)));
+  }
   Mask rest = Mask((1u << (n - i)) - 1);
   if (rest) L::store(y + i, rest, F::template of<T>(L::load(x + i, rest)));
 }

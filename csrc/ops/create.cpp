@@ -231,16 +231,20 @@ void infer_arange(Call& c, double start, double end, double step, DType dtype) {
   if (!std::isfinite(start) || !std::isfinite(end)) fail("arange: unsupported range: ", start, " -> ", end);
   if ((step > 0) != (end >= start) && start != end)
     fail("arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
+  if (dtype == DType::Int64) {  // whole numbers are counted with whole numbers, as PyTorch does
+    start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
+    if (step == 0) fail("arange: step must be nonzero, got one that rounds to 0 as int64");
+  }
   double n = std::ceil((end - start) / step);
   if (n > 9e18) fail("arange: invalid size, possible overflow");
   c.give(0, meta(dtype, Dims{int64_t(n)}));
 }
 
 void run_arange(const Tensor& out, const Value& start, const Value& step) {
-  bool whole = start.tag() != Tag::Float && step.tag() != Tag::Float;
-  int64_t a = whole ? start.integer() : 0, s = whole ? step.integer() : 0;
+  auto whole = [](const Value& v) { return v.tag() == Tag::Float ? int64_t(v.real()) : v.integer(); };
+  int64_t a = whole(start), s = whole(step);
   double x = start.real(), dx = step.real();
-  if (is_integral(out.dtype()) && whole)
+  if (is_integral(out.dtype()))
     generate(out, [=](int64_t i, auto) { return a + i * s; });
   else if (is_complex(out.dtype()))
     fail("arange: complex types are not supported");

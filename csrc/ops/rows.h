@@ -48,8 +48,9 @@ constexpr bool scalar_v = std::is_arithmetic_v<T> || complex_v<T>;
 X(exp)
 X(log)
 X(sqrt)
-X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2) X(log2) X(log10) X(log1p)
-    X(erf) X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
+X(sin)
+X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2) X(log2) X(log10) X(log1p) X(erf)
+    X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
 #undef X
 #if WEFT_BASE
 #define X(f) \
@@ -214,7 +215,7 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
     }
   }
 #if defined(__AVX512F__)
-  if constexpr (requires { typename F::Lanes; } && std::is_floating_point_v<T>)
+  if constexpr (requires(lanes::V<T> x) { F::Lanes::template of<T>(x); })
     return lanes::map<typename F::Lanes>(in[0], out, n);
 #endif
 #pragma GCC ivdep

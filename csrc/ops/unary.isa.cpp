@@ -147,9 +147,9 @@ WEFT_ROWS(unary) {
   r.unary(
       {"cosh(Tensor input) -> Tensor", "The hyperbolic cosine.", Rule::floating, kInplace}, types::inexact,
       [](auto x) { return cosh(x); }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(sinh(x)); }));
-  r.unary(
-      {"tanh(Tensor input) -> Tensor", "The hyperbolic tangent.", Rule::floating, kInplace}, types::inexact,
-      [](auto x) { return tanh(x); }, d(keep::y0, [](auto g, auto, auto y) { return g * conj(1 - y * y); }));
+  r.unary({"tanh(Tensor input) -> Tensor", "The hyperbolic tangent.", Rule::floating, kInplace}, types::inexact,
+          WEFT_BY_HAND(Tanh, [](auto x) { return tanh(x); }),
+          d(keep::y0, [](auto g, auto, auto y) { return g * conj(1 - y * y); }));
   r.unary(
       {"asin(Tensor input) -> Tensor", "The angle whose sine is input.", Rule::floating, kInplace, {}, "arcsin"},
       types::inexact, [](auto x) { return asin(x); },

@@ -8,6 +8,7 @@ from weft import matmul
 from .common import LinAlgError
 from .decompose import cholesky, det, inv, qr, slogdet, solve, solve_triangular, svd, svdvals
 from .eigen import eig, eigh, eigvals, eigvalsh
+from .elimination import lu, lu_factor, lu_factor_ex, lu_solve
 from .functions import (
     cholesky_ex,
     inv_ex,
@@ -24,8 +25,8 @@ from .products import cross, diagonal, matrix_power, multi_dot, vander, vecdot
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm",
-    "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
-    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
-    "vecdot", "vector_norm",
+    "eigvals", "eigvalsh", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip

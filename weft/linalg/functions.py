@@ -7,22 +7,11 @@ from weft._C import Tensor
 from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
 from weft.linalg.decompose import cholesky, inv, solve, svdvals
 from weft.linalg.eigen import eigvalsh
-from weft.ops import op, primitive
+from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-_types: dict[str, type] = {}
-
-
-def _named(name: str, **fields: Any) -> Any:
-    """Return a tuple with named fields; its type is made on first use."""
-    if name not in _types:
-        from collections import namedtuple
-
-        _types[name] = namedtuple(name, list(fields))
-    return _types[name](*fields.values())
 
 
 # ---- results with an error code instead of an exception ----
@@ -62,7 +51,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     inverse, info = _with_info(inv, A, check_errors)
     if inverse is None:
         inverse = inv(_regular(A, info))
-    return _named("linalg_inv_ex", inverse=inverse, info=info)
+    return named_tuple("linalg_inv_ex", inverse=inverse, info=info)
 
 
 @op(name="linalg_cholesky_ex", function=False, method=False, out=True)
@@ -78,7 +67,9 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
         return cholesky(a, upper=upper)
 
     L, info = _with_info(factor, A, check_errors)
-    return _named("linalg_cholesky_ex", L=factor(_regular(A, info)) if L is None else L, info=info)
+    return named_tuple(
+        "linalg_cholesky_ex", L=factor(_regular(A, info)) if L is None else L, info=info
+    )
 
 
 @op(name="linalg_solve_ex", function=False, method=False, out=True)
@@ -91,8 +82,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     _square("solve_ex", A)
     _, info = _with_info(inv, A, False)
     if check_errors or not bool((info != 0).any()):
-        return _named("linalg_solve_ex", result=solve(A, B, left=left), info=info)
-    return _named("linalg_solve_ex", result=solve(_regular(A, info), B, left=left), info=info)
+        return named_tuple("linalg_solve_ex", result=solve(A, B, left=left), info=info)
+    return named_tuple("linalg_solve_ex", result=solve(_regular(A, info), B, left=left), info=info)
 
 
 # ---- rank, pseudo-inverse, least squares ----
@@ -233,7 +224,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     else:
         residuals = weft.real(x).reshape(-1).narrow(0, 0, 0)
     values = s if driver in ("gelsd", "gelss") else weft.zeros(0, dtype=s.dtype)
-    return _named(
+    return named_tuple(
         "linalg_lstsq",
         solution=x.squeeze(-1) if vector else x,
         residuals=residuals,

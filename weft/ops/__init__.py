@@ -208,6 +208,18 @@ def _inplace_twin(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return twin
 
 
+_tuples: dict[str, Any] = {}
+
+
+def named_tuple(name: str, **fields: Any) -> Any:
+    """Return a tuple with named fields; its type is made on first use."""
+    if name not in _tuples:
+        from collections import namedtuple  # a slow import
+
+        _tuples[name] = namedtuple(name, list(fields))
+    return _tuples[name](*fields.values())
+
+
 class Ctx:
     """What the backward of a primitive reads: its arguments, kept inputs and results by name."""
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.ops import op
+from weft.ops import named_tuple, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def _named(name: str, **fields: Any) -> Any:
-    """Return a tuple with named fields."""
-    from weft.linalg.functions import _named
-
-    return _named(name, **fields)
 
 
 def _h(x: Tensor) -> Tensor:
@@ -137,7 +130,7 @@ def triangular_solve(
     """
     a = A.transpose(-2, -1) if transpose else A
     x = weft.linalg.solve_triangular(a, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _named("triangular_solve", solution=x, cloned_coefficient=A.clone())
+    return named_tuple("triangular_solve", solution=x, cloned_coefficient=A.clone())
 
 
 @op(out=True)
@@ -150,9 +143,9 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         m, n = input.shape[-2:]
         u, v = (weft.zeros([*input.shape[:-2], k, k], dtype=input.dtype) for k in (m, n))
-        return _named("svd", U=u, S=weft.linalg.svdvals(input), V=v)
+        return named_tuple("svd", U=u, S=weft.linalg.svdvals(input), V=v)
     u, s, vh = weft.linalg.svd(input, full_matrices=not some)
-    return _named("svd", U=u, S=s, V=_h(vh))
+    return named_tuple("svd", U=u, S=s, V=_h(vh))
 
 
 @op(out=True)
@@ -164,4 +157,47 @@ def qr(input: Tensor, some: bool = True) -> Any:
             [0., 1.]])
     """
     q, r = weft.linalg.qr(input, "reduced" if some else "complete")
-    return _named("qr", Q=q, R=r)
+    return named_tuple("qr", Q=q, R=r)
+
+
+@op()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """Return the factors L and U in one matrix and the exchanged rows, as ``linalg.lu_factor`` does.
+
+    >>> weft.lu(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))[1]
+    tensor([2, 2], dtype=torch.int32)
+    """
+    if get_infos:
+        return weft.linalg.lu_factor_ex(A, pivot=pivot)
+    return tuple(weft.linalg.lu_factor(A, pivot=pivot))
+
+
+@op(out=True)
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """Return the x with A x = b, from the factors of A.
+
+    >>> weft.lu_solve(weft.ones(2, 1), *weft.lu(2 * weft.eye(2)))
+    tensor([[0.5000],
+            [0.5000]])
+    """
+    return weft.linalg.lu_solve(LU_data, LU_pivots, b)
+
+
+@op(method=False, out=True)
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """Return P, L and U from the factors in one matrix; what is not asked for is empty.
+
+    >>> weft.lu_unpack(*weft.lu(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))).U
+    tensor([[4., 8.],
+            [0., 2.]])
+    """
+    from weft.linalg.elimination import _check_pivots, _unpacked
+
+    _check_pivots(LU_pivots, "lu_unpack")
+    nothing = LU_data.new_empty(0)
+    p, lower, upper = _unpacked(LU_data, LU_pivots)
+    if not unpack_data:
+        lower, upper = nothing, nothing
+    return named_tuple("lu_unpack", P=p if unpack_pivots else nothing, L=lower, U=upper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.ops import op
+from weft.ops import named_tuple, op
 from weft.ops.shape import _wrap
 
 TYPE_CHECKING = False
@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _range = range  # a parameter below
-
-
-def _counted(counts: Tensor, edges: Any) -> Any:
-    """Both results, by name."""
-    if not _kinds:
-        from collections import namedtuple  # a slow import for a rare function
-
-        _kinds.append(namedtuple("histogram", ("hist", "bin_edges")))
-    return _kinds[0](counts, edges)
-
-
-_kinds: list[Any] = []
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[Tensor, Any]:
@@ -338,7 +326,7 @@ def histogram(
     counts = _histogram(
         x.unsqueeze(1), [edges], None if weight is None else weight.detach(), density
     )
-    return _counted(counts, edges)
+    return named_tuple("histogram", hist=counts, bin_edges=edges)
 
 
 @op(method=False, derivative="a count has no derivative")
@@ -371,4 +359,4 @@ def histogramdd(
     ranges = [None] * n if range is None else [range[2 * k : 2 * k + 2] for k in _range(n)]
     edges = [_edges(points[:, k], each[k], ranges[k], "histogramdd") for k in _range(n)]
     counts = _histogram(points, edges, None if weight is None else weight.detach(), density)
-    return _counted(counts, edges)
+    return named_tuple("histogramdd", hist=counts, bin_edges=edges)

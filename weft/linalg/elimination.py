@@ -1,0 +1,213 @@
+"""Gaussian elimination: A = P L U, with unit-lower L, upper U and rows exchanged by P.
+
+Both factors are kept in one matrix, LU. ``pivots`` says with which row, counted from 1, each row was
+exchanged, one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import weft
+from weft._C import Tensor
+from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
+from weft.linalg.decompose import solve_triangular
+from weft.ops import named_tuple, op, primitive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# ---- the factors ----
+
+
+@primitive(
+    "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+    "(Tensor LU, Tensor pivots, Tensor info)"
+)
+class _FactorEx:
+    """The factors L and U in one matrix, the exchanged rows, and where a pivot is zero.
+
+    >>> weft.linalg.lu_factor_ex(weft.tensor([[0.0, 2.0], [4.0, 8.0]])).pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+
+    keeps = ("LU", "pivots")
+
+    def infer(A, pivot, check_errors):
+        *batch, m, n = _matrix("lu_factor", A)
+        if not pivot:
+            raise RuntimeError(
+                "linalg.lu_factor: LU without pivoting is not implemented on the CPU"
+            )
+        return [(A.shape, A.dtype), ([*batch, min(m, n)], weft.int32), (batch, weft.int32)]
+
+    def run(A, pivot, check_errors):
+        lu, pivots, info = _eliminate(A)
+        if check_errors:
+            _refuse(info, "lu_factor_ex")
+        return [lu, pivots, info]
+
+    def backward(ctx, g, *rest):
+        m, n = ctx.shape("A")[-2:]
+        k = min(m, n)
+        square, gsquare = ctx.LU[..., :k, :k], g[..., :k, :k]
+        l_h, u_h = _h(_unit_lower(square)), _h(square.triu())
+        gl, gu, more = gsquare.tril(-1), gsquare.triu(), []
+        if n > k:  # the columns beyond the square are solve(L, ·)
+            more = [solve_triangular(l_h, g[..., k:], upper=True, unitriangular=True)]
+            gl = gl - (more[0] @ _h(ctx.LU[..., k:])).tril(-1)
+        elif m > k:  # the rows beyond it are solve(·, U)
+            more = [solve_triangular(u_h, g[..., k:, :], upper=False, left=False)]
+            gu = gu - (_h(ctx.LU[..., k:, :]) @ more[0]).triu()
+        middle = (l_h @ gl).tril(-1) + (gu @ u_h).triu()
+        ga = solve_triangular(l_h, middle, upper=True, unitriangular=True)
+        ga = solve_triangular(u_h, ga, upper=False, left=False)
+        ga = weft.cat([ga, *more], -1 if n > k else -2)
+        return _rows(ga, _order(ctx.pivots, m).argsort(-1))
+
+
+lu_factor_ex: Any = _FactorEx
+
+
+def _eliminate(a: Any) -> tuple[Any, Any, Any]:
+    """NumPy: the factors of each matrix, all of a batch at once, one column after the other."""
+    import numpy
+
+    *batch, m, n = a.shape
+    k = min(m, n)
+    x = numpy.array(a).reshape(math.prod(batch), m, n)
+    pivots, info = numpy.zeros((len(x), k), numpy.int32), numpy.zeros(len(x), numpy.int32)
+    each = numpy.arange(len(x))
+    for j in range(k):
+        best = j + abs(x[:, j:, j]).argmax(1)
+        pivots[:, j] = best + 1
+        x[each, j], x[each, best] = x[each, best], x[each, j]
+        pivot = x[:, j, j]
+        info[(pivot == 0) & (info == 0)] = j + 1
+        x[:, j + 1 :, j] /= numpy.where(pivot == 0, 1, pivot)[:, None]
+        x[:, j + 1 :, j + 1 :] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 :]
+    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(batch)
+
+
+def _refuse(info: Any, name: str) -> None:
+    """Raise for the first matrix with a pivot that is zero."""
+    for i, code in enumerate(info.reshape(-1).tolist()):
+        if code:
+            which = f"(Batch element {i}): " if info.ndim else ""
+            raise LinAlgError(
+                f"linalg.{name}: {which}U[{code},{code}] is zero and using it on lu_solve would "
+                "result in a division by zero. If you still want the factors, call linalg.lu or "
+                "linalg.lu_factor_ex"
+            )
+
+
+@primitive("_lu_order(Tensor pivots, int rows) -> Tensor")
+class _Order:
+    """The rows of A in the order in which they are in L U.
+
+    >>> weft.linalg.lu_factor(weft.eye(2)).pivots
+    tensor([1, 2], dtype=torch.int32)
+    """
+
+    no_derivative = "made of indices"
+
+    def infer(pivots, rows):
+        return [([*pivots.shape[:-1], rows], weft.int64)]
+
+    def run(pivots, rows):
+        import numpy
+
+        order = numpy.zeros((*pivots.shape[:-1], rows), numpy.int64) + numpy.arange(rows)
+        count = math.prod(pivots.shape[:-1])
+        flat, steps = order.reshape(count, rows), pivots.reshape(count, pivots.shape[-1]) - 1
+        each = numpy.arange(len(flat))
+        for j in range(steps.shape[1]):
+            flat[each, j], flat[each, steps[:, j]] = flat[each, steps[:, j]], flat[each, j]
+        return [order]
+
+
+_order: Any = _Order
+
+
+def _rows(x: Tensor, order: Tensor) -> Tensor:
+    return weft.take_along_dim(x, order.unsqueeze(-1), -2)
+
+
+def _unit_lower(lu: Tensor) -> Tensor:
+    return lu.tril(-1) + weft.eye(lu.shape[-2], lu.shape[-1], dtype=lu.dtype)
+
+
+def _check_pivots(pivots: Tensor, name: str) -> None:
+    if pivots.dtype != weft.int32:
+        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type int32")
+
+
+@op(name="linalg_lu_factor", function=False, method=False, out=True)
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """Return the factors L and U in one matrix, and the exchanged rows; for ``lu_solve``.
+
+    >>> weft.linalg.lu_factor(weft.tensor([[0.0, 2.0], [4.0, 8.0]])).LU
+    tensor([[4., 8.],
+            [0., 2.]])
+    """
+    lu, pivots, info = lu_factor_ex(A, pivot=pivot)
+    _refuse(info, "lu_factor")
+    return named_tuple("linalg_lu_factor", LU=lu, pivots=pivots)
+
+
+def _unpacked(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    m, k = lu.shape[-2], min(lu.shape[-2:])
+    p = weft.eye(m, dtype=lu.dtype)[_order(pivots, m)].transpose(-2, -1)
+    return p, _unit_lower(lu[..., :k]), lu[..., :k, :].triu()
+
+
+@op(name="linalg_lu", function=False, method=False, out=True)
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """Return P, L and U, whose product is A.
+
+    >>> weft.linalg.lu(weft.tensor([[0.0, 2.0], [4.0, 8.0]])).P
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    p, lower, upper = _unpacked(*lu_factor_ex(A, pivot=pivot)[:2])
+    return named_tuple("linalg_lu", P=p, L=lower, U=upper)
+
+
+# ---- what they are for ----
+
+
+@op(name="linalg_lu_solve", function=False, method=False, out=True)
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    """Return the X with A X = B, from the factors of A (``left=False``: X A = B).
+
+    >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> weft.linalg.lu_solve(LU, pivots, weft.tensor([[2.0], [4.0]]))
+    tensor([[-1.],
+            [ 1.]])
+    """
+    n = _square("lu_solve", LU)[-1]
+    shape = _matrix("lu_solve", B, "B")
+    _same_dtype("lu_solve", LU, B)
+    _check_pivots(pivots, "linalg.lu_solve")
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the "
+            f"matrix, got {list(pivots.shape)} for {list(LU.shape)}"
+        )
+    if shape[-2 if left else -1] != n:
+        raise RuntimeError(
+            f"linalg.lu_solve: Incompatible shapes of A and B: {n}x{n} and {shape[-2]}x{shape[-1]}"
+        )
+    if not left:
+        return _h(lu_solve(LU, pivots, _h(B), adjoint=not adjoint))
+    lower, upper, order = _unit_lower(LU), LU.triu(), _order(pivots, n)
+    if adjoint:
+        x = solve_triangular(_h(upper), B, upper=False)
+        x = solve_triangular(_h(lower), x, upper=True, unitriangular=True)
+        return _rows(x, order.argsort(-1))
+    x = solve_triangular(lower, _rows(B, order), upper=False, unitriangular=True)
+    return solve_triangular(upper, x, upper=True)
