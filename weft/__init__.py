@@ -94,13 +94,16 @@ from .tensor import install as _install  # noqa: E402
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
 
-_LAZY = ("compat", "data", "fft", "jit", "linalg", "signal", "special", "testing")
+_LAZY = ("compat", "data", "fft", "jit", "linalg", "nn", "optim", "signal", "special", "testing")
+_LAZY_FROM = {"load": "serialization", "save": "serialization"}
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails
     """Load the larger parts of weft on first use."""
-    if name in _LAZY:
-        import importlib
+    import importlib
 
+    if name in _LAZY:
         return importlib.import_module(f"weft.{name}")
+    if name in _LAZY_FROM:
+        return getattr(importlib.import_module(f"weft.{_LAZY_FROM[name]}"), name)
     raise AttributeError(f"module 'weft' has no attribute '{name}'")

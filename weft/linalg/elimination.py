@@ -81,7 +81,8 @@ def _eliminate(a: Any) -> tuple[Any, Any, Any]:
     pivots, info = numpy.zeros((len(x), k), numpy.int32), numpy.zeros(len(x), numpy.int32)
     each = numpy.arange(len(x))
     for j in range(k):
-        best = j + abs(x[:, j:, j]).argmax(1)
+        column = x[:, j:, j]
+        best = j + (abs(column.real) + abs(column.imag)).argmax(1)  # as LAPACK chooses
         pivots[:, j] = best + 1
         x[each, j], x[each, best] = x[each, best], x[each, j]
         pivot = x[:, j, j]

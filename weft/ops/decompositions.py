@@ -160,7 +160,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return named_tuple("qr", Q=q, R=r)
 
 
-@op()
+@op(out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """Return the factors L and U in one matrix and the exchanged rows, as ``linalg.lu_factor`` does.
 
