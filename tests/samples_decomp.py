@@ -302,7 +302,7 @@ row("linalg.lu_factor_ex", lambda: [S(t(3, 3)), S(t(2, 4)), S(t(4, 2)), S(t(2, 3
     "f", matrix=True, atol=2e-5, half=None, ulp=64,
     errors=lambda: [E(RuntimeError, t(3), match="lu_factor"),
         E(RuntimeError, np.zeros((2, 2)), check_errors=True, match="lu_factor")])
-row("linalg.lu_factor", lambda: [S(t(3, 3)), S(t(2, 2, 2))], lambda a: _lu_packed(a)[:2], "f",
+row("linalg.lu_factor", lambda: [S(t(3, 3)), S(t(2, 2, 2)), S(well(2, n=40))], lambda a: _lu_packed(a)[:2], "f",
     matrix=True, atol=2e-5, half=None, ulp=64, errors=lambda: [E(RuntimeError, np.zeros((2, 2)))])
 row("lu", lambda: [S(t(3, 3)), S(t(2, 2, 2), get_infos=True)],
     lambda a, pivot=True, get_infos=False: _lu_packed(a)[: 3 if get_infos else 2], "f", matrix=True,

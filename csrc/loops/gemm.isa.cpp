@@ -46,13 +46,9 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
   const int64_t as = job.a_stride, bs = job.b_stride;
   const T* third[(R + 2) / 3];  // row 3q + r is at third[q] + r * as: few enough pointers for the registers
   for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
-  for (int i = 0; i < R; ++i)
-    for (int v = 0; v < V; ++v) __builtin_prefetch(c + i * job.ldc + v * S::W, 1);
 #pragma GCC unroll 2
   for (int64_t p = 0; p < job.k; ++p) {
     Vec bv[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) __builtin_prefetch(b + 8 * bs + v * S::W);
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
 #pragma GCC unroll 12
@@ -64,10 +60,17 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
     if (!ByRows) a += as;
     b += bs;
   }
+  const Job<T> out = job;  // a copy, which no element of c can be part of
+  auto each = [&](auto put) {
 #pragma GCC unroll 12
-  for (int i = 0; i < R; ++i)
+    for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) write<T>(job, c + i * job.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+      for (int v = 0; v < V; ++v) put(c + i * out.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+  };
+  if (out.alpha == T(1) && out.beta == T(0))
+    each([](T* at, Vec x, int64_t count) { count == S::W ? S::store(at, x) : S::store(at, x, count); });
+  else
+    each([&](T* at, Vec x, int64_t count) { write<T>(out, at, x, count); });
 }
 
 template <class T>

@@ -505,7 +505,7 @@ void register_pointwise(const RowSpec& spec, Row* row) {
 }
 
 // The files of rows. Each registers its ops once, from the copy for the base instruction set.
-#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special)
+#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special) X(activation)
 #define X(file)                             \
   namespace base {                          \
   const PointwiseKernels* file##_kernels(); \

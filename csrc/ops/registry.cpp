@@ -147,7 +147,7 @@ Op& Registry::add(const Form& form) {
   parse_results(*op, trim(s.substr(close + 4)));
   op->node_name = node_name_of(op->base);
   ops_.push_back(op);
-  index()[op->name] = op;
+  if (!index().emplace(op->name, op).second) fail("two ops are called ", op->name);
   return *op;
 }
 

@@ -204,9 +204,6 @@ WEFT_ROWS(unary) {
         else
           return sgn_derivative(g, x);
       }));
-  r.unary(
-      {"conj(Tensor input) -> Tensor", "The complex conjugate.", Rule::promote, kPlain, {}, "conj_physical"},
-      types::all, [](auto x) { return conj(x); }, d(keep::nothing, [](auto g, auto, auto) { return conj(g); }));
   r.unary({"isnan(Tensor input) -> Tensor", "Whether an element is not a number.", Rule::compare, kNoOut, nowhere},
           types::all, [](auto x) { return not_a_number(x); });
   r.unary({"isinf(Tensor input) -> Tensor", "Whether an element is infinite.", Rule::compare, kNoOut, nowhere},

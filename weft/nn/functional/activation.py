@@ -1,0 +1,494 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+from weft.nn.functional.common import functional, into, like, need_floating, random, wide
+from weft.ops.activation import _elu
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@functional
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return x above zero, and zero below.
+
+    >>> weft.nn.functional.relu(weft.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return weft.relu_(input) if inplace else weft.relu(input)
+
+
+@functional
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return x between 0 and 6, and the nearer of the two outside.
+
+    >>> weft.nn.functional.relu6(weft.tensor([-1.0, 2.0, 7.0]))
+    tensor([0., 2., 6.])
+    """
+    return into(input, _hardtanh, 0, 6) if inplace else _hardtanh(input, 0, 6)
+
+
+def _hardtanh(input: Tensor, low: Any, high: Any) -> Tensor:
+    inside = (input > low) & (input < high)  # at the bounds, the derivative is zero
+    return weft.where(inside, input, input.detach().clamp(low, high))
+
+
+@functional
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Return x between two bounds, and the nearer bound outside.
+
+    >>> weft.nn.functional.hardtanh(weft.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError("hardtanh: min_val cannot be greater than max_val")
+    if input.dtype == weft.bool:
+        raise RuntimeError("hardtanh: bool inputs are not supported")
+    if not (input.is_floating_point() or input.is_complex()):
+        min_val, max_val = int(min_val), int(max_val)
+        if input.dtype == weft.uint8 and min_val < 0:
+            raise RuntimeError("hardtanh: cannot do hardtanh on an unsigned type with a bound < 0")
+    return (
+        into(input, _hardtanh, min_val, max_val) if inplace else _hardtanh(input, min_val, max_val)
+    )
+
+
+def _hardsigmoid(input: Tensor) -> Tensor:
+    need_floating(input, "hardsigmoid_cpu")
+    x = wide(input)
+    return like(_hardtanh(x + 3, 0, 6) / 6, input)
+
+
+@functional
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return (x + 3) / 6, between 0 and 1: a sigmoid made of straight lines.
+
+    >>> weft.nn.functional.hardsigmoid(weft.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return into(input, _hardsigmoid) if inplace else _hardsigmoid(input)
+
+
+def _hardswish(input: Tensor) -> Tensor:
+    need_floating(input, "hardswish_cpu")
+    x = wide(input)
+    middle = x * (x + 3) / 6
+    return like(weft.where(x <= -3, 0.0, weft.where(x >= 3, x, middle)), input)
+
+
+@functional
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return x (x + 3) / 6 between -3 and 3, zero below, x above.
+
+    >>> weft.nn.functional.hardswish(weft.tensor([-4.0, 0.0, 4.0]))
+    tensor([0., 0., 4.])
+    """
+    return into(input, _hardswish) if inplace else _hardswish(input)
+
+
+def _plain_elu(input: Tensor, alpha: float) -> Tensor:
+    return _elu(input, alpha, 1.0, 1.0, "elu_cpu")
+
+
+@functional
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return x above zero, and alpha (exp(x) - 1) below.
+
+    >>> weft.nn.functional.elu(weft.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
+    return into(input, _plain_elu, alpha) if inplace else _plain_elu(input, alpha)
+
+
+@functional
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return the exponential linear unit that keeps mean 0 and variance 1.
+
+    >>> weft.nn.functional.selu(weft.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.0507])
+    """
+    return weft.selu_(input) if inplace else weft.selu(input)
+
+
+@functional
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return x above zero, and alpha (exp(x / alpha) - 1) below.
+
+    >>> weft.nn.functional.celu(weft.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
+    return weft.celu_(input, alpha) if inplace else weft.celu(input, alpha)
+
+
+def _leaky_relu(input: Tensor, slope: float) -> Tensor:
+    need_floating(input, "leaky_relu_cpu")
+    x = wide(input)
+    return like(weft.where(x > 0, x, x * slope), input)
+
+
+@functional
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Return x above zero, and a small multiple of x below.
+
+    >>> weft.nn.functional.leaky_relu(weft.tensor([-1.0, 2.0]), 0.5)
+    tensor([-0.5000,  2.0000])
+    """
+    return (
+        into(input, _leaky_relu, negative_slope) if inplace else _leaky_relu(input, negative_slope)
+    )
+
+
+@functional
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return x above zero, and weight times x below; one weight, or one for each channel.
+
+    >>> weft.nn.functional.prelu(weft.tensor([-1.0, 2.0]), weft.tensor(0.25))
+    tensor([-0.2500,  2.0000])
+    """
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    count = weight.numel()
+    if count != 1:
+        if input.ndim == 0:
+            raise RuntimeError("prelu: Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim >= 2 else 1
+        if channels != count:
+            raise RuntimeError(
+                "prelu: Mismatch of parameter numbers and input channel size. Found parameter "
+                f"numbers = {count} and channel size = {channels}."
+            )
+    w = weight.reshape((1, count) + (1,) * (input.ndim - 2) if input.ndim >= 2 else (count,))
+    w = w.reshape(()) if input.ndim == 0 else w
+    return weft.where(input > 0, input, w * input)
+
+
+def _rrelu(input: Tensor, lower: float, upper: float, training: bool) -> Tensor:
+    need_floating(input, "rrelu_cpu")
+    if not training:
+        return _leaky_relu(input, (lower + upper) / 2)
+    slope = weft.empty_like(input).uniform_(lower, upper)
+    return weft.where(input <= 0, input * slope, input)
+
+
+@random
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Return x above zero, and a random multiple of x below; without training, the mean multiple.
+
+    >>> weft.nn.functional.rrelu(weft.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+    if lower > upper:
+        raise ValueError(f"rrelu: lower must not be larger than upper, got {lower} and {upper}")
+    args = (input, lower, upper, training)
+    return into(input, _rrelu, *args[1:]) if inplace else _rrelu(*args)
+
+
+def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    return like(weft.where(input <= threshold, input.new_full((), value), input), input)
+
+
+@functional
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Return x where it is larger than threshold, and value elsewhere.
+
+    >>> weft.nn.functional.threshold(weft.tensor([0.5, 2.0]), 1.0, 9.0)
+    tensor([9., 2.])
+    """
+    return (
+        into(input, _threshold, threshold, value) if inplace else _threshold(input, threshold, value)
+    )
+
+
+@functional
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """Return x times the share of a normal distribution below x; 'tanh' approximates it.
+
+    >>> weft.nn.functional.gelu(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("gelu: approximate argument must be either none or tanh.")
+    need_floating(input, "GeluKernelImpl")
+    x = wide(input)
+    if approximate == "tanh":
+        inner = 0.7978845608028654 * (x + 0.044715 * (x * x * x))  # sqrt(2 / pi)
+        y = 0.5 * x * (1.0 + weft.tanh(inner))
+    else:
+        y = 0.5 * x * (1.0 + weft.erf(x * 0.7071067811865476))
+    return like(y, input)
+
+
+def _silu(input: Tensor) -> Tensor:
+    need_floating(input, "silu_cpu", complex=True)
+    x = wide(input)
+    return like(x * weft.sigmoid(x), input)
+
+
+@functional
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return x times its sigmoid.
+
+    >>> weft.nn.functional.silu(weft.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7311])
+    """
+    return into(input, _silu) if inplace else _silu(input)
+
+
+def _softplus(x: Tensor, beta: float, threshold: float) -> Tensor:
+    t = x if beta == 1 else x * beta
+    linear = t > threshold
+    y = weft.log1p(weft.exp(weft.where(linear, 0.0, t)))
+    return weft.where(linear, x, y if beta == 1 else y / beta)
+
+
+def _mish(input: Tensor) -> Tensor:
+    need_floating(input, "mish_cpu")
+    x = wide(input)
+    return like(x * weft.tanh(_softplus(x, 1, 40)), input)
+
+
+@functional
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return x tanh(log(1 + exp(x))).
+
+    >>> weft.nn.functional.mish(weft.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8651])
+    """
+    return into(input, _mish) if inplace else _mish(input)
+
+
+@functional
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """Return log(1 + exp(beta x)) / beta: a smooth relu; x itself where beta x > threshold.
+
+    >>> weft.nn.functional.softplus(weft.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    need_floating(input, "softplus_cpu")
+    return like(_softplus(wide(input), beta, threshold), input)
+
+
+@functional
+def logsigmoid(input: Tensor) -> Tensor:
+    """Return the logarithm of the sigmoid.
+
+    >>> weft.nn.functional.logsigmoid(weft.tensor([0.0]))
+    tensor([-0.6931])
+    """
+    need_floating(input, "log_sigmoid_cpu")
+    x = wide(input)
+    below = x < 0
+    y = weft.where(below, x, 0.0) - weft.log1p(weft.exp(weft.where(below, x, -x)))
+    return like(y, input)
+
+
+@functional
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Cut input in two halves along dim, and return the first times the sigmoid of the second.
+
+    >>> weft.nn.functional.glu(weft.tensor([3.0, 0.0]))
+    tensor([1.5000])
+    """
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    size = input.size(dim)
+    if size % 2:
+        raise RuntimeError(
+            f"glu: Halving dimension must be even, but dimension {dim} is size {size}"
+        )
+    a, b = input.split(size // 2, dim) if size else (input, input)
+    return a * weft.sigmoid(b)
+
+
+@functional
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Move x towards zero by lambd; what would cross zero becomes zero.
+
+    >>> weft.nn.functional.softshrink(weft.tensor([-1.0, 0.25, 1.0]))
+    tensor([-0.5000,  0.0000,  0.5000])
+    """
+    need_floating(input, "softshrink_cpu")
+    if not lambd >= 0:
+        raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found {lambd}")
+    return input - input.clamp(-lambd, lambd)
+
+
+@functional
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Return x, but zero where it is between -lambd and lambd.
+
+    >>> weft.nn.functional.hardshrink(weft.tensor([-1.0, 0.25, 1.0]))
+    tensor([-1.,  0.,  1.])
+    """
+    need_floating(input, "hardshrink_cpu")
+    return weft.where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+@functional
+def tanhshrink(input: Tensor) -> Tensor:
+    """Return x - tanh(x).
+
+    >>> weft.nn.functional.tanhshrink(weft.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
+    return input - weft.tanh(input)
+
+
+@functional
+def softsign(input: Tensor) -> Tensor:
+    """Return x / (1 + |x|).
+
+    >>> weft.nn.functional.softsign(weft.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    return input / (weft.abs(input) + 1)
+
+
+@functional
+def sigmoid(input: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-x)).
+
+    >>> weft.nn.functional.sigmoid(weft.tensor([0.0]))
+    tensor([0.5000])
+    """
+    return weft.sigmoid(input)
+
+
+@functional
+def tanh(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent.
+
+    >>> weft.nn.functional.tanh(weft.tensor([0.0]))
+    tensor([0.])
+    """
+    return weft.tanh(input)
+
+
+def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+    if dim is not None:
+        return dim
+    import warnings
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=stacklevel + 2,
+    )
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+@functional
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """Return exponentials along dim, scaled to sum to one.
+
+    >>> weft.nn.functional.softmax(weft.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return weft.softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+
+
+@functional
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """Return the softmax of -x.
+
+    >>> weft.nn.functional.softmin(weft.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return weft.softmax(-input, _softmax_dim("softmin", input, dim, _stacklevel), dtype=dtype)
+
+
+@functional
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """Return the logarithm of the softmax.
+
+    >>> weft.nn.functional.log_softmax(weft.tensor([1.0, 1.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    return weft.log_softmax(
+        input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype
+    )
+
+
+@random
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Draw from a relaxed categorical distribution; hard gives one-hot draws, soft gradients.
+
+    >>> weft.nn.functional.gumbel_softmax(weft.zeros(3), hard=True).sum()
+    tensor(1.)
+    """
+    noise = -weft.empty_like(logits).exponential_().log()  # Gumbel(0, 1)
+    soft = weft.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    one = weft.zeros_like(soft).scatter(dim, index, 1.0)
+    return one - soft.detach() + soft if _C._grad_enabled() and soft.requires_grad else one
+
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place twin of ``relu``."""
+    return relu(input, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place twin of ``elu``."""
+    return elu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place twin of ``selu``."""
+    return selu(input, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place twin of ``celu``."""
+    return celu(input, alpha, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """In-place twin of ``leaky_relu``."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """In-place twin of ``hardtanh``."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """In-place twin of ``rrelu``."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place twin of ``threshold``."""
+    return globals()["threshold"](input, threshold, value, True)
