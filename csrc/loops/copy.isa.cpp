@@ -81,13 +81,8 @@ void to_half(DType from, const char* src, H* dst, int64_t n) {
 }
 
 void copy_contiguous(DType to, char* dst, DType from, const char* src, int64_t n) {
-  int64_t to_size = item_size(to), from_size = item_size(from), grain = kGrain;
-  if (to == from && n > 2 * kGrain) {  // memcpy knows best, given large pieces
-    int64_t threads = in_parallel() ? 1 : num_threads();
-    grain = (n + threads - 1) / threads;
-    grain += -grain & 63;
-  }
-  parallel_chunks(n, grain, [&](int64_t begin, int64_t end) {
+  int64_t to_size = item_size(to), from_size = item_size(from);
+  parallel_shares(n, kGrain, 64, [&](int64_t begin, int64_t end) {
     convert(from, to, src + begin * from_size, dst + begin * to_size, end - begin);
   });
 }
@@ -102,7 +97,7 @@ void fill(DType type, void* dst, int64_t n, const void* value) {
     using T = decltype(zero);
     T element;
     std::memcpy(&element, value, sizeof(T));
-    parallel_chunks(n, kGrain,
+    parallel_shares(n, kGrain, 64,
                     [&](int64_t begin, int64_t end) { fill_row(static_cast<T*>(dst) + begin, element, end - begin); });
   });
 }
@@ -165,7 +160,7 @@ void each_block(const Box& box, int64_t rows, int64_t cols, const F& f) {
   for (int d = 0; d < r; ++d) blocks *= box.size[d];
   int64_t inner = (box.size[r] < rows ? box.size[r] : rows) * (box.size[c] < cols ? box.size[c] : cols);
   int64_t grain = inner >= kGrain ? 1 : kGrain / inner;
-  parallel_chunks(blocks, grain, [&](int64_t begin, int64_t end) {
+  parallel_shares(blocks, grain, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       int64_t rest = b / col_blocks, j = b % col_blocks * cols, i = rest % row_blocks * rows;
       rest /= row_blocks;
@@ -259,10 +254,13 @@ void copy_transposed(const Box& box, DType to, char* dst, DType from, const char
   visit_size(from, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (sizeof(T) <= 8) {
-      each_block(box, kSide, kSide, [&](const Block& b, int64_t d_at, int64_t s_at) {
+      int64_t cols = box.size[box.ndim - 1];
+      bool narrow = to == from && cols < tile_side(sizeof(T)) && box.dst[box.ndim - 2] == cols;  // and without gaps
+      each_block(box, narrow ? kSide * kSide / cols : kSide, kSide, [&](const Block& b, int64_t d_at, int64_t s_at) {
         const T* s = reinterpret_cast<const T*>(src) + s_at;
         if (to == from) {
           T* d = reinterpret_cast<T*>(dst) + d_at;
+          if (narrow) return transpose_narrow(s, b.src_col, d, b.rows, b.cols);
           return transpose_block(s, b.src_col, d, b.dst_row, b.rows, b.cols);
         }
         alignas(64) T turned[kSide * kSide];

@@ -146,10 +146,10 @@ const void* contiguous(DType type, const void* x, int64_t stride, int64_t n) {
 // c (1 x n, contiguous) = alpha x op(b) + beta c for a vector x of length k.
 void vector_matrix(DType type, const Product& p) {
   const GemmKernels& kernels = gemm_kernels();
-  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(round_up(kGrain / p.k, 64), 64) : p.n;
+  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
   // Far from the cache, b is read a few whole rows at a time, as memory likes it.
   int64_t depth = p.trans_b || p.k * p.n * item_size(type) < kFarBytes ? p.k : 8;
-  parallel_chunks(p.n, grain, [&](int64_t begin, int64_t end) {
+  parallel_shares(p.n, grain, 64, [&](int64_t begin, int64_t end) {
     for (int64_t q = 0; q < p.k; q += depth) {
       Product piece = part(type, p, 0, 1, begin, end - begin, q, std::min(depth, p.k - q));
       (p.trans_b ? kernels.inner : kernels.row)(type, piece);
@@ -182,8 +182,8 @@ void multiply_vectors(DType type, const Product& p) {
 
 // A few rows times the rows of b.
 void multiply_inner(DType type, const Product& p) {
-  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(round_up(kGrain / p.k, 64), 64) : p.n;
-  parallel_chunks(p.n, grain, [&](int64_t begin, int64_t end) {
+  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
+  parallel_shares(p.n, grain, 64, [&](int64_t begin, int64_t end) {
     gemm_kernels().inner(type, part(type, p, 0, p.m, begin, end - begin, 0, p.k));
   });
 }

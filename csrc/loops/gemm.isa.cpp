@@ -14,6 +14,8 @@ constexpr int kRows = 4, kVectors = 3;
 constexpr int kRows = 4, kVectors = 2;
 #endif
 
+constexpr int64_t kNearBytes = 32 * 1024;  // what stays in the L1 cache
+
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ---- one tile ----
@@ -113,8 +115,8 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   // How far apart two slivers of a (per row) and of b (per column) begin.
   int64_t a_step = packed_a ? p.k : ByRows ? p.lda : 1, b_step = packed_b ? p.k : 1;
   int64_t a_inner = ByRows ? p.lda : 1;
-  auto band = [&](int64_t sliver, int64_t j) {
-    int64_t width = least(kCols, p.n - j), last = (width - 1) % W + 1;
+  auto band = [&](int64_t sliver, int64_t j, int64_t width) {
+    int64_t last = (width - 1) % W + 1;
     int vectors = width == kCols ? 0 : int((width + W - 1) / W);
     int64_t height = least(kRows, p.m - sliver);
     for (int64_t i = 0; i < height;) {
@@ -124,8 +126,19 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
       i += rows;
     }
   };
-  for (int64_t i = 0; i < p.m; i += kRows)
-    for (int64_t j = 0; j < p.n; j += kCols) band(i, j);
+  // Four vectors are two and two: tiles of three and one would take longer.
+  auto width_at = [&](int64_t j) {
+    int64_t left = p.n - j;
+    return !packed_b && kVectors == 3 && left > 3 * W && left <= 4 * W ? 2 * W : least(kCols, left);
+  };
+  int64_t sliver_bytes = p.k * kCols * int64_t(sizeof(T));
+  if (sliver_bytes <= kNearBytes && p.k * p.n * int64_t(sizeof(T)) > kNearBytes) {  // not all of b stays near
+    for (int64_t j = 0; j < p.n; j += width_at(j))
+      for (int64_t i = 0; i < p.m; i += kRows) band(i, j, width_at(j));
+  } else {
+    for (int64_t i = 0; i < p.m; i += kRows)
+      for (int64_t j = 0; j < p.n; j += width_at(j)) band(i, j, width_at(j));
+  }
 }
 
 // ---- packing ----

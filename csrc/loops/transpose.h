@@ -7,6 +7,10 @@
 
 #include "loops/isa.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace weft::WEFT_ISA {
 
 // The side of a tile of elements of `size` bytes: as many as a vector holds. Bytes and 16-bit words stay in
@@ -67,6 +71,34 @@ inline void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_
     for (int64_t i = 0; i < full_rows; ++i) dst[i * ds + j] = src[j * ss + i];
   for (int64_t i = full_rows; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j) dst[i * ds + j] = src[j * ss + i];
+}
+
+// The same where ds = cols is less than a vector holds: dst is one row, whose vectors are gathered. The places of their
+// elements repeat themselves from W rows to the next.
+template <class T>
+inline void transpose_narrow(const T* src, int64_t ss, T* dst, int64_t rows, int64_t cols) {
+  int64_t done = 0;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr int W = tile_side(sizeof(T));
+    if (rows >= W && ss * cols < (int64_t(1) << 31) && ss * cols > -(int64_t(1) << 31)) {
+      alignas(64) int32_t places[W * W];
+      for (int64_t i = 0, t = 0; i < W; ++i)
+        for (int64_t j = 0; j < cols; ++j) places[t++] = int32_t(j * ss + i);
+      for (; done + W <= rows; done += W)
+        for (int64_t v = 0; v < cols; ++v) {
+          __m512i x = _mm512_setzero_si512();
+          if constexpr (sizeof(T) == 4)
+            x = _mm512_mask_i32gather_epi32(x, 0xffff, _mm512_load_si512(places + v * W), src + done, 4);
+          else
+            x = _mm512_mask_i32gather_epi64(
+                x, 0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(places + v * W)), src + done, 8);
+          _mm512_storeu_si512(dst + done * cols + v * W, x);
+        }
+    }
+  }
+#endif
+  transpose_block(src + done, ss, dst + done * cols, cols, rows - done, cols);
 }
 
 }  // namespace weft::WEFT_ISA

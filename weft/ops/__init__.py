@@ -66,7 +66,7 @@ def op(
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         base = name or f.__name__.rstrip("_")
-        g = _named(_creating(f) if creation else f, base)
+        g = _named(_creating(f) if creation else f, base.removeprefix("nn_functional_"))
         g = _with_out(g, base) if out else g
         for n in (base, *aliases):
             if function:

@@ -261,7 +261,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 def _at_least(dims: int, place: Any, name: str, tensors: tuple[Any, ...]) -> Any:
     """Each tensor with at least ``dims`` dimensions; ``place`` adds them where they are missing."""
     one = len(tensors) == 1 and isinstance(tensors[0], Tensor)
-    given = _given(tensors) if not one and isinstance(tensors, tuple) else tensors
+    given = _given(tensors)
     for t in given:
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}: expected tensors, got {type(t).__name__}")

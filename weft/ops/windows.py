@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import pi
-
 import weft
 from weft._C import Tensor
 from weft.ops import op
@@ -28,6 +26,7 @@ def sampled(shape: Shape, length: int, periodic: bool, dtype: DType | None) -> T
 
 def cosines(a: Sequence[float]) -> Shape:
     """Return the window a0 - a1 cos(x) + a2 cos(2 x) - …, where x is once around."""
+    from math import pi
 
     def shape(k: Tensor, last: float) -> Tensor:
         terms = [c * (-1) ** i * weft.cos(k * (2 * pi * i / last)) for i, c in enumerate(a)]

@@ -1,0 +1,173 @@
+#include "loops/conv.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "core/memory.h"
+#include "loops/gemm.h"
+#include "loops/parallel.h"
+
+namespace weft {
+namespace {
+
+// Calls f(place, pixel) for each place of the result whose window reads a pixel with this tap.
+template <class F>
+void each_place(const Conv& c, int64_t tap, const F& f) {
+  int64_t t2 = tap % c.kernel[2], t1 = tap / c.kernel[2] % c.kernel[1], t0 = tap / c.kernel[2] / c.kernel[1];
+  for (int64_t a = 0; a < c.result[0]; ++a) {
+    int64_t x0 = a * c.stride[0] + t0 * c.dilation[0] - c.pad[0];
+    if (x0 < 0 || x0 >= c.size[0]) continue;
+    for (int64_t b = 0; b < c.result[1]; ++b) {
+      int64_t x1 = b * c.stride[1] + t1 * c.dilation[1] - c.pad[1];
+      if (x1 < 0 || x1 >= c.size[1]) continue;
+      int64_t place = (a * c.result[1] + b) * c.result[2], row = (x0 * c.size[1] + x1) * c.size[2];
+      for (int64_t e = 0; e < c.result[2]; ++e) {
+        int64_t x2 = e * c.stride[2] + t2 * c.dilation[2] - c.pad[2];
+        if (x2 >= 0 && x2 < c.size[2]) f(place + e, row + x2);
+      }
+    }
+  }
+}
+
+// The windows of one image and group, as a matrix: (channels * taps) x places.
+template <class T>
+void lay_out(const Conv& c, const T* x, T* windows) {
+  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places();
+  std::memset(static_cast<void*>(windows), 0, size_t(channels * taps * places) * sizeof(T));
+  for (int64_t k = 0; k < channels * taps; ++k) {
+    const T* image = x + k / taps * c.pixels();
+    T* row = windows + k * places;
+    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { row[place] = image[pixel]; });
+  }
+}
+template <class T>
+void add_back(const Conv& c, const T* windows, T* x) {
+  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places();
+  for (int64_t k = 0; k < channels * taps; ++k) {
+    T* image = x + k / taps * c.pixels();
+    const T* row = windows + k * places;
+    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { image[pixel] = T(image[pixel] + row[place]); });
+  }
+}
+
+// Half types are widened by the op: here are those that gemm and addition know as they are.
+template <class F>
+void by_type(DType type, const F& f) {
+  switch (type) {
+    case DType::Float: return f(float());
+    case DType::Double: return f(double());
+    case DType::ComplexFloat: return f(std::complex<float>());
+    case DType::ComplexDouble: return f(std::complex<double>());
+    case DType::UInt8: return f(uint8_t());
+    case DType::Int8: return f(int8_t());
+    case DType::Int16: return f(int16_t());
+    case DType::Int32: return f(int32_t());
+    case DType::Int64: return f(int64_t());
+    default: return;
+  }
+}
+
+struct Parts {  // of one group
+  int64_t rows, inner, places, x, w, y;
+  explicit Parts(const Conv& c)
+      : rows(c.out / c.groups),
+        inner(c.in / c.groups * c.taps()),
+        places(c.places()),
+        x(c.in / c.groups * c.pixels()),
+        w(rows * inner),
+        y(rows * places) {}
+};
+
+}  // namespace
+
+void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+  Parts p(c);
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_each(c.batch * c.groups, [&](int64_t i) {
+      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      int64_t group = i % c.groups;
+      T* out = static_cast<T*>(y) + i * p.y;
+      lay_out(c, static_cast<const T*>(x) + i * p.x, windows.as<T>());
+      if (bias)
+        for (int64_t r = 0; r < p.rows; ++r)
+          std::fill_n(out + r * p.places, p.places, static_cast<const T*>(bias)[group * p.rows + r]);
+      gemm(type, false, false, p.rows, p.places, p.inner, static_cast<const T*>(w) + group * p.w, p.inner,
+           windows.as<T>(), p.places, out, p.places, 1, bias ? 1 : 0);
+    });
+  });
+}
+
+void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx) {
+  Parts p(c);
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_each(c.batch * c.groups, [&](int64_t i) {
+      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      T* out = static_cast<T*>(dx) + i * p.x;
+      gemm(type, true, false, p.inner, p.places, p.rows, static_cast<const T*>(w) + i % c.groups * p.w, p.inner,
+           static_cast<const T*>(g) + i * p.y, p.places, windows.as<T>(), p.places, 1, 0);
+      std::fill_n(out, p.x, T());
+      add_back(c, windows.as<T>(), out);
+    });
+  });
+}
+
+void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw) {
+  Parts p(c);
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_each(c.groups, [&](int64_t group) {
+      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      T* out = static_cast<T*>(dw) + group * p.w;
+      std::fill_n(out, p.w, T());
+      for (int64_t n = 0; n < c.batch; ++n) {
+        int64_t i = n * c.groups + group;
+        lay_out(c, static_cast<const T*>(x) + i * p.x, windows.as<T>());
+        gemm(type, false, true, p.rows, p.inner, p.places, static_cast<const T*>(g) + i * p.y, p.places,
+             windows.as<T>(), p.places, out, p.inner, 1, 1);
+      }
+    });
+  });
+}
+
+const OneDnn* onednn() {
+  static const OneDnn* found = []() -> const OneDnn* {
+    Dl_info here;
+    if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here)) return nullptr;
+    std::string path = here.dli_fname;
+    path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) return nullptr;
+    auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
+    return offer ? offer() : nullptr;
+  }();
+  return found;
+}
+
+void conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+  auto f = [](const void* p) { return static_cast<const float*>(p); };
+  if (type == DType::Float)
+    if (auto* dnn = onednn(); dnn && dnn->forward(c, num_threads(), f(x), f(w), f(bias), static_cast<float*>(y)))
+      return;
+  plain_conv_forward(type, c, x, w, bias, y);
+}
+
+void conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx) {
+  auto f = [](const void* p) { return static_cast<const float*>(p); };
+  if (type == DType::Float)
+    if (auto* dnn = onednn(); dnn && dnn->input(c, num_threads(), f(g), f(w), static_cast<float*>(dx))) return;
+  plain_conv_input(type, c, g, w, dx);
+}
+
+void conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw) {
+  auto f = [](const void* p) { return static_cast<const float*>(p); };
+  if (type == DType::Float)
+    if (auto* dnn = onednn(); dnn && dnn->weight(c, num_threads(), f(x), f(g), static_cast<float*>(dw))) return;
+  plain_conv_weight(type, c, x, g, dw);
+}
+
+}  // namespace weft

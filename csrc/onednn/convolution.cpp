@@ -1,0 +1,239 @@
+// Convolutions by oneDNN: a library of its own beside the module, loaded with the first convolution (loops/conv.cpp).
+#include <omp.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "loops/conv.h"
+
+namespace weft {
+namespace {
+
+using dnnl::memory;
+using dnnl::prop_kind;
+using Desc = memory::desc;
+constexpr auto kFloat = memory::data_type::f32;
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+constexpr size_t kMost = 512;  // kernels kept ready; then all are let go, and made again as needed
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+enum class Kind : int64_t { forward, forward_bias, input, weight };
+
+// A kernel made ready for one shape, with the layouts it wants.
+struct Ready {
+  dnnl::primitive run;
+  Desc x, w, y, scratch;
+};
+
+memory::dims dims_of(int64_t first, int64_t second, const int64_t* sizes, int64_t n) {
+  memory::dims d{first, second};
+  d.insert(d.end(), sizes, sizes + n);
+  return d;
+}
+memory::dims list_of(const int64_t* v, int64_t n, int64_t less = 0) {
+  memory::dims d(v, v + n);
+  for (auto& each : d) each -= less;
+  return d;
+}
+
+// Plain layouts, and layouts left to oneDNN.
+struct Shapes {
+  memory::dims x, w, y;
+  explicit Shapes(const Conv& c)
+      : x(dims_of(c.batch, c.in, c.size, c.dims)), y(dims_of(c.batch, c.out, c.result, c.dims)) {
+    w = dims_of(c.out / c.groups, c.in / c.groups, c.kernel, c.dims);
+    if (c.groups > 1)
+      w.insert(w.begin(), c.groups);
+    else
+      w[0] = c.out;
+  }
+  static Desc plain(const memory::dims& d) {
+    memory::dims strides(d.size(), 1);
+    for (size_t i = d.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * d[i];
+    return Desc(d, kFloat, strides);
+  }
+  static Desc any(const memory::dims& d) { return Desc(d, kFloat, memory::format_tag::any); }
+};
+
+struct Steps {
+  memory::dims stride, dilation, before, after;  // dilation as oneDNN counts it; padding on both sides
+  explicit Steps(const Conv& c)
+      : stride(list_of(c.stride, c.dims)),
+        dilation(list_of(c.dilation, c.dims, 1)),
+        before(list_of(c.pad, c.dims)),
+        after(before) {
+    for (int64_t i = 0; i < c.dims; ++i) {
+      int64_t reach = (c.result[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1;
+      after[size_t(i)] = reach - c.size[i] - c.pad[i];
+    }
+  }
+};
+
+dnnl::convolution_forward::primitive_desc forward_of(const Conv& c, bool bias, const dnnl::primitive_attr& attr) {
+  Shapes s(c);
+  Steps t(c);
+  Desc x = Shapes::any(s.x), w = Shapes::any(s.w), y = Shapes::any(s.y), b({c.out}, kFloat, memory::dims{1});
+  if (bias)
+    return {engine(), prop_kind::forward_training, kDirect, x, w, b, y, t.stride, t.dilation, t.before, t.after, attr};
+  return {engine(), prop_kind::forward_training, kDirect, x, w, y, t.stride, t.dilation, t.before, t.after, attr};
+}
+
+std::shared_ptr<Ready> make(const Conv& c, Kind kind) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the same kernel may run on several threads at once
+  auto forward = forward_of(c, kind == Kind::forward_bias, attr);
+  auto ready = std::make_shared<Ready>();
+  if (kind == Kind::forward || kind == Kind::forward_bias) {
+    *ready = {dnnl::convolution_forward(forward), forward.src_desc(), forward.weights_desc(), forward.dst_desc(),
+              forward.scratchpad_desc()};
+    return ready;
+  }
+  Shapes s(c);
+  Steps t(c);
+  if (kind == Kind::input) {
+    dnnl::convolution_backward_data::primitive_desc pd(engine(), kDirect, Shapes::any(s.x), Shapes::any(s.w),
+                                                       Shapes::any(s.y), t.stride, t.dilation, t.before, t.after,
+                                                       forward, attr);
+    *ready = {dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc(),
+              pd.scratchpad_desc()};
+  } else {
+    dnnl::convolution_backward_weights::primitive_desc pd(engine(), kDirect, Shapes::any(s.x), Shapes::any(s.w),
+                                                          Shapes::any(s.y), t.stride, t.dilation, t.before, t.after,
+                                                          forward, attr);
+    *ready = {dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc(),
+              pd.scratchpad_desc()};
+  }
+  return ready;
+}
+
+std::shared_ptr<Ready> find(const Conv& c, Kind kind, int threads) {
+  static std::mutex lock;
+  static std::unordered_map<std::string, std::shared_ptr<Ready>> known;  // nullptr: oneDNN has none
+  std::string key(sizeof(Conv) + 2 * sizeof(int64_t), '\0');
+  int64_t more[2] = {int64_t(kind), threads};
+  std::memcpy(key.data(), &c, sizeof(Conv));
+  std::memcpy(key.data() + sizeof(Conv), more, sizeof more);
+  std::lock_guard<std::mutex> hold(lock);
+  auto at = known.find(key);
+  if (at != known.end()) return at->second;
+  if (known.size() >= kMost) known.clear();
+  std::shared_ptr<Ready> made;
+  try {
+    made = make(c, kind);
+  } catch (const dnnl::error&) {
+  }
+  return known[key] = made;
+}
+
+// Memory that a thread keeps for its next convolution: asking the system each time would cost page faults.
+class Arena {
+ public:
+  ~Arena() { std::free(p_); }
+  void* get(size_t bytes) {
+    if (bytes > size_) {
+      std::free(p_);
+      size_ = (bytes + 4095) / 4096 * 4096;
+      p_ = std::aligned_alloc(64, size_);
+      if (!p_) size_ = 0;
+    }
+    if (!p_ && bytes) throw dnnl::error(dnnl_out_of_memory, "no memory for a convolution");
+    return p_;
+  }
+
+ private:
+  void* p_ = nullptr;
+  size_t size_ = 0;
+};
+thread_local Arena t_image, t_kernel, t_result, t_scratch;
+
+// Memory in the layout a kernel wants: the caller's own where that is the plain one, else a copy in an arena.
+class Operand {
+ public:
+  Operand(const memory::dims& dims, const Desc& wanted, const float* data, Arena& arena)
+      : user_(Shapes::plain(dims), engine(), const_cast<float*>(data)) {
+    used_ = wanted == user_.get_desc() ? user_ : memory(wanted, engine(), arena.get(wanted.get_size()));
+  }
+  void read(dnnl::stream& s) {
+    if (used_.get() != user_.get()) dnnl::reorder(user_, used_).execute(s, user_, used_);
+  }
+  void write(dnnl::stream& s) {
+    if (used_.get() != user_.get()) dnnl::reorder(used_, user_).execute(s, used_, user_);
+  }
+  const memory& used() const { return used_; }
+
+ private:
+  memory user_, used_;
+};
+
+bool run(const Conv& c, Kind kind, int threads, const float* x, const float* w, const float* bias, const float* y) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  bool done = false;
+  try {
+    if (auto ready = find(c, kind, threads)) {
+      dnnl::stream stream(engine());
+      Shapes s(c);
+      Operand image(s.x, ready->x, x, t_image), kernel(s.w, ready->w, w, t_kernel), result(s.y, ready->y, y, t_result);
+      memory scratch(ready->scratch, engine(), t_scratch.get(ready->scratch.get_size()));
+      std::unordered_map<int, memory> given{{DNNL_ARG_SCRATCHPAD, scratch}};
+      switch (kind) {
+        case Kind::forward_bias:
+          given[DNNL_ARG_BIAS] = memory(Desc({c.out}, kFloat, memory::dims{1}), engine(), const_cast<float*>(bias));
+          [[fallthrough]];
+        case Kind::forward:
+          image.read(stream), kernel.read(stream);
+          given[DNNL_ARG_SRC] = image.used(), given[DNNL_ARG_WEIGHTS] = kernel.used(),
+          given[DNNL_ARG_DST] = result.used();
+          ready->run.execute(stream, given);
+          result.write(stream);
+          break;
+        case Kind::input:
+          result.read(stream), kernel.read(stream);
+          given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_WEIGHTS] = kernel.used(),
+          given[DNNL_ARG_DIFF_SRC] = image.used();
+          ready->run.execute(stream, given);
+          image.write(stream);
+          break;
+        case Kind::weight:
+          result.read(stream), image.read(stream);
+          given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_SRC] = image.used(),
+          given[DNNL_ARG_DIFF_WEIGHTS] = kernel.used();
+          ready->run.execute(stream, given);
+          kernel.write(stream);
+          break;
+      }
+      stream.wait();
+      done = true;
+    }
+  } catch (const dnnl::error&) {
+    done = false;
+  }
+  omp_set_num_threads(before);
+  return done;
+}
+
+bool forward(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y) {
+  return run(c, bias ? Kind::forward_bias : Kind::forward, threads, x, w, bias, y);
+}
+bool input(const Conv& c, int threads, const float* g, const float* w, float* dx) {
+  return run(c, Kind::input, threads, dx, w, nullptr, g);
+}
+bool weight(const Conv& c, int threads, const float* x, const float* g, float* dw) {
+  return run(c, Kind::weight, threads, x, dw, nullptr, g);
+}
+
+const OneDnn kOffer = {forward, input, weight};
+
+}  // namespace
+}  // namespace weft
+
+extern "C" const weft::OneDnn* weft_onednn() { return &weft::kOffer; }

@@ -1,0 +1,177 @@
+// Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
+#include "loops/conv.h"
+
+#include <optional>
+
+#include "loops/copy.h"
+#include "ops/api.h"
+#include "ops/reduced.h"
+
+namespace weft {
+namespace {
+
+const OpRef convolve{"convolve"}, convolve_input{"convolve_input"}, convolve_weight{"convolve_weight"},
+    sum_dim{"sum.dim"};
+
+// The arguments that all three end with: stride, padding, dilation, groups.
+Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
+  const Dims &stride = c.ints(at), &padding = c.ints(at + 1), &dilation = c.ints(at + 2);
+  Conv v;
+  v.dims = x.size() - 2;
+  if (v.dims < 1 || v.dims > 3 || w.size() != x.size())
+    fail(c.name(), ": expected an input and a kernel of 3 to 5 dimensions, got shapes ", x, " and ", w);
+  if (stride.size() != v.dims || padding.size() != v.dims || dilation.size() != v.dims)
+    fail(c.name(), ": stride, padding and dilation need ", v.dims, " numbers each, got ", stride, ", ", padding, ", ",
+         dilation);
+  v.batch = x[0], v.in = x[1], v.out = w[0], v.groups = c.integer(at + 3);
+  if (v.groups <= 0) fail(c.name(), ": non-positive groups is not supported, got ", v.groups);
+  if (v.out % v.groups || w[1] * v.groups != v.in)
+    fail(c.name(), ": Given groups=", v.groups, ", weight of size ", w, ", expected input", x, " to have ",
+         w[1] * v.groups, " channels, but got ", v.in, " channels instead");
+  for (int i = 0; i < v.dims; ++i) {
+    v.size[i] = x[i + 2], v.kernel[i] = w[i + 2];
+    v.stride[i] = stride[i], v.pad[i] = padding[i], v.dilation[i] = dilation[i];
+    if (v.stride[i] <= 0) fail(c.name(), ": non-positive stride is not supported, got ", stride);
+    if (v.pad[i] < 0) fail(c.name(), ": negative padding is not supported, got ", padding);
+    if (v.dilation[i] <= 0) fail(c.name(), ": dilation should be greater than zero, got ", dilation);
+    int64_t reach = v.dilation[i] * (v.kernel[i] - 1) + 1, room = v.size[i] + 2 * v.pad[i];
+    if (reach > room || v.kernel[i] <= 0)
+      fail(c.name(), ": Calculated padded input size per channel: ", room, ". Kernel size: ", reach,
+           ". Kernel size can't be greater than actual input size (dimension ", i + 2, ")");
+    v.result[i] = (room - reach) / v.stride[i] + 1;
+  }
+  return v;
+}
+
+Dims result_sizes(const Conv& v) {
+  Dims sizes{v.batch, v.out};
+  for (int i = 0; i < v.dims; ++i) sizes.push(v.result[i]);
+  return sizes;
+}
+
+DType common(Call& c, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype())
+    fail(c.name(), ": Input type (", name_of(a.dtype()), ") and weight type (", name_of(b.dtype()),
+         ") should be the same");
+  if (a.dtype() == DType::Bool) fail(c.name(), ": not implemented for 'Bool'");
+  return a.dtype();
+}
+
+// Runs f(type, a, b, y) on contiguous memory; half types are computed in float and rounded once.
+template <class F>
+void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f) {
+  DType type = is_half(y.dtype()) ? DType::Float : y.dtype();
+  LaidOut p(a, type), q(b, type);
+  if (type == y.dtype() && y->contiguous) return f(type, p.data(), q.data(), y.data());
+  Scratch result(y.numel() * item_size(type));
+  f(type, p.data(), q.data(), result.as<char>());
+  Dims flat = contiguous_strides(y.sizes());
+  copy_kernels().copy(y.dtype(), y.data(), y.strides().data(), type, result.as<char>(), flat.data(), y.sizes().data(),
+                      y.dim());
+}
+
+WEFT_OP{
+  .signature =
+      "convolve(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> "
+      "Tensor",
+  .doc = "Each place of the result: the sum of a window of input, weighted.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
+        DType type = common(c, c.tensor(0), c.tensor(1));
+        if (c.has(2)) {
+          common(c, c.tensor(0), c.tensor(2));
+          if (!(c.tensor(2).sizes() == Dims{v.out}))
+            fail(c.name(), ": Given weight of size ", c.tensor(1).sizes(), ", expected bias to be 1-dimensional with ",
+                 v.out, " elements, but got bias of size ", c.tensor(2).sizes(), " instead");
+        }
+        c.give(0, meta(type, result_sizes(v)));
+      },
+  .run =
+      [](Call& c) {
+        Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
+        on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
+          std::optional<LaidOut> bias;
+          if (c.has(2)) bias.emplace(c.tensor(2), type);
+          if (c.out[0].numel()) conv_forward(type, v, x, w, bias ? bias->data() : nullptr, y);
+        });
+      },
+  .keeps = keep::x0 | keep::x1,
+  .back =
+      [](Grad& d) {
+        const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
+        if (d.needs(0)) d.give(0, convolve_input(d.g(), d.x(1), d.shape(0), stride, padding, dilation, groups));
+        if (d.needs(1)) d.give(1, convolve_weight(d.g(), d.x(0), d.shape(1), stride, padding, dilation, groups));
+        if (!d.needs(2)) return;
+        Dims all_but_channels{0};
+        for (int i = 2; i < d.g().dim(); ++i) all_but_channels.push(i);
+        d.give(2, sum_dim(d.g(), all_but_channels));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "convolve_input(Tensor grad, Tensor weight, int[] sizes, int[] stride, int[] padding, int[] dilation, int "
+      "groups) "
+      "-> Tensor",
+  .doc = "The gradient of convolve for an input of the given sizes: a transposed convolution.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
+        DType type = common(c, c.tensor(0), c.tensor(1));
+        if (!(c.tensor(0).sizes() == result_sizes(v)))
+          fail(c.name(), ": expected a gradient of shape ", result_sizes(v), ", got ", c.tensor(0).sizes());
+        c.give(0, meta(type, c.ints(2)));
+      },
+  .run =
+      [](Call& c) {
+        Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
+        on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* g, auto* w, auto* dx) {
+          if (c.out[0].numel()) conv_input(type, v, g, w, dx);
+        });
+      },
+  .keeps = keep::x0 | keep::x1,
+  .back =
+      [](Grad& d) {
+        const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
+        if (d.needs(0)) d.give(0, convolve(d.g(), d.x(1), Value(), stride, padding, dilation, groups));
+        if (d.needs(1)) d.give(1, convolve_weight(d.x(0), d.g(), d.shape(1), stride, padding, dilation, groups));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "convolve_weight(Tensor grad, Tensor input, int[] sizes, int[] stride, int[] padding, int[] dilation, int "
+      "groups) "
+      "-> Tensor",
+  .doc = "The gradient of convolve for a kernel of the given sizes.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);
+        DType type = common(c, c.tensor(0), c.tensor(1));
+        if (!(c.tensor(0).sizes() == result_sizes(v)))
+          fail(c.name(), ": expected a gradient of shape ", result_sizes(v), ", got ", c.tensor(0).sizes());
+        c.give(0, meta(type, c.ints(2)));
+      },
+  .run =
+      [](Call& c) {
+        Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);
+        const Tensor& y = c.out[0];
+        if (c.tensor(0).numel() == 0 || c.tensor(1).numel() == 0) return fill_data(y, Value(0));
+        on_contiguous(c.tensor(1), c.tensor(0), y,
+                      [&](DType type, auto* x, auto* g, auto* dw) { conv_weight(type, v, x, g, dw); });
+      },
+  .keeps = keep::x0 | keep::x1,
+  .back =
+      [](Grad& d) {
+        const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
+        if (d.needs(0)) d.give(0, convolve(d.x(1), d.g(), Value(), stride, padding, dilation, groups));
+        if (d.needs(1)) d.give(1, convolve_input(d.x(0), d.g(), d.shape(1), stride, padding, dilation, groups));
+      },
+};
+
+}  // namespace
+}  // namespace weft

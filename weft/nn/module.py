@@ -1,0 +1,427 @@
+"""``Module``: parameters, buffers and children by name, and a forward that is called.
+
+Parameters, buffers and children are kept in three tables, as in PyTorch, and also in the module's
+``__dict__``, so that reading ``self.weight`` is an ordinary, quick attribute access: there is no
+``__getattr__``. ``Members`` keeps both places equal. The walks over the tree are in
+``module_tree.py``, the state is in ``module_state.py``, hooks are in ``module_hooks.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+
+from weft import Tensor
+from weft.nn import module_hooks as _hooks
+from weft.nn.module_hooks import (
+    HookMethods,
+    RemovableHandle,
+    _any_global,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from weft.nn.module_state import _EXTRA_STATE_KEY_SUFFIX, StateMethods, _IncompatibleKeys
+from weft.nn.module_tree import TreeMethods
+from weft.nn.parameter import Buffer, Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "_EXTRA_STATE_KEY_SUFFIX",
+    "Module",
+    "RemovableHandle",
+    "_IncompatibleKeys",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+class Members(dict):
+    """One of a module's tables; what is in it is also an attribute of the module."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: Any, items: Any = ()) -> None:
+        super().__init__(items)
+        self._owner = weakref.ref(owner)
+        if self:
+            owner.__dict__.update(self)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        dict.__setitem__(self, name, value)
+        owner = self._owner()
+        if owner is not None:
+            owner.__dict__[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        dict.__delitem__(self, name)
+        owner = self._owner()
+        if owner is not None:
+            owner.__dict__.pop(name, None)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Remove a name and return what it stood for."""
+        if name not in self and default:
+            return default[0]
+        value = self[name]
+        del self[name]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last name and return it with its value."""
+        name = next(reversed(self))
+        return name, self.pop(name)
+
+    def clear(self) -> None:
+        """Remove all names."""
+        for name in list(self):
+            del self[name]
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Set the given names."""
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """Set a name unless it is there; return its value."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def __ior__(self, other: Any) -> Members:  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles are plain dictionaries; ``Module.__setstate__`` adopts them."""
+        return dict, (dict(self),)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__reduce__()
+
+
+def _type_name(value: Any) -> str:
+    """Name a type as PyTorch's messages do."""
+    return value.type() if isinstance(value, Tensor) else type(value).__name__
+
+
+def _addindent(text: str, spaces: int) -> str:
+    """Indent all lines but the first."""
+    return text.replace("\n", "\n" + spaces * " ")
+
+
+class Module(TreeMethods, HookMethods, StateMethods):
+    """The base of all layers and networks: holds parameters and children, and is called.
+
+    A subclass makes its layers in ``__init__``, after ``super().__init__()``, and computes in
+    ``forward``.
+
+    >>> class Double(weft.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.scale = weft.nn.Parameter(weft.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return x * self.scale
+    >>> Double()(weft.ones(2))
+    tensor([2., 2.], grad_fn=<MulBackward0>)
+    >>> [name for name, _ in Double().named_parameters()]
+    ['scale']
+    """
+
+    dump_patches = False
+    call_super_init = False
+    training: bool
+    _version: int = 1
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            name = type(self).__name__
+            if kwargs:
+                raise TypeError(
+                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            raise TypeError(
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
+        d = self.__dict__
+        d["training"] = True
+        d["_parameters"] = Members(self)
+        d["_buffers"] = Members(self)
+        d["_non_persistent_buffers_set"] = set()
+        d["_modules"] = Members(self)
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and the hooks if there are any."""
+        if self._hooked or _any_global:
+            return self._call_impl(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *input: Any) -> Any:
+        """Compute the output; every subclass defines its own."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    # ---- attributes -----------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        d = self.__dict__
+        parameters = d.get("_parameters")
+        if parameters is None:
+            if isinstance(value, Module):
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            if isinstance(value, Parameter):
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            if isinstance(value, Buffer):
+                raise AttributeError("cannot assign buffer before Module.__init__() call")
+        elif isinstance(value, Tensor):
+            return self._set_tensor(name, value)
+        elif isinstance(value, Module):
+            if name not in d["_modules"]:
+                self._forget(name)
+            for hook in _hooks._global_module_registration_hooks.values():
+                answer = hook(self, name, value)
+                value = value if answer is None else answer
+            d["_modules"][name] = value
+            return None
+        elif name in parameters:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter or None expected)"
+                )
+            parameters[name] = None
+            return None
+        elif name in d["_modules"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' "
+                    "(torch.nn.Module or None expected)"
+                )
+            d["_modules"][name] = None
+            return None
+        elif name in d["_buffers"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
+            d["_buffers"][name] = None
+            return None
+        elif name in _TABLES:
+            for old in d[name]:
+                d.pop(old, None)
+            d[name] = Members(self, value)
+            return None
+        object.__setattr__(self, name, value)
+
+    def _set_tensor(self, name: str, value: Tensor) -> None:
+        """Set an attribute to a tensor: a parameter, a buffer, or just a tensor."""
+        d = self.__dict__
+        if isinstance(value, Parameter):
+            if name not in d["_parameters"]:
+                self._forget(name)
+            self.register_parameter(name, value)
+        elif name in d["_parameters"]:
+            raise TypeError(
+                f"cannot assign '{_type_name(value)}' as parameter '{name}' "
+                "(torch.nn.Parameter or None expected)"
+            )
+        elif name in d["_modules"]:
+            raise TypeError(
+                f"cannot assign '{_type_name(value)}' as child module '{name}' "
+                "(torch.nn.Module or None expected)"
+            )
+        elif name in d["_buffers"] or isinstance(value, Buffer):
+            persistent = name not in d["_non_persistent_buffers_set"]
+            if isinstance(value, Buffer):
+                persistent = value.persistent
+            if name not in d["_buffers"]:
+                self._forget(name)
+            self.register_buffer(name, value, persistent)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str) -> None:
+        """Drop an attribute, whichever table it is in, before it becomes another thing."""
+        d = self.__dict__
+        for table in _TABLES:
+            if name in d[table]:
+                del d[table][name]
+        d.pop(name, None)
+        d["_non_persistent_buffers_set"].discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        d = self.__dict__
+        for table in _TABLES:
+            if name in d.get(table, ()):
+                del d[table][name]
+                d["_non_persistent_buffers_set"].discard(name)
+                return
+        try:
+            object.__delattr__(self, name)
+        except AttributeError:
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute '{name}'"
+            ) from None
+
+    def __dir__(self) -> list[str]:
+        """List attributes, without the numbers that name the children of containers."""
+        names = {*dir(type(self)), *self.__dict__}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for table in _TABLES:
+            self.__dict__[table] = Members(self, self.__dict__.get(table, ()))
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a subclass call ``super().__getattr__``, which Module has no need of."""
+        super().__init_subclass__(**kwargs)
+        if "__getattr__" in cls.__dict__:
+            _reword_getattr(cls)
+
+    def _check_name(self, kind: str, name: Any, table: str) -> None:
+        """Refuse names that cannot be those of a parameter, buffer or child."""
+        if table not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            got = f", got: {name}" if kind == "module" else ""
+            raise KeyError(f'{kind} name can\'t contain "."{got}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in self.__dict__[table] and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None to say that there is none by this name.
+
+        >>> m = weft.nn.Module()
+        >>> m.register_parameter("w", weft.nn.Parameter(weft.ones(1)))
+        >>> m.w
+        Parameter containing:
+        tensor([1.], requires_grad=True)
+        """
+        self._check_name("parameter", name, "_parameters")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{_type_name(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
+                    f"be created explicitly. To express '{name}' as a function of another Tensor, "
+                    "compute the value in the forward() method."
+                )
+            for hook in _hooks._global_parameter_registration_hooks.values():
+                answer = hook(self, name, param)
+                param = param if answer is None else answer
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is part of the state but is not trained.
+
+        Args:
+            name: the attribute to make.
+            tensor: the buffer, or None to say that there is none by this name.
+            persistent: whether it is part of ``state_dict``.
+
+        >>> m = weft.nn.Module()
+        >>> m.register_buffer("mean", weft.zeros(2))
+        >>> m.mean
+        tensor([0., 0.])
+        """
+        self._check_name("buffer", name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        for hook in _hooks._global_buffer_registration_hooks.values():
+            answer = hook(self, name, tensor)
+            tensor = tensor if answer is None else answer
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child by name.
+
+        >>> m = weft.nn.Module()
+        >>> m.add_module("layer", weft.nn.Identity())
+        >>> m.layer
+        Identity()
+        """
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_name("module", name, "_modules")
+        for hook in _hooks._global_module_registration_hooks.values():
+            answer = hook(self, name, module)
+            module = module if answer is None else answer
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Add a child by name: another name of ``add_module``."""
+        self.add_module(name, module)
+
+    # ---- text -----------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__  # not self.__class__: parametrize may have renamed it
+
+    def extra_repr(self) -> str:
+        """Return what stands between the brackets when the module is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        """Return the tree of modules as text."""
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        for name, module in self._modules.items():
+            lines.append(f"({name}): {_addindent(repr(module), 2)}")
+        if lines and not (len(lines) == 1 and not self._modules):
+            return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+        return f"{self._get_name()}({''.join(lines)})"
+
+
+def _reword_getattr(cls: Any) -> None:
+    """Name the attribute, not ``super()``, when a subclass's ``__getattr__`` finds nothing above."""
+    own = cls.__dict__["__getattr__"]
+
+    @functools.wraps(own)
+    def __getattr__(self: Any, name: str) -> Any:
+        try:
+            return own(self, name)
+        except AttributeError as e:
+            if "'super' object has no attribute '__getattr__'" not in str(e):
+                raise
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute '{name}'"
+            ) from None
+
+    cls.__getattr__ = __getattr__
