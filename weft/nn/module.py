@@ -49,6 +49,7 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+_ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 
@@ -168,11 +169,17 @@ class Module(TreeMethods, HookMethods, StateMethods):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, input: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and the hooks if there are any."""
+        if args or kwargs or input is _ABSENT:
+            if input is not _ABSENT:
+                args = (input, *args)
+            if self._hooked or _any_global:
+                return self._call_impl(*args, **kwargs)
+            return self.forward(*args, **kwargs)
         if self._hooked or _any_global:
-            return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs)
+            return self._call_impl(input)
+        return self.forward(input)  # one argument, no hooks: nothing is packed and unpacked
 
     def forward(self, *input: Any) -> Any:
         """Compute the output; every subclass defines its own."""
