@@ -204,7 +204,14 @@ bool read_common_keyword(const Op& op, PyObject* name, PyObject* o, Extras* extr
     }
     return true;
   }
-  if (same_name(name, g_layout)) return true;  // there is one layout, and only it can be named
+  if (same_name(name, g_layout)) {
+    if (o == Py_None) return true;
+    nb::object text = nb::steal(PyObject_Str(o));
+    if (!text.is_valid()) throw PythonError();
+    if (PyUnicode_CompareWithASCIIString(text.ptr(), "torch.strided") != 0)
+      fail_missing(op.base, ": layout=", nb::cast<std::string>(text), ": weft has torch.strided");
+    return true;
+  }
   if (same_name(name, g_pin_memory)) {
     if (o == Py_True)
       fail_missing(op.base, ": pin_memory=True: weft has no device that would profit from pinned memory");

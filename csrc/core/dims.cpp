@@ -41,9 +41,8 @@ Dims contiguous_strides(const Dims& sizes) {
 bool is_contiguous(const Dims& sizes, const Dims& strides) {
   int64_t step = 1;
   for (int i = sizes.size() - 1; i >= 0; --i) {
-    if (sizes[i] == 0) return true;
     if (sizes[i] == 1) continue;
-    if (strides[i] != step) return false;
+    if (strides[i] != step) return numel_of(sizes) == 0;
     step *= sizes[i];
   }
   return true;
@@ -54,15 +53,16 @@ namespace {
 Dims inner_to_outer(const Dims& sizes, const Dims& strides) {
   Dims order(sizes.size());
   for (int i = 0; i < sizes.size(); ++i) order[i] = sizes.size() - 1 - i;
-  // An insertion sort that never moves a broadcast (stride 0) dimension past another: their order is not defined.
+  // An insertion sort that skips what has no order: broadcast dimensions (stride 0) and those of size 1.
+  auto comparable = [&](int d) { return strides[d] != 0 && sizes[d] != 1; };
   for (int i = 1; i < order.size(); ++i) {
-    for (int j = i; j > 0; --j) {
-      int64_t a = order[j - 1], b = order[j];
-      bool comparable = strides[int(a)] != 0 && strides[int(b)] != 0 && sizes[int(a)] != 1 && sizes[int(b)] != 1;
-      if (comparable && strides[int(a)] > strides[int(b)])
-        std::swap(order[j - 1], order[j]);
-      else if (comparable)
-        break;
+    int at = i;
+    if (!comparable(int(order[at]))) continue;
+    for (int j = i - 1; j >= 0; --j) {
+      if (!comparable(int(order[j]))) continue;
+      if (strides[int(order[j])] <= strides[int(order[at])]) break;
+      std::swap(order[j], order[at]);
+      at = j;
     }
   }
   return order;

@@ -51,6 +51,8 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
 #pragma GCC unroll 2
   for (int64_t p = 0; p < job.k; ++p) {
     Vec bv[V];
+    if (ByRows && V < kVectors)
+      __builtin_prefetch(a + 2 * R * as + p * R);  // of the tile after the next, if a has no gaps
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
 #pragma GCC unroll 12

@@ -46,7 +46,7 @@ bool gather_plain_rows(const IndexWalk& w, char* dense, const char* table) {
   const IndexWalk::Input in = w.input[0];
   int64_t rows = w.size[0], bytes = w.row() * w.item, step = w.stride[IndexWalk::kFirst][0];
   bool failed = false;
-  parallel_chunks(rows, bytes < kTaskBytes ? kTaskBytes / bytes : 1, [&](int64_t begin, int64_t end) {
+  parallel_shares(rows, bytes < kTaskBytes ? kTaskBytes / bytes : 1, 1, [&](int64_t begin, int64_t end) {
     const int64_t* values = in.values + begin * step;
     char* out = dense + begin * w.stride[IndexWalk::kDense][0];
     for (int64_t left = end - begin; left > 0; --left, values += step, out += w.stride[IndexWalk::kDense][0]) {
@@ -73,7 +73,7 @@ bool gather_rows(const IndexWalk& w, char* dense, const char* table) {
   int64_t grain = bytes < kTaskBytes ? kTaskBytes / bytes : 1;
   int64_t ds = w.row_stride(IndexWalk::kDense), ts = w.row_stride(IndexWalk::kTable);
   bool failed = false;
-  parallel_chunks(rows * parts, grain, [&](int64_t begin, int64_t end) {
+  parallel_shares(rows * parts, grain, 1, [&](int64_t begin, int64_t end) {
     IndexRows at(w, begin / parts);
     int64_t p = begin % parts;
     for (int64_t i = begin; i < end; ++i) {
@@ -101,7 +101,7 @@ inline void fetch(T* __restrict out, const char* __restrict table, const int64_t
 template <class T>
 bool gather_elements(const IndexWalk& w, char* dense, const char* table) {
   bool failed = false;
-  parallel_chunks(w.count(), kGatherGrain, [&](int64_t begin, int64_t end) {
+  parallel_shares(w.count(), kGatherGrain, 64, [&](int64_t begin, int64_t end) {
     for (Blocks b(w, begin, end); b.left > 0;) {
       if (!b.next()) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
       if (b.dense_contiguous) {
@@ -132,7 +132,7 @@ template <class T>
 bool gather_indexed_rows(const IndexWalk& w, char* dense, const char* table) {
   int64_t part = kGatherGrain, parts = (w.row() + part - 1) / part, ts = w.row_stride(IndexWalk::kTable);
   bool failed = false;
-  parallel_chunks(w.count() / w.row() * parts, w.row() < part ? part / w.row() : 1, [&](int64_t begin, int64_t end) {
+  parallel_shares(w.count() / w.row() * parts, w.row() < part ? part / w.row() : 1, 1, [&](int64_t begin, int64_t end) {
     IndexRows at(w, begin / parts);
     int64_t p = begin % parts;
     for (int64_t i = begin; i < end; ++i) {
@@ -158,7 +158,7 @@ bool gather_columns(const IndexWalk& w, char* dense, const char* table) {
       if (!b.next()) return false;
       std::memcpy(places + n, b.places, size_t(b.count) * sizeof(int64_t));
     }
-    parallel_chunks(rows, kGatherGrain / n + 1, [&](int64_t begin, int64_t end) {
+    parallel_shares(rows, kGatherGrain / n + 1, 1, [&](int64_t begin, int64_t end) {
       IndexRows at(w, begin);
       for (int64_t r = begin; r < end; ++r, at.next())
         fetch(reinterpret_cast<T*>(dense + at.offset[IndexWalk::kDense]) + column, table + at.offset[IndexWalk::kTable],

@@ -55,7 +55,7 @@ void blend_items(const Walk<4>& w, char* out, const char* cond, const char* a, c
   int64_t parts = (w.row() + part - 1) / part, rows = w.count() / w.row();
   int64_t grain = w.row() < part ? part / w.row() : 1;
   RowStrides s{w.row_stride(0), w.row_stride(1), w.row_stride(2), w.row_stride(3)};
-  parallel_chunks(rows * parts, grain, [&](int64_t begin, int64_t end) {
+  parallel_shares(rows * parts, grain, 1, [&](int64_t begin, int64_t end) {
     Rows<4> at(w, begin / parts);
     int64_t p = begin % parts;
     for (int64_t i = begin; i < end; ++i) {

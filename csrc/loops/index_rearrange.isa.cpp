@@ -32,7 +32,7 @@ inline void reverse(char* out, const char* x, int64_t n) {
 void triangle(int64_t item, char* out, const char* x, int64_t batch, int64_t rows, int64_t cols, int64_t diagonal,
               bool upper) {
   int64_t bytes = cols * item;
-  parallel_chunks(batch * rows, rows_per_task(bytes), [&](int64_t begin, int64_t end) {
+  parallel_shares(batch * rows, rows_per_task(bytes), 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       // The first column right of the diagonal (tril keeps what is before it), or on it (triu keeps it and after).
       int64_t row = r % rows, border = between(0, row + between(-rows, diagonal, cols) + !upper, cols) * item;
@@ -82,7 +82,7 @@ void flip(int64_t item, char* out, const char* x, int ndim, const int64_t* sizes
   // Long rows are cut, so that all threads have work.
   int64_t part = kTaskBytes / item, parts = (w.row() + part - 1) / part;
   bool back = w.row_stride(1) < 0;
-  parallel_chunks(w.count() / w.row() * parts, rows_per_task(w.row() * item), [&](int64_t begin, int64_t end) {
+  parallel_shares(w.count() / w.row() * parts, rows_per_task(w.row() * item), 1, [&](int64_t begin, int64_t end) {
     Rows<2> at(w, begin / parts);
     int64_t p = begin % parts;
     for (int64_t i = begin; i < end; ++i) {

@@ -35,7 +35,7 @@ inline void parallel_shares(int64_t n, int64_t grain, int64_t unit, const F& f) 
   int64_t parts = n > grain && !in_parallel() ? num_threads() : 1;
   if (parts > 1 && parts * grain > n) parts = (n + grain - 1) / grain;
   int64_t units = (n + unit - 1) / unit;
-  parallel_chunks(n, (units + parts - 1) / parts * unit, f);
+  if (n > 0) parallel_chunks(n, (units + parts - 1) / parts * unit, f);
 }
 
 // Calls f(i) for every i in [0, n), each on some thread.

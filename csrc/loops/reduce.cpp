@@ -172,7 +172,7 @@ struct Walk {
     if (tasks < 16 && results * total >= 2 * kGrain)
       chunks = std::min({kMaxPartials / results, (width * total + kGrain - 1) / kGrain, total});
     if (chunks > 1) return run_in_chunks(tasks, blocks, width, chunks);
-    parallel_chunks(tasks, std::max<int64_t>(1, kGrain / (width * per_result)), [&](int64_t begin, int64_t end) {
+    parallel_shares(tasks, std::max<int64_t>(1, kGrain / (width * per_result)), 1, [&](int64_t begin, int64_t end) {
       alignas(64) char acc[kMaxColumns * kMaxAccSize];
       for (int64_t t = begin; t < end; ++t) {
         Axis o = offsets(kept, kept_n, t / blocks);

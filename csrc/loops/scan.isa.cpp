@@ -19,18 +19,19 @@ void for_lines(const Lines& l, const Line& line, const Columns& columns) {
   int64_t per_line = std::max<int64_t>(1, l.n);
   if (l.inner == 0) return;
   if (l.inner == 1) {
-    parallel_chunks(l.outer, std::max<int64_t>(1, kGrain / per_line), [&](int64_t begin, int64_t end) {
+    parallel_shares(l.outer, std::max<int64_t>(1, kGrain / per_line), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) line(i * l.n, l.n);
     });
     return;
   }
   int64_t groups = (l.inner + kColumns - 1) / kColumns, width = std::min(l.inner, kColumns);
-  parallel_chunks(l.outer * groups, std::max<int64_t>(1, kGrain / (per_line * width)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t from = i % groups * kColumns;
-      columns(i / groups * l.n * l.inner + from, l.n, l.inner, std::min(kColumns, l.inner - from));
-    }
-  });
+  parallel_shares(l.outer * groups, std::max<int64_t>(1, kGrain / (per_line * width)), 1,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) {
+                      int64_t from = i % groups * kColumns;
+                      columns(i / groups * l.n * l.inner + from, l.n, l.inner, std::min(kColumns, l.inner - from));
+                    }
+                  });
 }
 
 // The type that carries the running value.

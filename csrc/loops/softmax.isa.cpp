@@ -291,7 +291,7 @@ void for_lines(const Lines& l, const OneLine& line, const Group& columns) {
   int64_t n = std::max<int64_t>(1, l.n);
   if (l.inner == 0) return;
   if (l.inner == 1) {
-    parallel_chunks(l.outer, std::max<int64_t>(1, grain / n), [&](int64_t begin, int64_t end) {
+    parallel_shares(l.outer, std::max<int64_t>(1, grain / n), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) line(i * l.n, i);
     });
     return;
@@ -300,7 +300,7 @@ void for_lines(const Lines& l, const OneLine& line, const Group& columns) {
   int64_t width = std::clamp(kTile / n / L * L, 2 * L, kColumns);
   int64_t groups = (l.inner + width - 1) / width;
   int64_t work = n * std::min(width, l.inner);
-  parallel_chunks(l.outer * groups, std::max<int64_t>(1, grain / work), [&](int64_t begin, int64_t end) {
+  parallel_shares(l.outer * groups, std::max<int64_t>(1, grain / work), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t o = i / groups, from = i % groups * width;
       typename Columns<T>::Shape s{l.n, l.inner, std::min(width, l.inner - from)};

@@ -236,4 +236,4 @@ const OneDnn kOffer = {forward, input, weight};
 }  // namespace
 }  // namespace weft
 
-extern "C" const weft::OneDnn* weft_onednn() { return &weft::kOffer; }
+extern "C" __attribute__((visibility("default"))) const weft::OneDnn* weft_onednn() { return &weft::kOffer; }

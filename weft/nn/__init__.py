@@ -5,8 +5,21 @@
 torch.Size([2, 1])
 """
 
-# ruff: noqa: F401 (what is imported here is what weft.nn offers)
+# ruff: noqa: F401, F403 (what is imported here is what weft.nn offers)
 from __future__ import annotations
 
+from weft.nn import functional, init, module_backward, module_hooks, parameter
+from weft.nn.activation import *
+from weft.nn.container import *
+from weft.nn.distance import *
+from weft.nn.dropout import *
+from weft.nn.embedding import *
+from weft.nn.flatten import *
+from weft.nn.linear import *
+from weft.nn.loss import *
+from weft.nn.loss_linear import *
 from weft.nn.module import Module
+from weft.nn.padding import *
 from weft.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+from weft.nn import modules, utils  # isort: skip  # these build on all of the above

@@ -145,6 +145,10 @@ class Module(TreeMethods, HookMethods, StateMethods):
     ['scale']
     """
 
+    if TYPE_CHECKING:  # what is registered by name is known only at run time
+
+        def __getattr__(self, name: str) -> Any: ...
+
     dump_patches = False
     call_super_init = False
     training: bool

@@ -389,9 +389,7 @@ class TreeMethods:
 def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """Read the arguments of ``Module.to``: the dtype and the memory format."""
     if len(args) > 4:
-        raise TypeError(
-            f"to() takes from 0 to 4 positional arguments but {len(args)} were given"
-        )
+        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
     known = {"device", "dtype", "tensor", "non_blocking", "memory_format"}
     unknown = [name for name in kwargs if name not in known]
     if unknown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weft
-from weft import Tensor, _C
+from weft import _C, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

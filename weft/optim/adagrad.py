@@ -99,7 +99,9 @@ class Adagrad(ByGroup):
     def _begin(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         first = group["initial_accumulator_value"]
         state["step"] = counter()
-        state["sum"] = weft.full_like(p.detach(), complex(first, first) if p.is_complex() else first)
+        state["sum"] = weft.full_like(
+            p.detach(), complex(first, first) if p.is_complex() else first
+        )
 
     def _update(
         self,

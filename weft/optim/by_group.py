@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft import Tensor, _C
+from weft import _C, Tensor
 
 from .optimizer import Optimizer, required
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
 
 
 class ByGroup(Optimizer):

@@ -54,7 +54,7 @@ class NAdam(ByGroup):
     >>> (x * x).sum().backward()
     >>> optimizer.step()
     >>> x
-    tensor([0.9117, 1.9117], requires_grad=True)
+    tensor([0.8944, 1.8944], requires_grad=True)
     """
 
     def __init__(

@@ -13,7 +13,6 @@ from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import weft
 from weft import Tensor
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class Optimizer:
         """Return the options of each group as text."""
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines.append(("\n" if i else "") + f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
 

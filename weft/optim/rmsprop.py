@@ -50,11 +50,11 @@ class RMSprop(ByGroup):
         differentiable: let derivatives flow through the step.
 
     >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
-    >>> optimizer = weft.optim.RMSprop([x], lr=0.1)
+    >>> optimizer = weft.optim.RMSprop([x], lr=0.05)
     >>> (x * x).sum().backward()
     >>> optimizer.step()
     >>> x
-    tensor([0.0000, 1.0000], requires_grad=True)
+    tensor([0.5000, 1.5000], requires_grad=True)
     """
 
     def __init__(

@@ -9,7 +9,6 @@ import weft
 from .by_group import (
     ByGroup,
     as_real,
-    check,
     check_dense,
     check_lr,
     check_paths,
@@ -126,7 +125,8 @@ def rprop(
     count(state_steps)
     for p, g, prev, size in zip(params, grads, prevs, step_sizes):
         kept = g * prev
-        eta = weft.where(kept > 0, etaplus, weft.where(kept < 0, etaminus, 1.0)).to(size.dtype)
+        eta = weft.ones_like(size)
+        eta.masked_fill_(kept > 0, etaplus).masked_fill_(kept < 0, etaminus)
         size.mul_(eta).clamp_(step_size_min, step_size_max)
         g = g.masked_fill(kept < 0, 0)
         p.addcmul_(g.sign(), size, value=-1)

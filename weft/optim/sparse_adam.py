@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .by_group import ByGroup, check, check_betas, check_lr, number, zeros
+from .by_group import ByGroup, check_betas, check_lr, number, zeros
 
 if TYPE_CHECKING:
     from weft import Tensor
@@ -40,9 +40,10 @@ class SparseAdam(ByGroup):
     ) -> None:
         """Check the options and make the groups."""
         check_lr(lr)
-        if eps <= 0.0:
+        if not 0.0 < lr:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not 0.0 < eps:
             raise ValueError(f"Invalid epsilon value: {eps}")
-        check(eps=eps)
         check_betas(betas)
         defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)

@@ -88,6 +88,8 @@ def batch_norm(
     """
     need_floating(input, "batch_norm")
     if input.ndim < 2:
+        if input.numel() == 0:
+            return input.clone()
         raise RuntimeError(f"batch_norm: expected at least 2D input, got {input.ndim}D input")
     if training:
         _several_values("batch_norm", input.shape)
@@ -257,6 +259,14 @@ def group_norm(
         )
     _several_values("group_norm", [n * c // num_groups, num_groups, *input.shape[2:]])
     _channels("group_norm", input, weight=weight, bias=bias)
+    return plain_group_norm(input, num_groups, weight, bias, eps)
+
+
+def plain_group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """Return the input, normalised in groups of channels."""
+    n, c = input.shape[:2]
     x = wide(input)
     grouped = x.reshape(n, num_groups, c // num_groups * prod(x.shape[2:]))
     var, mean = weft.var_mean(grouped, -1, correction=0, keepdim=True)
@@ -286,7 +296,10 @@ def local_response_norm(
         return input
     around = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     squares = weft.constant_pad_nd(input * input, around)
-    return input / (squares.unfold(1, size, 1).mean(-1) * alpha + k).pow(beta)
+    total = squares.unfold(1, size, 1).sum(-1)
+    whole = not (input.is_floating_point() or input.is_complex())
+    mean = total.div(size, rounding_mode="trunc") if whole else total / size
+    return input / (mean * alpha + k).pow(beta)
 
 
 @functional

@@ -76,5 +76,9 @@ def pad(
                     f"pad: dimension {d} of size {x.shape[d]} would have no elements left after "
                     f"padding ({before}, {after})"
                 )
+            if mode == "circular" and min(before, after) < 0:  # what is cut off does not come back
+                start, end = max(-before, 0), x.shape[d] - max(-after, 0)
+                x = x.narrow(d, start, end - start)
+                before, after = max(before, 0), max(after, 0)
             x = x.index_select(d, _at(mode, x.shape[d], before, after, d))
     return x.clone() if x is input else x

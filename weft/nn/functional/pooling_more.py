@@ -235,7 +235,7 @@ def _fractional(
         rows.append(largest_of(image, starts, lengths, list(kernel)))
     shape = (*input.shape[:-n], *out)
     if not rows:
-        return x.new_empty(shape), weft.empty(shape, dtype=weft.int64)
+        return x.reshape(shape), weft.empty(shape, dtype=weft.int64)
     values, index = (weft.stack(list(part)).reshape(shape) for part in zip(*rows))
     return values, index
 
@@ -261,7 +261,7 @@ def fractional_max_pool2d(
     """Return maxima of windows whose distances are drawn at random.
 
     >>> weft.nn.functional.fractional_max_pool2d(weft.ones(1, 5, 5), 2, 3).shape
-    Size([1, 3, 3])
+    torch.Size([1, 3, 3])
     """
     pair = fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, True, _random_samples
@@ -294,7 +294,7 @@ def fractional_max_pool3d(
     """Return maxima of windows of volumes whose distances are drawn at random.
 
     >>> weft.nn.functional.fractional_max_pool3d(weft.ones(1, 5, 5, 5), 2, 3).shape
-    Size([1, 3, 3, 3])
+    torch.Size([1, 3, 3, 3])
     """
     pair = fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, True, _random_samples

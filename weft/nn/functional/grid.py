@@ -1,0 +1,203 @@
+"""Images read at places of your choice."""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.nn.functional.activation import _hardtanh
+from weft.nn.functional.common import functional, prod
+from weft.nn.functional.resize import cubic_weights
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _mirrored(x: Tensor, low: float, high: float) -> Tensor:
+    """Reflect coordinates at two bounds until they are between them."""
+    if low == high:
+        return weft.zeros_like(x)
+    span = high - low
+    away = weft.abs(x - low)
+    rest = weft.fmod(away, span)
+    even = weft.floor(away.detach() / span) % 2 == 0
+    return weft.where(even, rest, span - rest) + low
+
+
+def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+    """Bring coordinates into the image, in the way that padding_mode says."""
+    if padding_mode == "zeros":
+        return x
+    if padding_mode == "reflection":
+        low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
+        x = _mirrored(x, low, high)
+    return _hardtanh(x, 0, size - 1)
+
+
+def _pick(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Tensor:
+    """Return elements at whole coordinates (N, L); outside the image they are zero."""
+    index, valid = None, None
+    for place, size in zip(places, sizes):
+        ok = (place >= 0) & (place <= size - 1)
+        at = place.detach().to(weft.int64).clamp(0, size - 1)
+        index = at if index is None else index * size + at
+        valid = ok if valid is None else valid & ok
+    assert index is not None and valid is not None
+    values = flat.gather(2, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+    return weft.where(valid.unsqueeze(1), values, 0.0)
+
+
+def _multilinear(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Tensor:
+    lows = [weft.floor(p.detach()) for p in places]
+    shares = [p - low for p, low in zip(places, lows)]
+    total = None
+    for corner in range(2 ** len(places)):
+        up = [corner >> k & 1 for k in range(len(places))]
+        weight = None
+        for share, u in zip(shares, up):
+            w = share if u else 1 - share
+            weight = w if weight is None else weight * w
+        assert weight is not None
+        at = [low + 1 if u else low for low, u in zip(lows, up)]
+        part = _pick(flat, at, sizes) * weight.unsqueeze(1)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _bicubic(
+    flat: Tensor, places: list[Tensor], sizes: Sequence[int], padding_mode: str, corners: bool
+) -> Tensor:
+    lows = [weft.floor(p.detach()) for p in places]
+    ys, xs = (cubic_weights(p - low) for p, low in zip(places, lows))
+    total = None
+    for i, wy in enumerate(ys):
+        y = _inside(lows[0] + (i - 1), sizes[0], padding_mode, corners)
+        for j, wx in enumerate(xs):
+            x = _inside(lows[1] + (j - 1), sizes[1], padding_mode, corners)
+            part = _pick(flat, [y, x], sizes) * (wy * wx).unsqueeze(1)
+            total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            "grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
+            f"'{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            "grid_sample: expected 4D or 5D input and grid with same number of dimensions, but got "
+            f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sample: expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension, but got "
+            f"grid with sizes {list(grid.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, got "
+            f"{list(input.shape)}"
+        )
+    if input.dtype != grid.dtype:
+        raise RuntimeError(
+            f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} "
+            f"and grid has {grid.dtype}"
+        )
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
+
+
+@functional
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Read images at places: grid holds (x, y) or (x, y, z), -1 and 1 being the borders.
+
+    >>> x, at = weft.tensor([[[[1.0, 3.0]]]]), weft.zeros(1, 1, 1, 2)
+    >>> weft.nn.functional.grid_sample(x, at, align_corners=True)
+    tensor([[[[2.]]]])
+    """
+    _check_grid(input, grid, mode, padding_mode)
+    corners = bool(align_corners)
+    n, c, *sizes = input.shape
+    out = grid.shape[1:-1]
+    flat = input.reshape(n, c, prod(sizes))
+    places = []
+    for k, size in enumerate(sizes):
+        g = grid.select(-1, len(sizes) - 1 - k).reshape(n, prod(out))
+        x = (g + 1) * ((size - 1) / 2) if corners else ((g + 1) * size - 1) / 2
+        places.append(x if mode == "bicubic" else _inside(x, size, padding_mode, corners))
+    if mode == "bilinear":
+        y = _multilinear(flat, places, sizes)
+    elif mode == "nearest":
+        y = _pick(flat, [weft.round(p.detach()) for p in places], sizes)
+    else:
+        y = _bicubic(flat, places, sizes, padding_mode, corners)
+    return y.reshape(n, c, *out)
+
+
+@functional
+def affine_grid(
+    theta: Tensor, size: Sequence[int], align_corners: bool | None = None
+) -> Tensor:
+    """Return the grid that ``grid_sample`` needs for an affine map of images or volumes.
+
+    >>> same = weft.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> weft.nn.functional.affine_grid(same, (1, 1, 1, 2))
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
+    if not theta.is_floating_point():
+        raise ValueError(
+            f"affine_grid: Expected theta to have floating point type, but got {theta.dtype}"
+        )
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {list(size)}"
+        )
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
+        raise ValueError(
+            f"affine_grid: Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size "
+            f"{list(size)}. Got {list(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid: Expected non-zero, positive output size. Got {list(size)}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            f"affine_grid: Expected {size[0]} affine matrices, got {theta.shape[0]}"
+        )
+    lines = []
+    for count in reversed(size[2:]):  # x first
+        if count == 1:
+            line = weft.zeros(1, dtype=theta.dtype)
+        else:
+            line = weft.linspace(-1, 1, count, dtype=theta.dtype)
+            line = line if align_corners else line * ((count - 1) / count)
+        lines.append(line)
+    shape = list(size[2:])
+    grids = [
+        line.reshape(*[-1 if n - 1 - k == d else 1 for d in range(n)]).expand(shape)
+        for k, line in enumerate(lines)
+    ]
+    base = weft.stack([*grids, weft.ones(shape, dtype=theta.dtype)], -1).reshape(1, -1, n + 1)
+    return weft.matmul(base, theta.transpose(1, 2)).reshape(theta.shape[0], *shape, n)

@@ -1,0 +1,158 @@
+"""Recurrent networks, one step of time after another.
+
+A batch is either a tensor (time, batch, features), or packed: the rows of all steps below each
+other, and how many sequences are still running at each step.
+"""
+
+from __future__ import annotations
+
+import weft
+from weft._C import Tensor
+from weft.nn.functional.dropout import dropout as drop
+from weft.nn.functional.linear import linear
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    State = tuple[Tensor, ...]
+
+
+def rnn_tanh_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State:
+    """One step of a network with tanh: x and hidden are the projections of input and state."""
+    return (weft.tanh(x + hidden),)
+
+
+def rnn_relu_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State:
+    """One step of a network with relu."""
+    return (weft.relu(x + hidden),)
+
+
+def gru_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State:
+    """One step of a gated recurrent unit: reset, update, and the new candidate."""
+    n = state[0].shape[-1]
+    x_gates, x_new = x.split([2 * n, n], -1)
+    h_gates, h_new = hidden.split([2 * n, n], -1)
+    reset, update = weft.sigmoid(x_gates + h_gates).chunk(2, -1)
+    new = weft.tanh(x_new + reset * h_new)
+    return (new + update * (state[0] - new),)
+
+
+def lstm_step(x: Tensor, state: State, hidden: Tensor, more: Tensor | None = None) -> State:
+    """One step of a long short-term memory: input, forget, cell and output gates."""
+    i, f, g, o = (x + hidden).chunk(4, -1)
+    c = weft.sigmoid(f) * state[1] + weft.sigmoid(i) * weft.tanh(g)
+    h = weft.sigmoid(o) * weft.tanh(c)
+    return (h if more is None else linear(h, more)), c
+
+
+STEPS: dict[str, Callable[..., State]] = {
+    "RNN_TANH": rnn_tanh_step,
+    "RNN_RELU": rnn_relu_step,
+    "GRU": gru_step,
+    "LSTM": lstm_step,
+}
+
+
+def _one_way(
+    mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
+) -> tuple[Tensor, State]:
+    """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    step = STEPS[mode]
+    parts = linear(x, w_ih, b_ih).split(list(sizes))  # the input's share does not need the state
+    outputs: list[Tensor] = []
+    ended: list[State] = []
+    start = state
+    running = sizes[-1] if reverse else sizes[0]
+    state = tuple(s[:running] for s in start) if running != start[0].shape[0] else start
+    order = range(len(parts) - 1, -1, -1) if reverse else range(len(parts))
+    for t in order:
+        size = sizes[t]
+        if size > running:  # backwards, longer sequences join
+            state = tuple(weft.cat([s, z[running:size]]) for s, z in zip(state, start))
+        elif size < running:  # forwards, shorter sequences end
+            ended.append(tuple(s[size:] for s in state))
+            state = tuple(s[:size] for s in state)
+        running = size
+        state = step(parts[t], state, linear(state[0], w_hh, b_hh), w_hr)
+        outputs.append(state[0])
+    if ended:
+        state = tuple(weft.cat([s, *rest]) for s, *rest in zip(state, *reversed(ended)))
+    if reverse:
+        outputs.reverse()
+    return weft.cat(outputs), state
+
+
+def plain_recurrent(
+    mode: str,
+    data: Tensor,
+    sizes: Sequence[int],
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, State]:
+    """Run all layers over the rows of all steps; sizes are the sequences running at each step."""
+    ways = 2 if bidirectional else 1
+    projected = mode == "LSTM" and hx[0].shape[2] != hx[1].shape[2]
+    count = 2 + 2 * has_biases + projected
+    finals: list[State] = []
+    x = data
+    for layer in range(num_layers):
+        outputs = []
+        for way in range(ways):
+            k = layer * ways + way
+            given = list(params[k * count : (k + 1) * count])
+            w_hr = given.pop() if projected else None
+            weights = [*given, *([] if has_biases else [None, None]), w_hr]
+            y, final = _one_way(mode, x, sizes, tuple(h[k] for h in hx), weights, way == 1)
+            outputs.append(y)
+            finals.append(final)
+        x = outputs[0] if ways == 1 else weft.cat(outputs, -1)
+        if dropout > 0 and train and layer < num_layers - 1:
+            x = drop(x, dropout)
+    return x, tuple(weft.stack(list(part)) for part in zip(*finals))
+
+
+def recurrent(mode: str, *args: Any) -> tuple[Tensor, ...]:
+    """Run a network as PyTorch's ``lstm``, ``gru``, ``rnn_tanh`` and ``rnn_relu`` are called.
+
+    Either (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    or, packed, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional).
+    """
+    packed = isinstance(args[3], (list, tuple))
+    if packed:
+        data, batch_sizes, hx, *rest = args
+        sizes = [int(s) for s in batch_sizes.tolist()]
+        batch_first = False
+    else:
+        x, hx, *rest, batch_first = args
+        x = x.transpose(0, 1) if batch_first else x
+        time, batch = x.shape[:2]
+        if time == 0:
+            raise RuntimeError(f"{mode.lower()}: Expected sequence length to be larger than 0")
+        data, sizes = x.reshape(time * batch, x.shape[2]), [batch] * time
+    state = (hx,) if isinstance(hx, Tensor) else tuple(hx)
+    y, final = plain_recurrent(mode, data, sizes, state, *rest)
+    if not packed:
+        y = y.reshape(time, batch, y.shape[-1])
+        y = y.transpose(0, 1) if batch_first else y
+    return (y, *final)
+
+
+def cell(
+    mode: str, input: Tensor, hx: State, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
+) -> State:
+    """Run one step of a network."""
+    if input.shape[-1] != w_ih.shape[1]:
+        raise RuntimeError(
+            f"{mode.lower()}_cell: input has {input.shape[-1]} features, the weights expect "
+            f"{w_ih.shape[1]}"
+        )
+    return STEPS[mode](linear(input, w_ih, b_ih), hx, linear(hx[0], w_hh, b_hh))

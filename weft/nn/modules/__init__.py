@@ -1,0 +1,50 @@
+"""Names as PyTorch spells them, for programs that say ``torch.nn.modules.linear.Linear``.
+
+Every file of ``weft.nn`` is found here under PyTorch's name for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from weft.nn.modules import utils as utils
+
+_FILES = {  # PyTorch's name: ours
+    "activation": "activation",
+    "adaptive": "loss_linear",
+    "batchnorm": "normalization",
+    "channelshuffle": "resize",
+    "container": "container",
+    "conv": "conv",
+    "distance": "distance",
+    "dropout": "dropout",
+    "flatten": "flatten",
+    "fold": "fold",
+    "instancenorm": "normalization",
+    "lazy": "lazy",
+    "linear": "linear",
+    "loss": "loss",
+    "module": "module",
+    "normalization": "normalization",
+    "padding": "padding",
+    "pixelshuffle": "resize",
+    "pooling": "pooling",
+    "rnn": "recurrent",
+    "sparse": "embedding",
+    "transformer": "transformer",
+    "upsampling": "resize",
+}
+
+
+def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails
+    """Find a file, or a class, by the name that PyTorch gives it."""
+    import weft.nn as nn
+
+    if name in _FILES:
+        module = importlib.import_module("weft.nn." + _FILES[name])
+        sys.modules[f"{__name__}.{name}"] = module
+        return module
+    if name.startswith("__") or not hasattr(nn, name):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(nn, name)
