@@ -6,11 +6,13 @@
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
 #include "loops/isa.h"
+#include "loops/norm.h"
 #include "loops/random.h"
 #include "loops/reduce.h"
 #include "loops/scan.h"
 #include "loops/softmax.h"
 #include "loops/sort.h"
+#include "loops/update.h"
 
 namespace weft {
 
@@ -37,10 +39,12 @@ Isa machine_isa() {
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
+WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
 WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)
+WEFT_CHOOSE_KERNELS(UpdateKernels, update_kernels)
 
 }  // namespace weft

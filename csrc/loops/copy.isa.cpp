@@ -255,12 +255,13 @@ void copy_transposed(const Box& box, DType to, char* dst, DType from, const char
     using T = decltype(zero);
     if constexpr (sizeof(T) <= 8) {
       int64_t cols = box.size[box.ndim - 1];
-      bool narrow = to == from && cols < tile_side(sizeof(T)) && box.dst[box.ndim - 2] == cols;  // and without gaps
+      bool narrow = sizeof(T) == 4 && to == from && cols <= 8 && box.dst[box.ndim - 2] == cols;  // rows without gaps
       each_block(box, narrow ? kSide * kSide / cols : kSide, kSide, [&](const Block& b, int64_t d_at, int64_t s_at) {
         const T* s = reinterpret_cast<const T*>(src) + s_at;
         if (to == from) {
           T* d = reinterpret_cast<T*>(dst) + d_at;
-          if (narrow) return transpose_narrow(s, b.src_col, d, b.rows, b.cols);
+          if constexpr (sizeof(T) == 4)
+            if (narrow) return transpose_narrow(s, b.src_col, d, b.rows, b.cols);
           return transpose_block(s, b.src_col, d, b.dst_row, b.rows, b.cols);
         }
         alignas(64) T turned[kSide * kSide];

@@ -73,28 +73,32 @@ inline void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_
     for (int64_t j = 0; j < cols; ++j) dst[i * ds + j] = src[j * ss + i];
 }
 
-// The same where ds = cols is less than a vector holds: dst is one row, whose vectors are gathered. The places of their
-// elements repeat themselves from W rows to the next.
-template <class T>
-inline void transpose_narrow(const T* src, int64_t ss, T* dst, int64_t rows, int64_t cols) {
+// The same where ds = cols <= 8, for elements of four bytes. As above, but with eight vectors only, so that each ends
+// up with two rows of dst.
+inline void transpose_narrow(const uint32_t* src, int64_t ss, uint32_t* dst, int64_t rows, int64_t cols) {
   int64_t done = 0;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    constexpr int W = tile_side(sizeof(T));
-    if (rows >= W && ss * cols < (int64_t(1) << 31) && ss * cols > -(int64_t(1) << 31)) {
-      alignas(64) int32_t places[W * W];
-      for (int64_t i = 0, t = 0; i < W; ++i)
-        for (int64_t j = 0; j < cols; ++j) places[t++] = int32_t(j * ss + i);
-      for (; done + W <= rows; done += W)
-        for (int64_t v = 0; v < cols; ++v) {
-          __m512i x = _mm512_setzero_si512();
-          if constexpr (sizeof(T) == 4)
-            x = _mm512_mask_i32gather_epi32(x, 0xffff, _mm512_load_si512(places + v * W), src + done, 4);
-          else
-            x = _mm512_mask_i32gather_epi64(
-                x, 0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(places + v * W)), src + done, 8);
-          _mm512_storeu_si512(dst + done * cols + v * W, x);
-        }
+  using T16 = Tile<uint32_t, 16>;
+  constexpr auto lanes = std::make_index_sequence<16>();
+  __mmask16 lower = __mmask16((1u << cols) - 1), upper = __mmask16(lower << 8);
+  for (; done + 16 <= rows; done += 16) {
+    T16::Vec a[8] = {}, b[8];
+    for (int64_t j = 0; j < cols; ++j) a[j] = *reinterpret_cast<const T16::Vec*>(src + j * ss + done);
+#pragma GCC unroll 3
+    for (int round = 0; round < 3; ++round) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        b[2 * i] = T16::low(a[i], a[i + 4], lanes);
+        b[2 * i + 1] = T16::high(a[i], a[i + 4], lanes);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) a[i] = b[i];
+    }
+    uint32_t* to = dst + done * cols;
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i, to += 2 * cols) {
+      _mm512_mask_storeu_epi32(to, lower, (__m512i)a[i]);
+      _mm512_mask_storeu_epi32(to + cols - 8, upper, (__m512i)a[i]);
     }
   }
 #endif

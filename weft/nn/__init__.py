@@ -10,16 +10,25 @@ from __future__ import annotations
 
 from weft.nn import functional, init, module_backward, module_hooks, parameter
 from weft.nn.activation import *
+from weft.nn.attention import *
 from weft.nn.container import *
+from weft.nn.conv import *
 from weft.nn.distance import *
 from weft.nn.dropout import *
 from weft.nn.embedding import *
 from weft.nn.flatten import *
+from weft.nn.fold import *
 from weft.nn.linear import *
 from weft.nn.loss import *
 from weft.nn.loss_linear import *
 from weft.nn.module import Module
+from weft.nn.normalization import *
 from weft.nn.padding import *
+from weft.nn.parallel import *
 from weft.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from weft.nn.pooling import *
+from weft.nn.recurrent import *
+from weft.nn.resize import *
+from weft.nn.transformer import *
 
 from weft.nn import modules, utils  # isort: skip  # these build on all of the above

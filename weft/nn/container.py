@@ -50,7 +50,7 @@ class _Numbered(Module):
         return self._modules[self._key(index)]
 
     def _slice(self, index: slice) -> Any:
-        return type(self)(list(self._modules.values())[index])  # type: ignore[arg-type]
+        return type(self)(list(self._modules.values())[index])
 
     def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._key(index), module)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from weft.nn.module import Module
 from weft.nn.parameter import is_lazy
 
 TYPE_CHECKING = False
@@ -71,5 +70,3 @@ def _infer_parameters(module: Any, args: Any, kwargs: Any) -> None:
     del module._initialize_hook, module._load_hook
     if module.cls_to_become is not None:
         module.__class__ = module.cls_to_become
-    if isinstance(module, Module) and not module._has_hooks():
-        module.__dict__.pop("_hooked", None)

@@ -113,6 +113,10 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if self.weight is not None and self.weight.dtype != input.dtype:
+            raise RuntimeError(
+                f"NLLLoss: weight is of {self.weight.dtype}, but input of {input.dtype}"
+            )
         return F.nll_loss(
             input,
             target,
@@ -305,6 +309,8 @@ class HuberLoss(_Loss):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
+        if not isinstance(delta, (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -235,6 +235,14 @@ class LinearCrossEntropyLoss(_Loss):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__(reduction=reduction)
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"expected weight shape to be ({num_classes},), got {tuple(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+            )
         self.register_buffer("weight", weight)
         self.num_classes = num_classes
         self.out_features = tuple(out_features)

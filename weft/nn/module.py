@@ -105,7 +105,7 @@ class Members(dict):
             self[name] = default
         return self[name]
 
-    def __ior__(self, other: Any) -> Members:  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> Members:  # type: ignore[misc]
         self.update(other)
         return self
 

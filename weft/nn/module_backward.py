@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from weft import Tensor, is_grad_enabled
 from weft.autograd import Function
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class _Gate(Function):
+class BackwardHookFunction(Function):
     """The identity, which shows the gradients that pass to a function and takes what it returns."""
 
     @staticmethod
@@ -32,6 +34,7 @@ class BackwardHooks:
     def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.grad_outputs: Any = None
+        self.fired = False
         self.n_inputs = self.n_outputs = 0
         self.inputs: list[int] | None = None  # places of the gradients, if any input has one
         self.outputs: list[int] = []
@@ -47,6 +50,12 @@ class BackwardHooks:
         alone = isinstance(result, Tensor)
         results = (result,) if alone else result
         if not isinstance(results, tuple):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}",
+                stacklevel=5,
+            )
+            self.hooks = []
             return result
         self.n_outputs = len(results)
         made, places = self._through(self._at_outputs, results)
@@ -68,7 +77,7 @@ class BackwardHooks:
         if not is_grad_enabled() or not any(values[i].requires_grad for i in places):
             return values, None
         made = list(values)
-        for i, t in zip(places, _Gate.apply(seen, *(values[i] for i in places))):
+        for i, t in zip(places, BackwardHookFunction.apply(seen, *(values[i] for i in places))):
             made[i] = t
         return tuple(made), places
 
@@ -87,8 +96,14 @@ class BackwardHooks:
             if answer is None:
                 continue
             full = self._checked(answer, self.n_outputs, "grad_output", "pre hook")
-        self.grad_outputs = full
+        self.grad_outputs, self.fired = full, True
         if self.inputs is None:
+            if self.hooks:
+                warnings.warn(
+                    "Full backward hook is firing when gradients are computed with respect to "
+                    "module outputs since no inputs require gradients.",
+                    stacklevel=2,
+                )
             none = (None,) * self.n_inputs
             for hook in self.hooks:
                 answer = hook(self.module, none, full)
@@ -105,6 +120,8 @@ class BackwardHooks:
     def _at_inputs(self, grads: Any) -> Any:
         """The gradients of the inputs: run the hooks."""
         full = self._spread(self.inputs, grads, self.n_inputs)
+        if self.grad_outputs is None and self.fired:
+            return grads  # a derivative of the derivative: the hooks have had their say
         for hook in self.hooks:
             if self.grad_outputs is None:
                 raise RuntimeError(

@@ -289,7 +289,9 @@ class HookMethods:
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """Call forward with its hooks around it."""
         me: Any = self
-        if not self._has_hooks():
+        if not self._has_hooks():  # any more: drop the empty tables, calls are quick again
+            for name in _CALL_TABLES:
+                self.__dict__.pop(name, None)
             return me.forward(*args, **kwargs)
         state: dict[str, Any] = {"args": args, "kwargs": kwargs, "done": set(), "result": None}
         try:
@@ -353,7 +355,7 @@ class HookMethods:
                 state["result"] = state["result"] if answer is None else answer
             except Exception as e:
                 warnings.warn(
-                    "forward hook with ``always_call=True`` raised an exception that was silenced "
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced "
                     f"as another error was raised in forward: {e}",
                     stacklevel=2,
                 )
@@ -467,6 +469,12 @@ class HookMethods:
                 "Module. Please use only one of them."
             )
         self._is_full_backward_hook = full
+
+
+_CALL_TABLES = (
+    "_hooked",
+    *(name for name, t in vars(HookMethods).items() if isinstance(t, HookTable)),
+)
 
 
 def _all(*tables: Any) -> Iterator[tuple[int, Any]]:

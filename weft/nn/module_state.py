@@ -320,7 +320,7 @@ class StateMethods:
             keys = _IncompatibleKeys(missing, unexpected)
             for hook in list(module.__dict__.get("_load_state_dict_post_hooks", {}).values()):
                 if hook(module, keys) is not None:
-                    raise RuntimeError(
+                    raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not "
                         "expected to return new values, if incompatible_keys need to be modified, "
                         "it should be done inplace."

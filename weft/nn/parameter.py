@@ -196,7 +196,7 @@ def _rebuild(kind: Any, requires_grad: bool, dtype: Any) -> Any:
     return kind(requires_grad=requires_grad, dtype=dtype)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; ``materialize`` makes it a ``Parameter``.
 
     >>> weft.nn.UninitializedParameter()

@@ -71,7 +71,7 @@ def _replace(path: str, mode: int | None, write: Callable[[BinaryIO], None]) -> 
         lock = os.dup(fd)  # keeps the lock when the file is closed
         if mode is not None:
             os.fchmod(fd, stat.S_IMODE(mode))
-        with io.BufferedRandom(counted, 1 << 20) as file:  # type: ignore[arg-type]
+        with io.BufferedRandom(counted, 1 << 20) as file:
             write(file)
             file.flush()
             os.fsync(fd)
@@ -99,7 +99,7 @@ class _Counted(io.FileIO):
     def __init__(self, fd: int) -> None:
         super().__init__(fd, "r+b")
 
-    def write(self, data: Any) -> int:  # type: ignore[override]
+    def write(self, data: Any) -> int:
         done = super().write(data)
         if done is None:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))

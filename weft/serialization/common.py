@@ -155,9 +155,9 @@ def view_of(
     if len(shape) > DEEPEST:
         raise FileError(f"{what}: {len(shape)} dimensions")
     if short(storage.dtype) != dtype:
-        if storage.numel() * storage.element_size() % SIZES[dtype]:
-            raise FileError(f"{what}: the storage is no whole number of elements of {dtype}")
-        storage = storage.view(DTYPES[dtype]) if storage.numel() else empty(dtype, 0, what)
+        flat = storage.view(weft.uint8) if storage.numel() else weft.empty(0, dtype=weft.uint8)
+        whole = flat[: flat.numel() // SIZES[dtype] * SIZES[dtype]]
+        storage = whole.view(DTYPES[dtype]) if whole.numel() else empty(dtype, 0, what)
     if 0 in shape:
         return weft.empty(shape, dtype=DTYPES[dtype])
     last = offset + sum((n - 1) * s for n, s in zip(shape, stride))

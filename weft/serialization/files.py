@@ -110,6 +110,8 @@ def _load(file: BinaryIO, what: str) -> Any:
         return _by_format(file, head, what)
     except RecursionError:
         raise FileError(f"{what}: nested too deeply") from None
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as e:
+        raise FileError(f"{what}: damaged: {type(e).__name__}: {e}") from e  # met by no test
 
 
 def _by_format(file: BinaryIO, head: bytes, what: str) -> Any:
@@ -118,9 +120,11 @@ def _by_format(file: BinaryIO, head: bytes, what: str) -> Any:
         if own.MANIFEST in archive.members:
             return own.read(Archive(file, what))
         if any(name.count("/") == 1 and name.endswith("/data.pkl") for name in archive.members):
-            from . import torch_file
+            if any(name.split("/")[1:2] in (["constants.pkl"], ["code"]) for name in archive.members):
+                raise FileError(f"{what}: a TorchScript program, which is code and not only data")
+            from .torch_file import read
 
-            return torch_file.read(Archive(file, what))
+            return read(Archive(file, what))
         if archive.members and all(name.endswith(".npy") for name in archive.members):
             from . import npz
 
@@ -128,9 +132,9 @@ def _by_format(file: BinaryIO, head: bytes, what: str) -> Any:
         names = ", ".join(sorted(archive.members)[:5])
         raise FileError(f"{what}: a zip of neither weft, PyTorch nor NumPy (it holds {names:.200})")
     if head[:1] == b"\x80":
-        from . import torch_file
+        from .torch_file import read_legacy
 
-        return torch_file.read_legacy(file, what)
+        return read_legacy(file, what)
     if head[8:9] == b"{":
         return safetensors.read(file, what)
     if not head:

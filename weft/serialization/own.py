@@ -70,7 +70,8 @@ def write(f: BinaryIO, obj: Any) -> None:
         info = zipfile.ZipInfo(DATA)
         info.file_size = size
         with z.open(info, "w", force_zip64=size >= 1 << 31) as member:
-            for part in (head, *(as_bytes(storages[name]) for name in names)):
+            parts = [memoryview(head), *(as_bytes(storages[name]) for name in names)]
+            for part in parts:
                 for at in range(0, len(part), 1 << 20):
                     member.write(part[at : at + (1 << 20)])
                     digest.update(part[at : at + (1 << 20)])

@@ -123,9 +123,9 @@ class Encoder:
             )
         kind = "scalar" if isinstance(x, np.generic) else "array"
         array = np.asarray(x)
-        order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-        data = array.tobytes(order)
-        payload = [array.dtype.str, list(array.shape), order, self.bytes(data)]
+        columns = bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+        data = array.tobytes("F" if columns else "C")
+        payload = [array.dtype.str, list(array.shape), "F" if columns else "C", self.bytes(data)]
         return {f"numpy.{kind}": payload}
 
     def bytes(self, data: bytes | bytearray) -> Any:
@@ -282,6 +282,13 @@ class Decoder:
         except (TypeError, ValueError):
             raise self.wrong(f"the number {x!r:.100}") from None
 
+    def range(self, x: Any) -> Any:
+        """Return a range by its three numbers."""
+        start, stop, step = (self.int(v) for v in self.list(x, 3))
+        if step == 0:
+            raise self.wrong("a range of steps of 0")
+        return range(start, stop, step)
+
     def array(self, payload: Any, scalar: bool) -> Any:
         """Return a NumPy array or scalar."""
         text, shape, order, data = self.list(payload, 4)
@@ -357,7 +364,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "bytes": Decoder.bytes,
     "bytearray": lambda self, x: bytearray(self.bytes(x)),
     "ellipsis": lambda self, x: ...,
-    "range": lambda self, x: range(*(self.int(v) for v in self.list(x, 3))),
+    "range": Decoder.range,
     "Size": lambda self, x: weft.Size([as_count(n, self.what) for n in self.list(x)]),
     "dtype": Decoder.dtype,
     "device": Decoder.device,

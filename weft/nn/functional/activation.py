@@ -214,7 +214,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     tensor([9., 2.])
     """
     return (
-        into(input, _threshold, threshold, value) if inplace else _threshold(input, threshold, value)
+        into(input, _threshold, threshold, value)
+        if inplace
+        else _threshold(input, threshold, value)
     )
 
 

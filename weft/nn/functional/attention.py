@@ -172,7 +172,9 @@ def _separate(
     """Return the three projections by weights of their own."""
     for which, w in zip(("q", "k", "v"), weights):
         if w is None:
-            raise AssertionError(f"use_separate_proj_weight is True but {which}_proj_weight is None")
+            raise AssertionError(
+                f"use_separate_proj_weight is True but {which}_proj_weight is None"
+            )
     biases = bias.chunk(3) if bias is not None else (None, None, None)
     return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
 
@@ -272,8 +274,16 @@ def multi_head_attention_forward(
         v = weft.cat([v, bias_v.expand(1, batch, -1)])
         attn_mask, padding = _widen(attn_mask), _widen(padding)
     q = _heads(q, num_heads, size)
-    k = _heads(k, num_heads, size) if static_k is None else _static(static_k, batch, num_heads, size)
-    v = _heads(v, num_heads, size) if static_v is None else _static(static_v, batch, num_heads, size)
+    k = (
+        _heads(k, num_heads, size)
+        if static_k is None
+        else _static(static_k, batch, num_heads, size)
+    )
+    v = (
+        _heads(v, num_heads, size)
+        if static_v is None
+        else _static(static_v, batch, num_heads, size)
+    )
     if add_zero_attn:
         zeros = k.new_zeros(batch * num_heads, 1, size)
         k, v = weft.cat([k, zeros], 1), weft.cat([v, zeros], 1)
@@ -292,11 +302,11 @@ def multi_head_attention_forward(
         weights = dropout(weights, p) if p > 0 else weights
         y = weft.matmul(weights, v)
     else:
-        four = (x.reshape(batch, num_heads, -1, size) for x in (q, k, v))
+        q4, k4, v4 = (x.reshape(batch, num_heads, -1, size) for x in (q, k, v))
         if mask is not None:
             wide_mask = mask if mask.shape[0] > 1 else mask.expand(batch * num_heads, -1, -1)
             mask = wide_mask.reshape(batch, num_heads, -1, k.shape[1])
-        y = scaled_dot_product_attention(*four, mask, p, is_causal)
+        y = scaled_dot_product_attention(q4, k4, v4, mask, p, is_causal)
         y = y.reshape(batch * num_heads, target, size)
     y = y.transpose(0, 1).reshape(target * batch, embed)
     y = linear(y, out_proj_weight, out_proj_bias).reshape(target, batch, -1)

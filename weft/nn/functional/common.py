@@ -54,7 +54,7 @@ def need_floating(x: Tensor, name: str, *, complex: bool = False) -> None:
     """Raise for dtypes that a function is not defined for."""
     if not (x.is_floating_point() or (complex and x.is_complex())):
         kind = str(x.dtype).rpartition(".")[2].capitalize()
-        raise NotImplementedError(f'"{name}" not implemented for \'{kind}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
 
 
 def tuple_of(value: Any, n: int, name: str, what: str) -> tuple[int, ...]:

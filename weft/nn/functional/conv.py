@@ -245,7 +245,16 @@ def conv_transpose1d(
     tensor([[[1., 2., 1.]]])
     """
     return plain_conv_transpose(
-        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
+        "conv_transpose1d",
+        1,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
     )
 
 
@@ -267,7 +276,16 @@ def conv_transpose2d(
               [1., 1.]]]])
     """
     return plain_conv_transpose(
-        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
+        "conv_transpose2d",
+        2,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
     )
 
 
@@ -288,7 +306,16 @@ def conv_transpose3d(
     tensor([[[[[1., 1.]]]]])
     """
     return plain_conv_transpose(
-        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
+        "conv_transpose3d",
+        3,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
     )
 
 

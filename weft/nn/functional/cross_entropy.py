@@ -189,9 +189,7 @@ def linear_cross_entropy(
             "linear_cross_entropy: ignore_index is not supported for floating point target"
         )
     ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(
-        scores, target, weight, None, ignored, None, reduction, label_smoothing
-    )
+    return cross_entropy(scores, target, weight, None, ignored, None, reduction, label_smoothing)
 
 
 # ---- many classes at once ------------------------------------------------------------------------
@@ -216,7 +214,7 @@ def multi_margin_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
-    if input.ndim > 2 or input.ndim and input.shape[-1] == 0:
+    if input.ndim > 2 or (input.ndim and input.shape[-1] == 0):
         raise RuntimeError(
             "multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, "
             f"but got: {list(input.shape)}"
@@ -240,7 +238,9 @@ def multi_margin_loss(
         z = z * weight.index_select(0, index.reshape(-1)).unsqueeze(1)
     others = weft.arange(x.shape[1]) != index
     loss = weft.where(others, z, 0.0).sum(1) / x.shape[1]
-    return reduced(loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction)
+    return reduced(
+        loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction
+    )
 
 
 @functional
@@ -273,7 +273,9 @@ def multilabel_margin_loss(
     margins = (1 - x.gather(1, safe)).unsqueeze(2) + x.unsqueeze(1)
     counts = listed.unsqueeze(2) & ~is_target.unsqueeze(1) & (margins > 0)
     loss = weft.where(counts, margins, 0.0).sum((1, 2)) / x.shape[1]
-    return reduced(loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction)
+    return reduced(
+        loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction
+    )
 
 
 @functional
@@ -340,9 +342,7 @@ def _label_rows(targets: Tensor, lengths: Tensor, batch: int) -> Tensor:
     return flat[places.clamp_max(max(flat.numel() - 1, 0))] if flat.numel() else places[:, :0]
 
 
-def plain_ctc(
-    logs: Tensor, labels: Tensor, frames: Tensor, counts: Tensor, blank: int
-) -> Tensor:
+def plain_ctc(logs: Tensor, labels: Tensor, frames: Tensor, counts: Tensor, blank: int) -> Tensor:
     """Return minus the log probability of all alignments: logs (T, N, C), labels (N, S)."""
     batch, places = labels.shape
     states = 2 * places + 1  # blank, label, blank, label, ..., blank
@@ -356,7 +356,9 @@ def plain_ctc(
     empty = logs.new_full((batch, 2), never)
     emitted = logs.gather(2, symbol.expand(logs.shape[0], -1, -1))
     first = weft.arange(states) < 2
-    alpha = weft.where(first & (weft.arange(states) < 2 * counts.unsqueeze(1) + 1), emitted[0], never)
+    alpha = weft.where(
+        first & (weft.arange(states) < 2 * counts.unsqueeze(1) + 1), emitted[0], never
+    )
     for t in range(1, logs.shape[0]):
         shifted = weft.cat([empty, alpha], 1)
         over = weft.where(skips, shifted[:, :states], never)
@@ -367,6 +369,16 @@ def plain_ctc(
     before = alpha.gather(1, (last - 1).clamp_min(0)).squeeze(1)
     ends.append(weft.where(counts > 0, before, never))
     return -_log_sum(ends)
+
+
+def _as_of_scores(logs: Tensor, frames: Tensor) -> Tensor:
+    """Return zeros with the derivative exp(logs): PyTorch's is that of the scores below them.
+
+    Behind a log_softmax it makes no difference.
+    """
+    inside = (weft.arange(logs.shape[0]).unsqueeze(1) < frames).unsqueeze(-1)
+    total = weft.where(inside, weft.exp(logs), 0.0).sum((0, 2))
+    return total - total.detach()
 
 
 @functional
@@ -404,6 +416,7 @@ def ctc_loss(
     if batch and (int(counts.min()) < 0 or int(frames.min()) < 0):
         raise RuntimeError("ctc_loss: Expected lengths to have value at least 0")
     loss = plain_ctc(logs, _label_rows(targets, counts, batch), frames, counts, blank)
+    loss = loss + _as_of_scores(logs, frames)
     if zero_infinity:
         loss = weft.where(loss == float("inf"), 0.0, loss)
     if reduction == "mean":

@@ -52,9 +52,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     tensor([1., 3., 2.])
     """
     if input.ndim != 2:
-        raise RuntimeError(
-            f"pdist only supports 2D tensors, got: {input.ndim}D"
-        )
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weft
 from weft._C import Tensor
 from weft.nn.functional.common import random
 
@@ -25,9 +24,7 @@ def _dropped(input: Tensor, shape: Sequence[int], p: float, inplace: bool) -> Te
 
 
 @random
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Make elements zero with probability p, and the others larger by 1 / (1 - p).
 
     >>> weft.nn.functional.dropout(weft.ones(3), 1.0)

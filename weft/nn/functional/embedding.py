@@ -171,8 +171,15 @@ def embedding_bag(
             f"then it must have the same shape as the input ({list(input.shape)})"
         )
     if scale_grad_by_freq and mode == "max":
-        raise ValueError("embedding_bag: max mode does not support scaling the gradient by frequency")
-    if offsets is not None and input.ndim == 1 and offsets.ndim == 1 and offsets.dtype != input.dtype:
+        raise ValueError(
+            "embedding_bag: max mode does not support scaling the gradient by frequency"
+        )
+    if (
+        offsets is not None
+        and input.ndim == 1
+        and offsets.ndim == 1
+        and offsets.dtype != input.dtype
+    ):
         if offsets.is_floating_point() or input.is_floating_point():
             raise RuntimeError("embedding_bag: expected input and offsets to be int or long")
     flat, starts, ends = _bags(input, offsets, include_last_offset)
@@ -210,9 +217,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if tensor.numel() == 0:
         if num_classes <= 0:
-            raise RuntimeError(
-                "one_hot: Can not infer total number of classes from empty tensor."
-            )
+            raise RuntimeError("one_hot: Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros(*tensor.shape, num_classes)
     if int(tensor.min()) < 0:
         raise RuntimeError("one_hot: Class values must be non-negative.")

@@ -155,9 +155,7 @@ def grid_sample(
 
 
 @functional
-def affine_grid(
-    theta: Tensor, size: Sequence[int], align_corners: bool | None = None
-) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Return the grid that ``grid_sample`` needs for an affine map of images or volumes.
 
     >>> same = weft.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
@@ -183,9 +181,7 @@ def affine_grid(
     if min(size) <= 0:
         raise ValueError(f"affine_grid: Expected non-zero, positive output size. Got {list(size)}")
     if theta.shape[0] != size[0]:
-        raise RuntimeError(
-            f"affine_grid: Expected {size[0]} affine matrices, got {theta.shape[0]}"
-        )
+        raise RuntimeError(f"affine_grid: Expected {size[0]} affine matrices, got {theta.shape[0]}")
     lines = []
     for count in reversed(size[2:]):  # x first
         if count == 1:

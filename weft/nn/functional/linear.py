@@ -27,9 +27,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 @functional
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x1^T W x2 + b for every matrix W of weight.
 
     >>> weft.nn.functional.bilinear(weft.ones(1, 2), weft.ones(1, 2), weft.ones(1, 2, 2))

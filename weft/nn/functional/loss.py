@@ -154,9 +154,7 @@ def binary_cross_entropy(
         )
     x = wide(input)
     if bool(((x < 0) | (x > 1)).any()):
-        raise RuntimeError(
-            "binary_cross_entropy: all elements of input should be between 0 and 1"
-        )
+        raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
     y = wide(target)
     loss = (y - 1) * _log_of_share(1 - x) - y * _log_of_share(x)
     fixed = x.detach()
@@ -244,7 +242,11 @@ def poisson_nll_loss(
     else:
         loss = input - target * weft.log(input + eps)
     if full:
-        y = weft.where(target > 1, target, 1.0) if target.is_floating_point() else target.clamp_min(1)
+        y = (
+            weft.where(target > 1, target, 1.0)
+            if target.is_floating_point()
+            else target.clamp_min(1)
+        )
         stirling = y * weft.log(y) - y + 0.5 * weft.log(2 * math.pi * y)
         loss = loss + weft.where(target > 1, stirling, 0.0)
     return reduced(loss, reduction)

@@ -59,9 +59,9 @@ def plain_batch_norm(
         dims = [0, *range(2, x.ndim)]
         var, mean = weft.var_mean(x, dims, correction=0, keepdim=True)
         count = x.numel() // max(x.shape[1], 1)
-        _track(running_mean, mean, momentum)
-        if running_var is not None:
-            _track(running_var, var * (count / (count - 1)) if count > 1 else var, momentum)
+        if count:
+            _track(running_mean, mean, momentum)
+            _track(running_var, var * (count / max(count - 1, 1)), momentum)
     else:
         mean, var = _columns(running_mean, x.ndim), _columns(running_var, x.ndim)
     y = _scaled(x, mean, var, _columns(weight, x.ndim), _columns(bias, x.ndim), eps)
@@ -92,6 +92,8 @@ def batch_norm(
             return input.clone()
         raise RuntimeError(f"batch_norm: expected at least 2D input, got {input.ndim}D input")
     if training:
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         _several_values("batch_norm", input.shape)
     elif running_mean is None or running_var is None:
         raise RuntimeError(
@@ -157,9 +159,7 @@ def _last_dims(
     name: str, input: Tensor, normalized_shape: Sequence[int], **given: Tensor | None
 ) -> list[int]:
     """Return the dimensions to normalise over."""
-    shape = (
-        [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
-    )
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     n = len(shape)
     if n == 0:
         raise RuntimeError(

@@ -114,7 +114,7 @@ def plain_avg_pool(
     whole = all(s == size + 2 * p for s, size, p in zip(sizes, x.shape[-n:], padding))
     if divisor_override is not None:
         divisor: Any = divisor_override
-    elif not any(padding) and sizes == tuple(x.shape[-n:]) or (count_include_pad and whole):
+    elif (not any(padding) and sizes == tuple(x.shape[-n:])) or (count_include_pad and whole):
         divisor = prod(kernel)
     else:
         counts = [
@@ -149,9 +149,7 @@ def bounds(size: int, out: int) -> tuple[Tensor, Tensor, int]:
 
 def adaptive_sizes(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
     """Return the sizes asked for; None keeps that of the input."""
-    given = (
-        list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * n
-    )
+    given = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * n
     if len(given) != n:
         raise RuntimeError(f"{name}: output_size must be {n} numbers, got {tuple(given)}")
     sizes = [int(s if g is None else g) for g, s in zip(given, input.shape[-n:])]
@@ -251,9 +249,7 @@ def _max_pool(n: int, doc: str) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        return plain_max_pool(
-            name, n, input, kernel_size, stride, padding, dilation, ceil_mode
-        )
+        return plain_max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def values(
         input: Tensor,

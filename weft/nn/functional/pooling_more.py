@@ -116,7 +116,9 @@ def _max_unpool(
     if any(s <= 0 for s in stride):
         raise RuntimeError(f"{name}: strides should be greater than zero, but got stride: {stride}")
     if indices.dtype != weft.int64:
-        raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}")
+        raise RuntimeError(
+            f"{name}: elements in indices should be type int64 but got: {indices.dtype}"
+        )
     if indices.shape != input.shape:
         raise RuntimeError(
             f"{name}: expected shape of indices to be same as that of the input tensor "
@@ -217,6 +219,8 @@ def _fractional(
             )
     if samples is None:
         samples = weft.rand(x.shape[0], x.shape[1], n, dtype=x.dtype)
+    if n == 3 and samples.ndim == 3:
+        samples = samples[: x.shape[0]]
     if tuple(samples.shape) != (x.shape[0], x.shape[1], n):
         raise RuntimeError(
             f"{name}: Expect _random_samples of shape {(x.shape[0], x.shape[1], n)}, got "
@@ -229,7 +233,7 @@ def _fractional(
     for image, share in zip(maps.unbind(0), shares):  # each has windows of its own
         starts = [
             _starts(u, size, o, k)
-            for u, size, o, k in zip(reversed(share), sizes, out, kernel)
+            for u, size, o, k in zip(share[::-1] if n == 2 else share, sizes, out, kernel)
         ]
         lengths = [weft.full((o,), k, dtype=weft.int64) for o, k in zip(out, kernel)]
         rows.append(largest_of(image, starts, lengths, list(kernel)))

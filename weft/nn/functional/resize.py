@@ -175,7 +175,7 @@ def interpolate(
             "interpolate: Anti-alias option is restricted to bilinear and bicubic modes and "
             "requires a 4-D tensor as input"
         )
-    if not plain and mode not in _NEEDS or input.ndim not in (3, 4, 5):
+    if (not plain and mode not in _NEEDS) or input.ndim not in (3, 4, 5):
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
             f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "

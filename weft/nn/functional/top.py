@@ -57,9 +57,7 @@ def batch_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """Normalise each channel over the batch: see ``nn.functional.batch_norm``."""
-    return F.batch_norm(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(

@@ -13,7 +13,7 @@ from weft.nn.modules import utils as utils
 _FILES = {  # PyTorch's name: ours
     "activation": "activation",
     "adaptive": "loss_linear",
-    "batchnorm": "normalization",
+    "batchnorm": "batchnorm",
     "channelshuffle": "resize",
     "container": "container",
     "conv": "conv",
@@ -21,7 +21,7 @@ _FILES = {  # PyTorch's name: ours
     "dropout": "dropout",
     "flatten": "flatten",
     "fold": "fold",
-    "instancenorm": "normalization",
+    "instancenorm": "batchnorm",
     "lazy": "lazy",
     "linear": "linear",
     "loss": "loss",

@@ -174,7 +174,7 @@ class ParametrizationList(ModuleList):
                 else:
                     tensor.data = part.detach().clone()
 
-    def forward(self) -> Tensor:  # type: ignore[override]
+    def forward(self) -> Tensor:
         modules = list(self)
         x = modules[0](*self._originals())
         for module in modules[1:]:

@@ -1,0 +1,263 @@
+// Normalisation by rows (layer norm) and by channels (batch norm), each one op with a fused derivative.
+#include "loops/norm.h"
+
+#include <cmath>
+#include <optional>
+
+#include "loops/copy.h"
+#include "ops/api.h"
+#include "ops/reduced.h"
+
+namespace weft {
+namespace {
+
+const OpRef rows_back{"norm_rows_backward"}, channels_back{"norm_channels_backward"}, mean_dim{"mean.dim"},
+    sum_dim{"sum.dim"}, rsqrt{"rsqrt"};
+
+DType work_type(DType t) { return is_half(t) ? DType::Float : t; }
+
+void need_floating(Call& c) {
+  if (!is_floating(c.tensor(0).dtype())) fail(c.name(), ": not implemented for '", name_of(c.tensor(0).dtype()), "'");
+}
+
+// The memory of an output of the kernel's type: its own, or a scratch that is rounded into it at the end.
+class Written {
+ public:
+  Written(const Tensor& t, DType type) : t_(t), type_(type) {
+    if (t.dtype() != type) scratch_.emplace(t.numel() * item_size(type));
+  }
+  ~Written() {
+    if (!scratch_) return;
+    int64_t n = t_.numel(), one = 1;
+    copy_kernels().copy(t_.dtype(), t_.data(), &one, type_, scratch_->as<char>(), &one, &n, 1);
+  }
+  void* data() const { return scratch_ ? scratch_->as<char>() : t_.data(); }
+
+ private:
+  const Tensor& t_;
+  DType type_;
+  std::optional<Scratch> scratch_;
+};
+
+// An argument that may be missing, as the kernel reads it.
+class Given {
+ public:
+  Given(Call& c, int i, DType type) {
+    if (c.has(i)) laid_out_.emplace(c.tensor(i), type);
+  }
+  const char* data() const { return laid_out_ ? laid_out_->data() : nullptr; }
+
+ private:
+  std::optional<LaidOut> laid_out_;
+};
+
+// ---- by rows
+
+int64_t rows_of(Call& c, int at) {
+  int64_t n = c.integer(at);
+  return n > 0 ? c.tensor(0).numel() / n : 0;
+}
+
+WEFT_OP{
+  .signature =
+      "norm_rows(Tensor input, Tensor? weight, Tensor? bias, int count, float eps) -> (Tensor result, Tensor mean, "
+      "Tensor rstd)",
+  .doc = "Rows of the last count elements, brought to mean zero and variance one; then times weight, plus bias.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        need_floating(c);
+        Dims rows{rows_of(c, 3)};
+        DType type = work_type(c.tensor(0).dtype());
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+        c.give(1, meta(type, rows));
+        c.give(2, meta(type, rows));
+      },
+  .run =
+      [](Call& c) {
+        if (c.out[0].numel() == 0) return;
+        DType type = work_type(c.tensor(0).dtype());
+        LaidOut x(c.tensor(0), type);
+        Given w(c, 1, type), b(c, 2, type);
+        Written y(c.out[0], type);
+        norm_kernels().rows(type, rows_of(c, 3), c.integer(3), x.data(), w.data(), b.data(), c.real(4), y.data(),
+                            c.out[1].data(), c.out[2].data());
+      },
+  .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
+  .back =
+      [](Grad& d) {
+        Tensor x = d.x(0), w = d.arg(1).none() ? Tensor() : d.x(1), g = d.g();
+        int64_t n = d.arg(3).integer();
+        if (!d.create_graph) {
+          TensorList parts = rows_back.list(g, x, w ? Value(w) : Value(), d.y(1), d.y(2), n, d.needs(1), d.needs(2));
+          d.give(0, parts[0]);
+          if (w && d.needs(1)) d.give(1, reshape(parts[1], d.shape(1)));
+          if (d.needs(2)) d.give(2, reshape(parts[2], d.shape(2)));
+          return;
+        }
+        Dims flat{-1, n};
+        Tensor rows = reshape(x, flat), grad = reshape(g, flat);
+        Tensor centred = rows - mean_dim(rows, Dims{1}, true);
+        Tensor rstd = rsqrt(mean_dim(centred * centred, Dims{1}, true) + d.arg(4).real());
+        Tensor normal = centred * rstd, scaled = w ? grad * reshape(w, Dims{n}) : grad;
+        d.give(0, reshape(rstd * (scaled - mean_dim(scaled, Dims{1}, true) -
+                                  normal * mean_dim(scaled * normal, Dims{1}, true)),
+                          x.sizes()));
+        if (w && d.needs(1)) d.give(1, reshape(sum_dim(grad * normal, Dims{0}), d.shape(1)));
+        if (d.needs(2)) d.give(2, reshape(sum_dim(grad, Dims{0}), d.shape(2)));
+      },
+};
+
+constexpr std::string_view kOnce = "derivatives of higher order are made of other ops: see the op it belongs to";
+
+WEFT_OP{
+  .signature =
+      "norm_rows_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int count, bool "
+      "want_weight, bool want_bias) -> (Tensor input_grad, Tensor weight_grad, Tensor bias_grad)",
+  .doc = "The derivative of norm_rows.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes()));
+        c.give(1, meta(c.tensor(1).dtype(), Dims{c.flag(6) ? c.integer(5) : 0}));
+        c.give(2, meta(c.tensor(1).dtype(), Dims{c.flag(7) ? c.integer(5) : 0}));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(1).dtype());
+        int64_t n = c.integer(5);
+        if (c.out[0].numel() == 0) {
+          for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
+          return;
+        }
+        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
+        Given w(c, 2, type);
+        Written dx(c.out[0], type), dw(c.out[1], type), db(c.out[2], type);
+        norm_kernels().rows_back(type, c.tensor(1).numel() / n, n, g.data(), x.data(), w.data(), c.tensor(3).data(),
+                                 c.tensor(4).data(), dx.data(), c.flag(6) ? dw.data() : nullptr,
+                                 c.flag(7) ? db.data() : nullptr);
+      },
+  .no_derivative = kOnce,
+};
+
+// ---- by channels: (batch, channels, …)
+
+Channels channels_of(const Tensor& x) {
+  Channels c{x.size(0), x.size(1), 1};
+  for (int i = 2; i < x.dim(); ++i) c.inner *= x.size(i);
+  return c;
+}
+
+// 1 / sqrt(variance + eps) of each channel, for the time of a kernel.
+class InverseRoots {
+ public:
+  InverseRoots(DType type, const void* variance, int64_t n, double eps) : memory_(n * item_size(type)) {
+    for (int64_t i = 0; i < n; ++i)
+      if (type == DType::Float)
+        memory_.as<float>()[i] = 1 / std::sqrt(static_cast<const float*>(variance)[i] + float(eps));
+      else
+        memory_.as<double>()[i] = 1 / std::sqrt(static_cast<const double*>(variance)[i] + eps);
+  }
+  const void* data() const { return memory_.as<char>(); }
+
+ private:
+  Scratch memory_;
+};
+
+WEFT_OP{
+  .signature =
+      "norm_channels(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, bool own, float eps) "
+      "-> (Tensor "
+      "result, Tensor mean, Tensor variance)",
+  .doc =
+      "Channels brought to mean zero and variance one, by their own moments or by given ones; then times weight, plus "
+      "bias.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        need_floating(c);
+        const Tensor& x = c.tensor(0);
+        if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
+        for (int i = 1; i < 5; ++i)
+          if (c.has(i) && c.tensor(i).numel() != x.size(1))
+            fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
+                 c.tensor(i).numel());
+        if (!c.flag(5) && !(c.has(3) && c.has(4)))
+          fail(c.name(), ": mean and variance are needed where they are not its own");
+        c.give(0, meta(x.dtype(), x.sizes()));
+        c.give(1, meta(work_type(x.dtype()), Dims{x.size(1)}));
+        c.give(2, meta(work_type(x.dtype()), Dims{x.size(1)}));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(0).dtype());
+        Channels shape = channels_of(c.tensor(0));
+        LaidOut x(c.tensor(0), type);
+        Given w(c, 1, type), b(c, 2, type);
+        if (!c.flag(5))
+          copy_data(c.out[1], c.tensor(3)), copy_data(c.out[2], c.tensor(4));
+        else
+          norm_kernels().moments(type, shape, x.data(), c.out[1].data(), c.out[2].data());
+        if (c.out[0].numel() == 0) return;
+        InverseRoots rstd(type, c.out[2].data(), shape.channels, c.real(6));
+        Written y(c.out[0], type);
+        norm_kernels().channels(type, shape, x.data(), w.data(), b.data(), c.out[1].data(), rstd.data(), y.data());
+      },
+  .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
+  .back =
+      [](Grad& d) {
+        Tensor x = d.x(0), w = d.arg(1).none() ? Tensor() : d.x(1), g = d.g();
+        bool own = d.arg(5).flag();
+        double eps = d.arg(6).real();
+        if (!d.create_graph) {
+          TensorList parts = channels_back.list(g, x, w ? Value(w) : Value(), d.y(1), d.y(2), own, eps, d.needs(0),
+                                                d.needs(1), d.needs(2));
+          if (d.needs(0)) d.give(0, parts[0]);
+          if (d.needs(1)) d.give(1, reshape(parts[1], d.shape(1)));
+          if (d.needs(2)) d.give(2, reshape(parts[2], d.shape(2)));
+          return;
+        }
+        Dims others{0}, shape(x.dim());
+        for (int i = 0; i < x.dim(); ++i) shape[i] = i == 1 ? x.size(1) : 1;
+        for (int i = 2; i < x.dim(); ++i) others.push(i);
+        Tensor mean = own ? mean_dim(x, others, true) : reshape(d.y(1), shape), centred = x - mean;
+        Tensor variance = own ? mean_dim(centred * centred, others, true) : reshape(d.y(2), shape);
+        Tensor rstd = rsqrt(variance + eps), normal = centred * rstd, scaled = w ? g * reshape(w, shape) : g;
+        Tensor inner = own ? scaled - mean_dim(scaled, others, true) - normal * mean_dim(scaled * normal, others, true)
+                           : scaled;
+        d.give(0, rstd * inner);
+        if (d.needs(1)) d.give(1, reshape(sum_dim(g * normal, others), d.shape(1)));
+        if (d.needs(2)) d.give(2, reshape(sum_dim(g, others), d.shape(2)));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "norm_channels_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor variance, bool own, float "
+      "eps, bool want_input, bool want_weight, bool want_bias) -> (Tensor input_grad, Tensor weight_grad, Tensor "
+      "bias_grad)",
+  .doc = "The derivative of norm_channels.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(1);
+        c.give(0, meta(x.dtype(), c.flag(7) ? x.sizes() : Dims{0}));
+        for (int i = 1; i < 3; ++i) c.give(i, meta(x.dtype(), Dims{c.flag(7 + i) ? x.size(1) : 0}));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(1).dtype());
+        Channels shape = channels_of(c.tensor(1));
+        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
+        Given w(c, 2, type);
+        InverseRoots rstd(type, c.tensor(4).data(), shape.channels, c.real(6));
+        Written dx(c.out[0], type), dw(c.out[1], type), db(c.out[2], type);
+        norm_kernels().channels_back(type, shape, c.flag(5), g.data(), x.data(), w.data(), c.tensor(3).data(),
+                                     rstd.data(), c.flag(7) ? dx.data() : nullptr, c.flag(8) ? dw.data() : nullptr,
+                                     c.flag(9) ? db.data() : nullptr);
+      },
+  .no_derivative = kOnce,
+};
+
+}  // namespace
+}  // namespace weft
