@@ -345,6 +345,10 @@ import samples_fft  # noqa: E402, F401
 import samples_index  # noqa: E402, F401
 import samples_join  # noqa: E402, F401
 import samples_linalg  # noqa: E402, F401
+import samples_nn  # noqa: E402, F401
+import samples_nn_attention  # noqa: E402, F401
+import samples_nn_loss  # noqa: E402, F401
+import samples_nn_windows  # noqa: E402, F401
 import samples_pointwise  # noqa: E402, F401
 import samples_random  # noqa: E402, F401
 import samples_reduce  # noqa: E402, F401

@@ -71,7 +71,7 @@ def registry() -> dict[str, Any]:
 def row_of(name: str) -> Any:
     """The row of an op; the registry may write linalg_inv for linalg.inv, and add_ for add."""
     dotted = name
-    for module in ("linalg", "fft", "special", "signal.windows"):
+    for module in ("linalg", "fft", "special", "signal.windows", "nn.functional"):
         dotted = dotted.replace(module.replace(".", "_") + "_", module + ".")
     return next((ROWS[n] for n in (name, dotted, name.removesuffix("_")) if n in ROWS), None)
 

@@ -7,6 +7,7 @@
 #include "loops/index.h"
 #include "loops/isa.h"
 #include "loops/norm.h"
+#include "loops/pool.h"
 #include "loops/random.h"
 #include "loops/reduce.h"
 #include "loops/scan.h"
@@ -40,6 +41,7 @@ WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
+WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
 WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)

@@ -1,9 +1,6 @@
 // Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
 #include "loops/conv.h"
 
-#include <optional>
-
-#include "loops/copy.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
 
@@ -60,14 +57,10 @@ DType common(Call& c, const Tensor& a, const Tensor& b) {
 // Runs f(type, a, b, y) on contiguous memory; half types are computed in float and rounded once.
 template <class F>
 void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f) {
-  DType type = is_half(y.dtype()) ? DType::Float : y.dtype();
+  DType type = work_type(y.dtype());
   LaidOut p(a, type), q(b, type);
-  if (type == y.dtype() && y->contiguous) return f(type, p.data(), q.data(), y.data());
-  Scratch result(y.numel() * item_size(type));
-  f(type, p.data(), q.data(), result.as<char>());
-  Dims flat = contiguous_strides(y.sizes());
-  copy_kernels().copy(y.dtype(), y.data(), y.strides().data(), type, result.as<char>(), flat.data(), y.sizes().data(),
-                      y.dim());
+  Written result(y, type);
+  f(type, p.data(), q.data(), result.data());
 }
 
 WEFT_OP{
@@ -92,9 +85,8 @@ WEFT_OP{
       [](Call& c) {
         Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
         on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
-          std::optional<LaidOut> bias;
-          if (c.has(2)) bias.emplace(c.tensor(2), type);
-          if (c.out[0].numel()) conv_forward(type, v, x, w, bias ? bias->data() : nullptr, y);
+          Given bias(c, 2, type);
+          if (c.out[0].numel()) conv_forward(type, v, x, w, bias.data(), y);
         });
       },
   .keeps = keep::x0 | keep::x1,

@@ -2,7 +2,6 @@
 #include "loops/norm.h"
 
 #include <cmath>
-#include <optional>
 
 #include "loops/copy.h"
 #include "ops/api.h"
@@ -14,42 +13,9 @@ namespace {
 const OpRef rows_back{"norm_rows_backward"}, channels_back{"norm_channels_backward"}, mean_dim{"mean.dim"},
     sum_dim{"sum.dim"}, rsqrt{"rsqrt"};
 
-DType work_type(DType t) { return is_half(t) ? DType::Float : t; }
-
 void need_floating(Call& c) {
   if (!is_floating(c.tensor(0).dtype())) fail(c.name(), ": not implemented for '", name_of(c.tensor(0).dtype()), "'");
 }
-
-// The memory of an output of the kernel's type: its own, or a scratch that is rounded into it at the end.
-class Written {
- public:
-  Written(const Tensor& t, DType type) : t_(t), type_(type) {
-    if (t.dtype() != type) scratch_.emplace(t.numel() * item_size(type));
-  }
-  ~Written() {
-    if (!scratch_) return;
-    int64_t n = t_.numel(), one = 1;
-    copy_kernels().copy(t_.dtype(), t_.data(), &one, type_, scratch_->as<char>(), &one, &n, 1);
-  }
-  void* data() const { return scratch_ ? scratch_->as<char>() : t_.data(); }
-
- private:
-  const Tensor& t_;
-  DType type_;
-  std::optional<Scratch> scratch_;
-};
-
-// An argument that may be missing, as the kernel reads it.
-class Given {
- public:
-  Given(Call& c, int i, DType type) {
-    if (c.has(i)) laid_out_.emplace(c.tensor(i), type);
-  }
-  const char* data() const { return laid_out_ ? laid_out_->data() : nullptr; }
-
- private:
-  std::optional<LaidOut> laid_out_;
-};
 
 // ---- by rows
 

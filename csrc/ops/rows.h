@@ -44,22 +44,20 @@ constexpr bool complex_v = is_complex_t<T>::value;
 template <class T>
 constexpr bool scalar_v = std::is_arithmetic_v<T> || complex_v<T>;
 
+// clang-format off
 #define X(f) using math::f;
-X(exp)
-X(log)
-X(sqrt)
-X(sin)
-X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2) X(log2) X(log10) X(log1p) X(erf)
-    X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
+X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(pow) X(expm1) X(exp2)
+X(log2) X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(atan2) X(sigmoid)
 #undef X
 #if WEFT_BASE
 #define X(f) \
   inline Tensor f(const Tensor& x) { return weft::ref::f(x); }
-        X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(expm1) X(exp2)
-            X(log2) X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(sigmoid) X(abs) X(sign) X(sgn) X(conj) X(isnan)
-                X(reciprocal)
+X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(expm1) X(exp2)
+X(log2) X(log10) X(log1p) X(erf) X(floor) X(ceil) X(trunc) X(sigmoid) X(abs) X(sign) X(sgn) X(conj) X(isnan)
+X(reciprocal)
 #undef X
-                    inline Tensor pow(const Tensor& x, const Tensor& y) {
+    // clang-format on
+    inline Tensor pow(const Tensor& x, const Tensor& y) {
   return weft::ref::pow(x, y);
 }
 inline Tensor pow(const Tensor& x, double y) { return weft::ref::pow(x, y); }

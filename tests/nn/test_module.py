@@ -372,3 +372,25 @@ def test_call_is_cheap() -> None:
 
     extra = cost("m(1)") - cost("m.forward(1)")
     assert extra < 1e-6, f"{extra * 1e9:.0f} ns"  # 100 to 200 ns; this allows for a busy machine
+
+
+@pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes came with Python 3.11")
+def test_errors_name_the_module() -> None:
+    """An error in a forward says in which module, by its path from the outermost."""
+    net = nn.Sequential(OrderedDict(body=nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 5))))
+    with pytest.raises(RuntimeError) as e:
+        net(weft.ones(1, 2))
+    linear = "Linear(in_features=4, out_features=5, bias=True)"
+    assert e.value.__notes__ == [f"  in module Sequential.body.1: {linear}"]
+    with pytest.raises(RuntimeError) as e:
+        nn.Linear(2, 3)(weft.ones(3))
+    assert e.value.__notes__[0].startswith("  in module Linear: Linear(in_features=2")
+
+    class Guarded(nn.Module):
+        def forward(self, x: Any) -> Any:
+            try:
+                return net(x)
+            except RuntimeError:
+                return None
+
+    assert Guarded()(weft.ones(1, 2)) is None

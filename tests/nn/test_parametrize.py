@@ -134,7 +134,7 @@ def test_checks() -> None:
         register(nn.Linear(2, 2), "weight", make(lambda x: x.sum()))
     with pytest.raises(ValueError, match="may not change the dtype"):
         register(nn.Linear(2, 2), "weight", make(lambda x: x.double()))
-    with pytest.raises(ValueError, match="must return a tensor. Got int"):
+    with pytest.raises(ValueError, match="must return a tensor"):
         register(nn.Linear(2, 2), "weight", make(lambda x: 3))
     with pytest.raises(ValueError, match="with name 'zz'"):
         register(nn.Linear(2, 2), "zz", make(lambda x: x))

@@ -40,7 +40,7 @@ def test_clip_grad_norm() -> None:
     assert utils.clip_grad_norm_(iter(params), 1e9, norm_type=1).item() == pytest.approx(3.5)
     assert utils.get_total_norm([]).item() == 0
     bad = with_grads(float("nan"))
-    with pytest.raises(RuntimeError, match="The total norm of order 2.0 .* is non-finite"):
+    with pytest.raises(RuntimeError, match=r"The total norm .* is non-finite"):
         utils.clip_grad_norm_(bad, 1.0, error_if_nonfinite=True)
     with pytest.warns(UserWarning, match="empty"):
         utils.clip_grad_norm_([], 1.0)

@@ -32,8 +32,8 @@ def name_of(dtype: Any) -> str:
 def bits(x: Any) -> tuple[Any, ...]:
     """What must be equal of two tensors."""
     flat = x.detach().resolve_conj().resolve_neg() if isinstance(x, torch.Tensor) else x.detach()
-    flat = flat.contiguous().reshape(-1)
     lib = torch if isinstance(x, torch.Tensor) else weft
+    flat = flat.reshape(-1).clone(memory_format=lib.contiguous_format)
     data = flat.view(lib.uint8).tolist() if flat.numel() else []
     return name_of(x.dtype), tuple(x.shape), bool(x.requires_grad), data
 

@@ -175,15 +175,19 @@ class Module(TreeMethods, HookMethods, StateMethods):
 
     def __call__(self, input: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and the hooks if there are any."""
-        if args or kwargs or input is _ABSENT:
-            if input is not _ABSENT:
-                args = (input, *args)
+        try:
+            if args or kwargs or input is _ABSENT:
+                if input is not _ABSENT:
+                    args = (input, *args)
+                if self._hooked or _any_global:
+                    return self._call_impl(*args, **kwargs)
+                return self.forward(*args, **kwargs)
             if self._hooked or _any_global:
-                return self._call_impl(*args, **kwargs)
-            return self.forward(*args, **kwargs)
-        if self._hooked or _any_global:
-            return self._call_impl(input)
-        return self.forward(input)  # one argument, no hooks: nothing is packed and unpacked
+                return self._call_impl(input)
+            return self.forward(input)  # one argument, no hooks: nothing is packed and unpacked
+        except Exception as e:
+            _note_path(e, self)
+            raise
 
     def forward(self, *input: Any) -> Any:
         """Compute the output; every subclass defines its own."""
@@ -418,6 +422,33 @@ class Module(TreeMethods, HookMethods, StateMethods):
         if lines and not (len(lines) == 1 and not self._modules):
             return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
         return f"{self._get_name()}({''.join(lines)})"
+
+
+def _note_path(error: Any, module: Module) -> None:
+    """Say in a note below an error in which module it arose; every caller adds its part."""
+    if not hasattr(error, "add_note"):  # Python 3.10
+        return
+    trail = error.__dict__.setdefault("_weft_modules", [])
+    notes = getattr(error, "__notes__", [])
+    if trail and _path_text(trail) in notes:
+        notes.remove(_path_text(trail))
+    trail.append(module)
+    error.add_note(_path_text(trail))
+
+
+def _path_text(trail: list[Module]) -> str:
+    """The path of the first of these modules as seen from the last, and its settings."""
+    path = [type(trail[-1]).__name__]
+    for outer, inner in zip(trail[:0:-1], trail[-2::-1]):
+        children = outer.__dict__.get("_modules", {})
+        names = (name for name, child in children.items() if child is inner)
+        path.append(next(names, type(inner).__name__))
+    inner = trail[0]
+    try:
+        settings = inner.extra_repr().partition("\n")[0]
+    except Exception:  # it is another error that is being told
+        settings = "…"
+    return f"  in module {'.'.join(path)}: {type(inner).__name__}({settings})"
 
 
 def _reword_getattr(cls: Any) -> None:

@@ -311,7 +311,7 @@ def registry() -> dict[str, OpInfo]:
     >>> weft.ops.registry()["tanh"].derivative
     True
     """
-    for part in ("linalg", "fft", "signal"):
+    for part in ("linalg", "fft", "signal", "nn"):
         getattr(weft, part)
     infos: dict[str, OpInfo] = {}
     rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]

@@ -130,6 +130,6 @@ def adadelta(
     count(state_steps)
     for p, g, v, u in zip(params, grads, square_avgs, acc_deltas):
         v.mul_(rho).addcmul_(g, g, value=1 - rho)
-        d = u.add(eps).sqrt_().div_(v.add(eps).sqrt_()).mul_(g)
+        d = u.add(eps).sqrt().div(v.add(eps).sqrt()).mul(g)
         u.mul_(rho).addcmul_(d, d, value=1 - rho)
         add_(p, d, -lr)

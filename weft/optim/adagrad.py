@@ -142,4 +142,4 @@ def adagrad(
     for i, t in enumerate(count(state_steps)):
         g, s = grads[i], state_sums[i]
         s.addcmul_(g, g, value=1)
-        addcdiv_(params[i], g, s.sqrt().add_(eps), -lr / (1 + (t - 1) * lr_decay))
+        addcdiv_(params[i], g, s.sqrt().add(eps), -lr / (1 + (t - 1) * lr_decay))

@@ -227,7 +227,7 @@ def adam(
         if amsgrad:
             top = max_exp_avg_sqs[i]
             v = top.copy_(weft.maximum(top, v))
-        addcdiv_(params[i], m, v.sqrt().div_(root).add_(eps), -size)
+        addcdiv_(params[i], m, v.sqrt().div(root).add_(eps), -size)
 
 
 def _mean_square(v: Tensor, g: Tensor, beta2: Any) -> None:

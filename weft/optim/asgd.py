@@ -55,6 +55,8 @@ class ASGD(ByGroup):
     tensor([0.8000, 1.6000], requires_grad=True)
     """
 
+    _numbers = ("step", "eta", "mu")
+
     def __init__(
         self,
         params: Any,

@@ -80,7 +80,7 @@ class ByGroup(Optimizer):
         super().__setstate__(state)
         for group in self.param_groups:
             for name, default in self.defaults.items():
-                if default is not required:
+                if default is not required and name != "differentiable":
                     group.setdefault(name, default)
         for value in self.state.values():
             if isinstance(value, dict) and isinstance(value.get("step"), float):

@@ -57,6 +57,8 @@ class NAdam(ByGroup):
     tensor([0.8944, 1.8944], requires_grad=True)
     """
 
+    _numbers = ("step", "mu_product")
+
     def __init__(
         self,
         params: Any,
@@ -154,6 +156,6 @@ def nadam(
         product = mu_products[i].mul_(mu).item()
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        below = v.div(1 - beta2**t).sqrt_().add_(eps)
+        below = v.div(1 - beta2**t).sqrt().add(eps)
         addcdiv_(p, g, below, -lr * (1 - mu) / (1 - product))
         addcdiv_(p, m, below, -lr * mu_next / (1 - product * mu_next))

@@ -136,6 +136,9 @@ class Optimizer:
     tensor([0.], requires_grad=True)
     """
 
+    # States that are one number for a whole parameter: loading does not cast them to its dtype.
+    _numbers: tuple[str, ...] = ("step",)
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         """Make the groups and an empty state."""
         self.defaults = defaults
@@ -293,7 +296,7 @@ class Optimizer:
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in param_of:
-                state[param_of[key]] = _cast_like(param_of[key], value)
+                state[param_of[key]] = _cast_like(param_of[key], value, self._numbers)
             else:
                 state[key] = value
         groups = []
@@ -406,12 +409,12 @@ def _open_params(group: dict[str, Any]) -> None:
     group["params"] = params
 
 
-def _cast_like(p: Tensor, value: Any, key: Any = None) -> Any:
-    """Return a saved state as the state of ``p``: its dtype, except for counters of steps."""
+def _cast_like(p: Tensor, value: Any, numbers: tuple[str, ...], key: Any = None) -> Any:
+    """Return a saved state as the state of ``p``: its dtype, except for ``numbers``."""
     if isinstance(value, Tensor):
-        return value.to(p.dtype) if key != "step" and p.is_floating_point() else value
+        return value.to(p.dtype) if key not in numbers and p.is_floating_point() else value
     if isinstance(value, dict):
-        return {k: _cast_like(p, v, k) for k, v in value.items()}
+        return {k: _cast_like(p, v, numbers, k) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([_cast_like(p, v) for v in value])
+        return type(value)([_cast_like(p, v, numbers) for v in value])
     return value

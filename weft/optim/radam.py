@@ -152,6 +152,6 @@ def radam(
         if rho > 5:
             over = (rho - 4) * (rho - 2) * rho_inf * (1 - beta2**t)
             size = size * (over / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
-            addcdiv_(p, m, v.sqrt().add_(eps), size)
+            addcdiv_(p, m, v.sqrt().add(eps), size)
         else:
             add_(p, m, size)

@@ -148,9 +148,9 @@ def rmsprop(
         v.mul_(alpha).addcmul_(g, g, value=1 - alpha)
         if centered:
             a = grad_avgs[i].lerp_(g, 1 - alpha)
-            below = v.addcmul(a, a, value=-1).sqrt_().add_(eps)
+            below = v.addcmul(a, a, value=-1).sqrt().add(eps)
         else:
-            below = v.sqrt().add_(eps)
+            below = v.sqrt().add(eps)
         if momentum > 0:
             add_(p, momentum_buffer_list[i].mul_(momentum).addcdiv_(g, below), -lr)
         else:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.common import functional, into, like, need_floating, random, wide
+from weft.nn.functional.common import (
+    functional,
+    functional_out,
+    into,
+    like,
+    need_floating,
+    random,
+    wide,
+)
 from weft.ops.activation import _elu
 
 TYPE_CHECKING = False
@@ -220,8 +228,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     )
 
 
-@functional
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+@functional_out
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x times the share of a normal distribution below x; 'tanh' approximates it.
 
     >>> weft.nn.functional.gelu(weft.tensor([-1.0, 0.0, 1.0]))
@@ -278,7 +286,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _mish) if inplace else _mish(input)
 
 
-@functional
+@functional_out
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Return log(1 + exp(beta x)) / beta: a smooth relu; x itself where beta x > threshold.
 
@@ -289,7 +297,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return like(_softplus(wide(input), beta, threshold), input)
 
 
-@functional
+@functional_out
 def logsigmoid(input: Tensor) -> Tensor:
     """Return the logarithm of the sigmoid.
 
@@ -321,7 +329,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return a * weft.sigmoid(b)
 
 
-@functional
+@functional_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Move x towards zero by lambd; what would cross zero becomes zero.
 
@@ -331,10 +339,11 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     need_floating(input, "softshrink_cpu")
     if not lambd >= 0:
         raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found {lambd}")
-    return input - input.clamp(-lambd, lambd)
+    x = wide(input)
+    return like(x - x.clamp(-lambd, lambd), input)
 
 
-@functional
+@functional_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return x, but zero where it is between -lambd and lambd.
 

@@ -22,6 +22,12 @@ def functional(f: F) -> F:
     return op(name=f"nn_functional_{f.__name__}", function=False, method=False)(f)  # type: ignore[return-value]
 
 
+def functional_out(f: F) -> F:
+    """Declare a function that also takes ``out=``."""
+    name = f"nn_functional_{f.__name__}"
+    return op(name=name, function=False, method=False, out=True)(f)  # type: ignore[return-value]
+
+
 def random(f: F) -> F:
     """Declare a function whose result is drawn: its derivative is that of the draw."""
     return functional(f)

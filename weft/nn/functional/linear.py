@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.nn.functional.common import functional
+from weft.nn.functional.common import functional, functional_out
 
 
-@functional
+@functional_out
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x W^T + b: the last dimension of input becomes the first of weight.
 

@@ -455,7 +455,7 @@ def triplet_margin_with_distance_loss(
 
     >>> a, b = weft.zeros(1, 2), weft.ones(1, 2)
     >>> weft.nn.functional.triplet_margin_with_distance_loss(a, b, b)
-    tensor(1.)
+    tensor(1.0000)
     """
     _check(reduction)
     if margin <= 0:

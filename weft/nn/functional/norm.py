@@ -222,8 +222,8 @@ def rms_norm(
 ) -> Tensor:
     """Divide by the root of the mean square over the last dimensions.
 
-    >>> weft.nn.functional.rms_norm(weft.tensor([1.0, -1.0]), (2,))
-    tensor([ 1.0000, -1.0000])
+    >>> weft.nn.functional.rms_norm(weft.tensor([3.0, -3.0]), (2,), eps=0.0)
+    tensor([ 1., -1.])
     """
     need_floating(input, "rms_norm", complex=True)
     dims = _last_dims("rms_norm", input, normalized_shape, weight=weight)

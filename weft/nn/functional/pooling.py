@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.nn.functional.common import functional, like, need_floating, prod, tuple_of, wide
+from weft.nn.functional.common import (
+    functional,
+    functional_out,
+    like,
+    need_floating,
+    prod,
+    tuple_of,
+    wide,
+)
 from weft.nn.functional.windows import padded, places, pooled_size, sliding
 
 TYPE_CHECKING = False
@@ -363,7 +371,7 @@ def avg_pool1d(
     return plain_avg_pool("avg_pool1d", 1, *args)
 
 
-@functional
+@functional_out
 def avg_pool2d(
     input: Tensor,
     kernel_size: Ints,
@@ -382,7 +390,7 @@ def avg_pool2d(
     return plain_avg_pool("avg_pool2d", 2, *args)
 
 
-@functional
+@functional_out
 def avg_pool3d(
     input: Tensor,
     kernel_size: Ints,

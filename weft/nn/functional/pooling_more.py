@@ -10,7 +10,6 @@ from weft.nn.functional.pooling import (
     avg_pool2d,
     avg_pool3d,
     batched,
-    largest_of,
 )
 
 TYPE_CHECKING = False
@@ -228,29 +227,33 @@ def _fractional(
         )
     if samples.dtype != x.dtype:
         raise RuntimeError(f"{name}: Expect _random_samples to have the same dtype as input")
-    rows, maps = [], x.reshape(-1, *sizes)
-    shares = samples.detach().reshape(-1, n).tolist()
-    for image, share in zip(maps.unbind(0), shares):  # each has windows of its own
-        starts = [
-            _starts(u, size, o, k)
-            for u, size, o, k in zip(share[::-1] if n == 2 else share, sizes, out, kernel)
-        ]
-        lengths = [weft.full((o,), k, dtype=weft.int64) for o, k in zip(out, kernel)]
-        rows.append(largest_of(image, starts, lengths, list(kernel)))
-    shape = (*input.shape[:-n], *out)
-    if not rows:
-        return x.reshape(shape), weft.empty(shape, dtype=weft.int64)
-    values, index = (weft.stack(list(part)).reshape(shape) for part in zip(*rows))
-    return values, index
+    shares = samples.detach().reshape(-1, n).unbind(1)
+    shares = shares[::-1] if n == 2 else shares
+    maps, index = prod(x.shape[:2]), None
+    for d, (u, size, o, k) in enumerate(zip(shares, sizes, out, kernel)):
+        at = _starts(u, size, o, k).unsqueeze(2) + weft.arange(k)
+        shape = [maps, *[1] * (2 * n)]
+        shape[1 + d], shape[1 + n + d] = o, k
+        at = at.reshape(shape)
+        index = at if index is None else index * size + at
+    assert index is not None
+    index = index.reshape(maps, prod(out), prod(kernel))
+    windows = x.reshape(maps, prod(sizes)).gather(1, index.reshape(maps, prod(out) * prod(kernel)))
+    values, which = windows.reshape(index.shape).max(2)
+    places = index.gather(2, which.unsqueeze(2))
+    shape = [*input.shape[:-n], *out]
+    return values.reshape(shape), places.reshape(shape)
 
 
-def _starts(u: float, size: int, out: int, kernel: int) -> Tensor:
-    """Return the first elements of windows whose distances follow the random number u."""
-    starts = [size - kernel]
-    if out > 1:
-        step = (size - kernel) / (out - 1)
-        starts = [int((i + u) * step) - int(u * step) for i in range(out - 1)] + starts
-    return weft.tensor(starts)
+def _starts(u: Tensor, size: int, out: int, kernel: int) -> Tensor:
+    """Return the first elements of windows whose distances follow random numbers u."""
+    last = weft.full((u.shape[0], 1), size - kernel, dtype=weft.int64)
+    if out == 1:
+        return last
+    step = weft.tensor((size - kernel) / (out - 1), dtype=u.dtype)
+    i = weft.arange(out - 1, dtype=u.dtype)
+    first = weft.floor((i + u.unsqueeze(1)) * step) - weft.floor(u * step).unsqueeze(1)
+    return weft.cat([first.to(weft.int64), last], 1)
 
 
 @random

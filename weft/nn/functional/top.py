@@ -143,7 +143,8 @@ def native_group_norm(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the normalised input, the means and inverse deviations of its groups."""
-    var, mean = weft.var_mean(input.reshape(N, group, -1), -1, correction=0)
+    grouped = input.reshape(N, group, C // group * HxW)
+    var, mean = weft.var_mean(grouped, -1, correction=0)
     y = plain_group_norm(input, group, weight, bias, eps)
     return y, mean, weft.rsqrt(var + eps)
 
@@ -154,6 +155,11 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input.clone(), weft.ones_like(input, dtype=weft.bool)
     kept = input.new_empty(input.shape).bernoulli_(1 - p)
     return input * (kept / (1 - p) if p < 1 else kept), kept != 0
+
+
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """Return the gradient behind ``native_dropout``."""
+    return grad_output * mask * scale
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:

@@ -1,0 +1,33 @@
+// Pooling over one to three dimensions of planes that lie one after the other.
+#pragma once
+
+#include "core/dtype.h"
+#include "loops/isa.h"
+
+namespace weft {
+
+struct Pool {
+  int64_t planes = 0;
+  int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, result[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+  bool count_padding = true;  // averages: padding counts as elements of the window
+  int64_t divisor = 0;        // averages: divide by this instead, unless 0
+
+  int64_t pixels() const { return size[0] * size[1] * size[2]; }
+  int64_t places() const { return result[0] * result[1] * result[2]; }
+};
+
+struct PoolKernels {
+  // The largest of each window, and where in its plane it is; NaN wins.
+  void (*largest)(DType type, const Pool& p, const void* x, void* y, int64_t* at);
+  // The mean of each window, and its derivative.
+  void (*mean)(DType type, const Pool& p, const void* x, void* y);
+  void (*mean_back)(DType type, const Pool& p, const void* g, void* dx);
+  // x[plane][at] for each place; and its derivative, which adds up.
+  void (*pick)(DType type, const Pool& p, const void* x, const int64_t* at, void* y);
+  void (*put)(DType type, const Pool& p, const void* g, const int64_t* at, void* dx);
+};
+
+WEFT_DECLARE_KERNELS(PoolKernels, pool_kernels)
+
+}  // namespace weft

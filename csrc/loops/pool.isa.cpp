@@ -1,0 +1,209 @@
+#include "loops/pool.h"
+
+#include <limits>
+
+#include "loops/parallel.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+constexpr int64_t kWork = 16384;  // elements of windows that are worth a thread
+constexpr int64_t kRow = 256;     // places of a row that are looked at together
+
+template <class F>
+void each_plane(const Pool& p, const F& f) {
+  int64_t work = p.places() * p.kernel[0] * p.kernel[1] * p.kernel[2] + p.pixels();
+  parallel_chunks(p.planes, 1 + kWork / (work + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// The places [first, last) of a dimension whose window reads inside with this tap.
+inline void reach(const Pool& p, int d, int64_t tap, int64_t* first, int64_t* last) {
+  int64_t shift = tap * p.dilation[d] - p.pad[d], s = p.stride[d];
+  *first = shift < 0 ? (-shift + s - 1) / s : 0;
+  int64_t room = p.size[d] - 1 - shift;
+  *last = room < 0 ? 0 : room / s + 1;
+  if (*last > p.result[d]) *last = p.result[d];
+}
+
+// Calls f(tap's row of the plane, where it begins) for the rows that the windows of result row (a, b) read.
+template <class F>
+inline void each_row(const Pool& p, int64_t a, int64_t b, const F& f) {
+  for (int64_t i = 0; i < p.kernel[0]; ++i) {
+    int64_t x0 = a * p.stride[0] + i * p.dilation[0] - p.pad[0];
+    if (x0 < 0 || x0 >= p.size[0]) continue;
+    for (int64_t j = 0; j < p.kernel[1]; ++j) {
+      int64_t x1 = b * p.stride[1] + j * p.dilation[1] - p.pad[1];
+      if (x1 >= 0 && x1 < p.size[1]) f((x0 * p.size[1] + x1) * p.size[2]);
+    }
+  }
+}
+
+template <class T, int64_t kStride>
+inline void take_larger(const T* in, int64_t stride, int64_t n, int64_t from, T* best, int32_t* where) {
+  const int64_t s = kStride ? kStride : stride;
+  for (int64_t e = 0; e < n; ++e) {
+    T v = in[e * s];
+    bool better = v > best[e] || v != v;
+    best[e] = better ? v : best[e];
+    where[e] = better ? int32_t(from + e * s) : where[e];
+  }
+}
+
+template <class T>
+void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
+  each_plane(p, [&](int64_t plane) {
+    const T* in = x + plane * p.pixels();
+    T* out = y + plane * p.places();
+    int64_t* to = at + plane * p.places();
+    T best[kRow];
+    int32_t where[kRow];
+    for (int64_t row = 0; row < p.result[0] * p.result[1]; ++row)
+      for (int64_t begin = 0; begin < p.result[2]; begin += kRow) {
+        int64_t n = p.result[2] - begin < kRow ? p.result[2] - begin : kRow;
+        for (int64_t e = 0; e < n; ++e) {
+          best[e] = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                         : std::numeric_limits<T>::lowest();
+          where[e] = -1;
+        }
+        each_row(p, row / p.result[1], row % p.result[1], [&](int64_t line) {
+          for (int64_t k = 0; k < p.kernel[2]; ++k) {
+            int64_t first, last;
+            reach(p, 2, k, &first, &last);
+            if (first < begin) first = begin;
+            if (last > begin + n) last = begin + n;
+            if (first >= last) continue;
+            int64_t from = line + first * p.stride[2] + k * p.dilation[2] - p.pad[2], i = first - begin;
+            auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
+            for (int64_t e = i; e < last - begin; ++e)  // the first element of a window is taken, whatever it is
+              if (where[e] < 0) where[e] = int32_t(from + (e - i) * p.stride[2]), best[e] = in[where[e]];
+            take(in + from, p.stride[2], last - first, from, best + i, where + i);
+          }
+        });
+        for (int64_t e = 0; e < n; ++e) {
+          out[row * p.result[2] + begin + e] = best[e];
+          to[row * p.result[2] + begin + e] = where[e];
+        }
+      }
+  });
+}
+
+// How much the mean of a window is divided by: its extent, with the padding or without.
+inline int64_t extent(const Pool& p, int d, int64_t place) {
+  int64_t begin = place * p.stride[d] - p.pad[d], end = begin + p.kernel[d];
+  if (p.count_padding) {
+    int64_t limit = p.size[d] + p.pad[d];
+    return (end < limit ? end : limit) - begin;
+  }
+  if (begin < 0) begin = 0;
+  if (end > p.size[d]) end = p.size[d];
+  return end - begin;
+}
+
+// Calls f(place, pixel, divisor) for every element of every window of a plane.
+template <class F>
+inline void each_pair(const Pool& p, const F& f) {
+  for (int64_t a = 0; a < p.result[0]; ++a)
+    for (int64_t b = 0; b < p.result[1]; ++b) {
+      int64_t place = (a * p.result[1] + b) * p.result[2], ab = extent(p, 0, a) * extent(p, 1, b);
+      each_row(p, a, b, [&](int64_t line) {
+        for (int64_t e = 0; e < p.result[2]; ++e) {
+          int64_t divisor = p.divisor ? p.divisor : ab * extent(p, 2, e), begin = e * p.stride[2] - p.pad[2];
+          for (int64_t k = 0; k < p.kernel[2]; ++k)
+            if (begin + k >= 0 && begin + k < p.size[2]) f(place + e, line + begin + k, divisor);
+        }
+      });
+    }
+}
+
+template <class T>
+void mean_of(const Pool& p, const T* x, T* y) {
+  each_plane(p, [&](int64_t plane) {
+    const T* in = x + plane * p.pixels();
+    T* out = y + plane * p.places();
+    for (int64_t i = 0; i < p.places(); ++i) out[i] = T(0);
+    each_pair(p, [&](int64_t place, int64_t pixel, int64_t) { out[place] = T(out[place] + in[pixel]); });
+    for (int64_t a = 0, i = 0; a < p.result[0]; ++a)
+      for (int64_t b = 0; b < p.result[1]; ++b)
+        for (int64_t e = 0; e < p.result[2]; ++e, ++i)
+          out[i] = T(out[i] / T(p.divisor ? p.divisor : extent(p, 0, a) * extent(p, 1, b) * extent(p, 2, e)));
+  });
+}
+template <class T>
+void mean_back_of(const Pool& p, const T* g, T* dx) {
+  each_plane(p, [&](int64_t plane) {
+    const T* in = g + plane * p.places();
+    T* out = dx + plane * p.pixels();
+    for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
+    each_pair(
+        p, [&](int64_t place, int64_t pixel, int64_t divisor) { out[pixel] = T(out[pixel] + in[place] / T(divisor)); });
+  });
+}
+
+template <class T>
+void pick_of(const Pool& p, const T* x, const int64_t* at, T* y) {
+  each_plane(p, [&](int64_t plane) {
+    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i) y[i] = x[plane * p.pixels() + at[i]];
+  });
+}
+template <class T>
+void put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
+  each_plane(p, [&](int64_t plane) {
+    T* out = dx + plane * p.pixels();
+    for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
+    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i) out[at[i]] = T(out[at[i]] + g[i]);
+  });
+}
+
+template <class F>
+void by_type(DType type, const F& f) {
+  switch (type) {
+    case DType::Float: return f(float());
+    case DType::Double: return f(double());
+    case DType::UInt8: return f(uint8_t());
+    case DType::Int8: return f(int8_t());
+    case DType::Int16: return f(int16_t());
+    case DType::Int32: return f(int32_t());
+    case DType::Int64: return f(int64_t());
+    default: return;
+  }
+}
+
+void largest(DType type, const Pool& p, const void* x, void* y, int64_t* at) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    largest_of(p, static_cast<const T*>(x), static_cast<T*>(y), at);
+  });
+}
+void mean(DType type, const Pool& p, const void* x, void* y) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    mean_of(p, static_cast<const T*>(x), static_cast<T*>(y));
+  });
+}
+void mean_back(DType type, const Pool& p, const void* g, void* dx) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    mean_back_of(p, static_cast<const T*>(g), static_cast<T*>(dx));
+  });
+}
+void pick(DType type, const Pool& p, const void* x, const int64_t* at, void* y) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    pick_of(p, static_cast<const T*>(x), at, static_cast<T*>(y));
+  });
+}
+void put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    put_of(p, static_cast<const T*>(g), at, static_cast<T*>(dx));
+  });
+}
+
+}  // namespace
+
+extern const PoolKernels pool_kernels_table;
+const PoolKernels pool_kernels_table{largest, mean, mean_back, pick, put};
+
+}  // namespace weft::WEFT_ISA

@@ -1,0 +1,194 @@
+// Pooling: the largest or the mean of each window. weft.nn.functional names it.
+#include "loops/pool.h"
+
+#include <limits>
+
+#include "ops/reduced.h"
+
+namespace weft {
+namespace {
+
+const OpRef pool_mean{"pool_mean"}, pool_mean_back{"pool_mean_backward"}, pool_pick{"pool_pick"}, pool_put{"pool_put"};
+
+// `sizes`: (…, plane); the window arguments begin at `at`: kernel, stride, padding, dilation, result.
+Pool pool_of(Call& c, const Dims& sizes, int at) {
+  const Dims &kernel = c.ints(at), &stride = c.ints(at + 1), &padding = c.ints(at + 2), &dilation = c.ints(at + 3),
+             &result = c.ints(at + 4);
+  int n = kernel.size();
+  if (n < 1 || n > 3 || sizes.size() < n || stride.size() != n || padding.size() != n || dilation.size() != n ||
+      result.size() != n)
+    fail(c.name(), ": expected as many numbers for each argument, got ", kernel, ", ", stride, ", ", padding, ", ",
+         dilation, ", ", result, " for shape ", sizes);
+  Pool p;
+  p.planes = 1;
+  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
+  for (int i = 0; i < n; ++i) {
+    int d = 3 - n + i;
+    p.size[d] = sizes[sizes.size() - n + i];
+    p.kernel[d] = kernel[i], p.stride[d] = stride[i], p.pad[d] = padding[i], p.dilation[d] = dilation[i];
+    p.result[d] = result[i];
+    bool reads = (result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
+                 2 * padding[i] <= dilation[i] * (kernel[i] - 1) + 1;
+    if (kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || (result[i] > 0 && !reads))
+      fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
+           " do not fit ", result, " times into ", sizes);
+  }
+  return p;
+}
+
+Dims with_planes(const Dims& sizes, const Dims& plane) {
+  Dims out = sizes;
+  for (int i = 0; i < plane.size(); ++i) out[out.size() - plane.size() + i] = plane[i];
+  return out;
+}
+
+WEFT_OP{
+  .signature =
+      "pool_largest(Tensor input, int[] kernel, int[] stride, int[] padding, int[] dilation, int[] result) -> (Tensor "
+      "values, Tensor indices)",
+  .doc = "The largest element of each window, and where in its plane it is.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        Pool p = pool_of(c, x.sizes(), 1);
+        if (p.pixels() > std::numeric_limits<int32_t>::max())
+          fail(c.name(), ": planes of more than 2^31 elements, got shape ", x.sizes());
+        if (x.dtype() == DType::Bool || is_complex(x.dtype()))
+          fail(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
+        Dims sizes = with_planes(x.sizes(), c.ints(5));
+        c.give(0, meta(x.dtype(), sizes));
+        c.give(1, meta(DType::Int64, sizes));
+      },
+  .run =
+      [](Call& c) {
+        if (c.out[0].numel() == 0) return;
+        DType type = work_type(c.tensor(0).dtype());
+        LaidOut x(c.tensor(0), type);
+        Written y(c.out[0], type);
+        pool_kernels().largest(type, pool_of(c, c.tensor(0).sizes(), 1), x.data(), y.data(), c.out[1].data<int64_t>());
+      },
+  .keeps = keep::y1,
+  .back = [](Grad& d) { d.give(0, pool_put(d.g(), d.y(1), d.shape(0), int64_t(d.arg(1).ints().size()))); },
+};
+
+// The planes of `sizes` as the kernels of pick and put see them: `at` has a place of each plane.
+Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
+  Pool p;
+  p.planes = 1;
+  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
+  for (int i = sizes.size() - n; i < sizes.size(); ++i) p.size[2] *= sizes[i];
+  p.result[2] = p.planes ? at.numel() / p.planes : 0;
+  if (at.dtype() != DType::Int64 || p.planes * p.result[2] != at.numel())
+    fail(c.name(), ": indices of shape ", at.sizes(), " do not fit planes of ", sizes);
+  return p;
+}
+
+WEFT_OP{
+  .signature = "pool_put(Tensor grad, Tensor indices, int[] sizes, int dims) -> Tensor",
+  .doc = "Adds each element to the place of its plane that indices name; the planes are the last dims dimensions.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        c.give(0, meta(c.tensor(0).dtype(), c.ints(2)));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(0).dtype());
+        Pool p = places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
+        Written dx(c.out[0], type);
+        pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data());
+      },
+  .keeps = keep::x1,
+  .back = [](Grad& d) { d.give(0, pool_pick(d.g(), d.x(1), d.arg(3))); },
+};
+
+WEFT_OP{
+  .signature = "pool_pick(Tensor input, Tensor indices, int dims) -> Tensor",
+  .doc = "The element of each plane that indices name.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(1).sizes()));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(0).dtype());
+        Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        LaidOut x(c.tensor(0), type), at(c.tensor(1), DType::Int64);
+        Written y(c.out[0], type);
+        pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data());
+      },
+  .keeps = keep::x1,
+  .back = [](Grad& d) { d.give(0, pool_put(d.g(), d.x(1), d.shape(0), d.arg(2))); },
+};
+
+Pool mean_pool_of(Call& c, const Dims& sizes, int at) {
+  Pool p = pool_of(c, sizes, at);
+  p.count_padding = c.flag(at + 5);
+  p.divisor = c.integer(at + 6);
+  return p;
+}
+
+void need_mean_type(Call& c) {
+  DType t = c.tensor(0).dtype();
+  if (t == DType::Bool || is_complex(t)) fail(c.name(), ": not implemented for '", name_of(t), "'");
+}
+
+WEFT_OP{
+  .signature =
+      "pool_mean(Tensor input, int[] kernel, int[] stride, int[] padding, int[] dilation, int[] result, bool "
+      "count_padding, int divisor) -> Tensor",
+  .doc = "The mean of each window; or its sum over divisor, unless that is 0.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        need_mean_type(c);
+        mean_pool_of(c, c.tensor(0).sizes(), 1);
+        c.give(0, meta(c.tensor(0).dtype(), with_planes(c.tensor(0).sizes(), c.ints(5))));
+      },
+  .run =
+      [](Call& c) {
+        if (c.out[0].numel() == 0) return;
+        DType type = work_type(c.tensor(0).dtype());
+        LaidOut x(c.tensor(0), type);
+        Written y(c.out[0], type);
+        pool_kernels().mean(type, mean_pool_of(c, c.tensor(0).sizes(), 1), x.data(), y.data());
+      },
+  .back =
+      [](Grad& d) {
+        d.give(0,
+               pool_mean_back(d.g(), d.shape(0), d.arg(1), d.arg(2), d.arg(3), d.arg(4), d.arg(5), d.arg(6), d.arg(7)));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "pool_mean_backward(Tensor grad, int[] sizes, int[] kernel, int[] stride, int[] padding, int[] dilation, int[] "
+      "result, bool count_padding, int divisor) -> Tensor",
+  .doc = "The derivative of pool_mean for an input of the given sizes.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        need_mean_type(c);
+        mean_pool_of(c, c.ints(1), 2);
+        c.give(0, meta(c.tensor(0).dtype(), c.ints(1)));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(0).dtype());
+        LaidOut g(c.tensor(0), type);
+        Written dx(c.out[0], type);
+        pool_kernels().mean_back(type, mean_pool_of(c, c.ints(1), 2), g.data(), dx.data());
+      },
+  .back =
+      [](Grad& d) {
+        d.give(0, pool_mean(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5), d.arg(6), d.arg(7), d.arg(8)));
+      },
+};
+
+}  // namespace
+}  // namespace weft

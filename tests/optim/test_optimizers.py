@@ -1,0 +1,302 @@
+"""Each optimiser against its formula in NumPy's float64, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import optim
+
+Twin = Callable[..., tuple[Any, dict[str, Any]]]
+
+
+def adam(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Adam and AdamW."""
+    b1, b2 = o.get("betas", (0.9, 0.999))
+    lr, wd = o["lr"], o.get("weight_decay", 0)
+    if o.get("decoupled"):
+        p = p * (1 - lr * wd)
+    else:
+        g = g + wd * p
+    s["m"] = b1 * s.get("m", 0) + (1 - b1) * g
+    s["v"] = b2 * s.get("v", 0) + (1 - b2) * g * g
+    v = s["v"]
+    if o.get("amsgrad"):
+        v = s["top"] = np.maximum(s.get("top", 0), v)
+    return p - lr * (s["m"] / (1 - b1**t)) / (np.sqrt(v / (1 - b2**t)) + 1e-8)
+
+
+def sgd(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """SGD with momentum."""
+    g, mu = g + o.get("weight_decay", 0) * p, o.get("momentum", 0)
+    s["b"] = g if t == 1 else mu * s["b"] + (1 - o.get("dampening", 0)) * g
+    return p - o["lr"] * (g + mu * s["b"] if o.get("nesterov") else s["b"] if mu else g)
+
+
+def nadam(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """NAdam; the product of its momenta is a float32 number, as in PyTorch."""
+    g = g + o.get("weight_decay", 0) * p
+
+    def mu(t: int) -> float:
+        return 0.9 * (1 - 0.5 * 0.96 ** (t * 0.004))
+
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + 0.001 * g * g
+    s["mu"] = float(np.float32(s.get("mu", 1) * np.float32(mu(t))))  # in the state as float32
+    n = mu(t + 1) * s["m"] / (1 - s["mu"] * mu(t + 1)) + (1 - mu(t)) * g / (1 - s["mu"])
+    return p - o["lr"] * n / (np.sqrt(s["v"] / (1 - 0.999**t)) + 1e-8)
+
+
+def radam(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """RAdam."""
+    g = g + o.get("weight_decay", 0) * p
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + 0.001 * g * g
+    top = 2 / (1 - 0.999) - 1
+    rho = top - 2 * t * 0.999**t / (1 - 0.999**t)
+    m = s["m"] / (1 - 0.9**t)
+    if rho <= 5:
+        return p - o["lr"] * m
+    r = math.sqrt((rho - 4) * (rho - 2) * top / ((top - 4) * (top - 2) * rho))
+    return p - o["lr"] * m * r * math.sqrt(1 - 0.999**t) / (np.sqrt(s["v"]) + 1e-8)
+
+
+def adamax(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Adamax."""
+    g = g + o.get("weight_decay", 0) * p
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["u"] = np.maximum(0.999 * s.get("u", 0), np.abs(g) + 1e-8)
+    return p - o["lr"] / (1 - 0.9**t) * s["m"] / s["u"]
+
+
+def adadelta(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Adadelta."""
+    s["v"] = 0.9 * s.get("v", 0) + 0.1 * g * g
+    d = np.sqrt(s.get("u", 0) + 1e-6) / np.sqrt(s["v"] + 1e-6) * g
+    s["u"] = 0.9 * s.get("u", 0) + 0.1 * d * d
+    return p - o["lr"] * d
+
+
+def adagrad(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Adagrad."""
+    s["s"] = s.get("s", o.get("initial_accumulator_value", 0)) + g * g
+    return p - o["lr"] / (1 + (t - 1) * o.get("lr_decay", 0)) * g / (np.sqrt(s["s"]) + 1e-10)
+
+
+def rmsprop(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """RMSprop."""
+    s["v"] = 0.99 * s.get("v", 0) + 0.01 * g * g
+    s["a"] = 0.99 * s.get("a", 0) + 0.01 * g if o.get("centered") else 0 * g
+    d = g / (np.sqrt(s["v"] - s["a"] ** 2) + 1e-8)
+    s["b"] = o.get("momentum", 0) * s.get("b", 0) + d
+    return p - o["lr"] * s["b"]
+
+
+def rprop(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Rprop."""
+    kept = np.sign(g * s.get("g", 0))
+    size = s.get("size", o["lr"] + 0 * p) * np.where(kept > 0, 1.2, np.where(kept < 0, 0.5, 1))
+    s["size"] = np.clip(size, 1e-6, 50)
+    s["g"] = np.where(kept < 0, 0, g)
+    return p - np.sign(s["g"]) * s["size"]
+
+
+def asgd(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """ASGD; its step is a float32 number in the state, as in PyTorch."""
+    eta = s.get("eta", float(np.float32(o["lr"])))
+    p = p * (1 - 1e-4 * eta) - eta * g
+    s["eta"] = float(np.float32(o["lr"] / (1 + 1e-4 * o["lr"] * t) ** 0.75))
+    return p
+
+
+def adafactor(p: Any, g: Any, s: dict[str, Any], t: int, o: dict[str, Any]) -> Any:
+    """Adafactor, with the row and column of a matrix."""
+    new, tiny = t**-0.8, np.finfo(p.dtype).eps
+    size = max(1e-3, np.sqrt(np.mean(p * p))) * min(o["lr"], 1 / math.sqrt(t))
+    p = p * (1 - o["lr"] * o.get("weight_decay", 0))
+    if p.ndim > 1:
+        s["r"] = (1 - new) * s.get("r", 0) + new * np.mean(g * g, -1, keepdims=True)
+        s["c"] = (1 - new) * s.get("c", 0) + new * np.mean(g * g, -2, keepdims=True)
+        v = s["r"] @ s["c"] / np.maximum(np.mean(s["r"], -2, keepdims=True), tiny)
+    else:
+        v = s["v"] = (1 - new) * s.get("v", 0) + new * g * g
+    u = g / np.sqrt(np.maximum(v, tiny * tiny))
+    return p - size * u / max(1, np.sqrt(np.mean(u * u)))
+
+
+CASES: list[tuple[str, Any, dict[str, Any]]] = [
+    ("SGD", sgd, {"lr": 0.1}),
+    ("SGD", sgd, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}),
+    ("SGD", sgd, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3}),
+    ("SGD", sgd, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("Adam", adam, {"lr": 0.1}),
+    ("Adam", adam, {"lr": 0.1, "betas": (0.5, 0.9), "weight_decay": 0.1, "amsgrad": True}),
+    ("AdamW", adam, {"lr": 0.1, "weight_decay": 0.1, "decoupled": True}),
+    ("NAdam", nadam, {"lr": 0.1, "weight_decay": 0.1}),
+    ("RAdam", radam, {"lr": 0.1, "weight_decay": 0.1}),
+    ("Adamax", adamax, {"lr": 0.1, "weight_decay": 0.1}),
+    ("Adadelta", adadelta, {"lr": 1.0}),
+    ("Adagrad", adagrad, {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    ("RMSprop", rmsprop, {"lr": 0.1}),
+    ("RMSprop", rmsprop, {"lr": 0.1, "momentum": 0.5, "centered": True}),
+    ("Rprop", rprop, {"lr": 0.1}),
+    ("ASGD", asgd, {"lr": 0.1}),
+    ("Adafactor", adafactor, {"lr": 0.1, "weight_decay": 0.1}),
+]
+each = pytest.mark.parametrize("case", CASES, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(CASES)])
+SHAPES = ((3, 4), (5,), (), (2, 0), (2, 3, 4))
+
+
+def arrays(kind: str) -> list[Any]:
+    """Values to start from."""
+    rng = np.random.RandomState(0)
+    shapes = [s for s in SHAPES if kind != "Adafactor" or (0 not in s)]
+    return [np.asarray(rng.standard_normal(shape)) for shape in shapes]
+
+
+@each
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_formula(case: tuple[str, Any, dict[str, Any]], maximize: bool, dtype: str) -> None:
+    """Twenty steps down (or up) a curve with slopes of both signs."""
+    name, twin, options = case
+    start = arrays(name)
+    ours = [weft.tensor(a, dtype=getattr(weft, dtype), requires_grad=True) for a in start]
+    given = {k: v for k, v in options.items() if k != "decoupled"}
+    optimizer = getattr(optim, name)(ours, maximize=maximize, **given)
+    theirs: list[Any] = [np.array(a) for a in start]
+    states: list[dict[str, Any]] = [{} for _ in start]
+    sign = -1 if maximize else 1
+    for t in range(1, 21):
+        optimizer.zero_grad()
+        sum((weft.cos(2 * p) + 0.1 * p * p).sum() for p in ours).backward()  # type: ignore[union-attr]
+        optimizer.step()
+        for i, (p, s) in enumerate(zip(theirs, states)):
+            g = sign * (-2 * np.sin(2 * p) + 0.2 * p)
+            theirs[i] = twin(p, g, s, t, options)
+    close = {"rtol": 1e-9, "atol": 1e-10} if dtype == "float64" else {"rtol": 1e-3, "atol": 1e-3}
+    for p, q in zip(ours, theirs):
+        assert np.allclose(p.detach().numpy(), q, **close)
+
+
+def test_muon_moves_along_orthogonal_matrices() -> None:
+    """One step is a matrix whose singular values are all about one, times the rate."""
+    p = weft.randn(6, 4, dtype=weft.float64, requires_grad=True)
+    before = p.detach().clone()
+    p.grad = weft.randn(6, 4, dtype=weft.float64)
+    optim.Muon([p], lr=0.1, weight_decay=0.0).step()
+    values = np.linalg.svd((before - p.detach()).numpy())[1] / (0.1 * math.sqrt(6 / 4))
+    assert values.min() > 0.5 and values.max() < 1.3
+    with pytest.raises(ValueError, match="only supports 2D"):
+        optim.Muon([weft.ones(3, requires_grad=True)])
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_lbfgs_finds_the_minimum(line_search: str | None) -> None:
+    """Rosenbrock's valley with a line search; a bowl without."""
+    p = weft.tensor([-1.0, 1.5], dtype=weft.float64, requires_grad=True)
+    optimizer = optim.LBFGS([p], line_search_fn=line_search, max_iter=100)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        if line_search:
+            loss = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
+        else:
+            loss = (1 - p[0]) ** 2 + 3 * (p[1] - 1) ** 2 + 0.5 * (p[0] - 1) * (p[1] - 1)
+        loss.backward()
+        return loss
+
+    first = optimizer.step(closure)
+    assert first > 1
+    assert np.allclose(p.detach().numpy(), 1, atol=1e-6)
+    assert optimizer.state[p]["func_evals"] > 3
+    with pytest.raises(TypeError, match="closure"):
+        optimizer.step()
+    with pytest.raises(ValueError, match="per-parameter options"):
+        optim.LBFGS([{"params": [p]}, {"params": [weft.ones(1, requires_grad=True)]}])
+
+
+def test_sparse_adam_refuses_dense_gradients() -> None:
+    """It says what to use instead."""
+    p = weft.ones(2, requires_grad=True)
+    p.sum().backward()
+    with pytest.raises(RuntimeError, match="does not support dense gradients, please consider Adam"):
+        optim.SparseAdam([p]).step()
+    assert not optim.SparseAdam([p]).state
+
+
+SIMPLE = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "Adagrad", "RMSprop"]
+SIMPLE += ["Rprop", "ASGD"]
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_complex_parameters_are_pairs_of_reals(name: str) -> None:
+    """A complex number moves as its two parts would."""
+    if name == "Rprop" or name == "Adagrad":
+        options = {"lr": 0.1}
+    else:
+        options = {"lr": 0.1, "weight_decay": 0.1}
+    rng = np.random.RandomState(0)
+    a = rng.standard_normal((3, 2))
+    z = weft.view_as_complex(weft.tensor(a)).clone().requires_grad_()
+    x = weft.tensor(a, requires_grad=True)
+    for p in (z, x):
+        optimizer = getattr(optim, name)([p], **options)
+        for i in range(5):
+            g = weft.tensor(rng.__class__(i).standard_normal((3, 2)))
+            p.grad = weft.view_as_complex(g) if p is z else g
+            optimizer.step()
+    assert np.allclose(weft.view_as_real(z.detach()).numpy(), x.detach().numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*SIMPLE, "Adafactor", "Muon"])
+def test_tensors_as_rates(name: str) -> None:
+    """A rate in a tensor is the same as the number, and is read anew in each step."""
+    results = []
+    for rate in (0.25, weft.tensor(0.25)):
+        p = weft.linspace(-1, 1, 6).reshape(2, 3).clone().requires_grad_()
+        optimizer = getattr(optim, name)([p], lr=rate)
+        for _ in range(3):
+            p.grad = 2 * p.detach()
+            optimizer.step()
+        results.append(p.detach())
+    assert weft.equal(*results)
+
+
+@pytest.mark.parametrize("name", [n for n in SIMPLE if n not in ("Rprop", "ASGD")])
+def test_derivatives_through_a_step(name: str) -> None:
+    """differentiable=True: gradients flow through a step to the gradient it was given."""
+    start = weft.tensor([0.5, -1.5], dtype=weft.float64)
+    slope = weft.tensor([0.3, 0.7], dtype=weft.float64)
+
+    def after(g: Any, rate: Any) -> Any:
+        p = start.clone().requires_grad_().clone()
+        p.retain_grad()
+        optimizer = getattr(optim, name)([p], lr=rate, differentiable=True)
+        p.grad = g
+        optimizer.step()
+        return p
+
+    g = slope.clone().requires_grad_()
+    rate = weft.tensor(0.1, dtype=weft.float64, requires_grad=True)
+    after(g, rate).sum().backward()
+    eps = 1e-6
+    for i in range(2):
+        d = weft.zeros(2, dtype=weft.float64)
+        d[i] = eps
+        numeric = (after(slope + d, 0.1) - after(slope - d, 0.1)).sum().item() / (2 * eps)
+        assert g.grad[i].item() == pytest.approx(numeric, abs=1e-5)
+    numeric = (after(slope, 0.1 + eps) - after(slope, 0.1 - eps)).sum().item() / (2 * eps)
+    assert rate.grad.item() == pytest.approx(numeric, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Rprop", "ASGD"])
+def test_capturable_is_refused_by_name(name: str) -> None:
+    """There is nothing to capture on the CPU."""
+    with pytest.raises(NotImplementedError, match=rf"{name}\(capturable=True\)"):
+        getattr(optim, name)([weft.ones(1, requires_grad=True)], capturable=True)
