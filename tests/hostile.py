@@ -161,7 +161,10 @@ def storage_id(kind: str = "FloatStorage", key: str = "0", count: bytes = b"K\x0
 
 
 def tensor(
-    storage: bytes, offset: bytes = b"K\x00", size: bytes = b"K\x01\x85", stride: bytes = b"K\x01\x85"
+    storage: bytes,
+    offset: bytes = b"K\x00",
+    size: bytes = b"K\x01\x85",
+    stride: bytes = b"K\x01\x85",
 ) -> bytes:
     """Instructions for a tensor over one."""
     tail = b"\x89ccollections\nOrderedDict\n)R"

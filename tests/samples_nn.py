@@ -189,6 +189,34 @@ row(
 )
 
 
+def _grouped(a: np.ndarray, b: np.ndarray, offs: Any = None) -> np.ndarray:
+    if offs is None:
+        return a @ b
+    cuts = list(zip([0, *offs], offs))
+    if a.ndim == b.ndim:
+        return np.stack([a[:, i:j] @ b[i:j] for i, j in cuts])
+    if a.ndim == 2:
+        return np.concatenate([a[i:j] @ b[k] for k, (i, j) in enumerate(cuts)])
+    return np.concatenate([a[k] @ b[:, i:j] for k, (i, j) in enumerate(cuts)], 1)
+
+
+row(
+    F + "grouped_mm",
+    lambda: [
+        S(t(2, 2, 3), t(2, 3, 2)),
+        S(t(3, 2), t(2, 2, 2), offs=ix([1, 3])),
+        S(t(2, 2, 3), t(3, 4), offs=ix([1, 4])),
+        S(t(2, 3), t(3, 2), offs=ix([2, 3])),
+    ],
+    _grouped,
+    "f",
+    atol=5e-6,
+    half=None,
+    strided=False,
+    errors=lambda: [E(RuntimeError, t(2, 3), t(3, 2)), E(RuntimeError, t(3), t(3, 2))],
+)
+
+
 # ---- norms ---------------------------------------------------------------------------------------
 
 

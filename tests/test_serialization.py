@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import io
 import json
 import math
+import pkgutil
 import struct
 import zipfile
 from collections import Counter, OrderedDict, namedtuple
@@ -58,7 +61,16 @@ def same(a: Any, b: Any) -> bool:
 
 PLAIN: list[Any] = [
     *(None, True, False, 0, -1, 2**53, -(2**63), 10**5000, 1.5, -0.0, 5e-324, math.inf, -math.inf),
-    *(math.nan, 1 + 2j, complex(math.nan, -math.inf), "", "text", "é\n\0\U0001f600", b"", b"\0\xff"),
+    *(
+        math.nan,
+        1 + 2j,
+        complex(math.nan, -math.inf),
+        "",
+        "text",
+        "é\n\0\U0001f600",
+        b"",
+        b"\0\xff",
+    ),
     *(b"x" * 10_000, bytearray(b"abc"), ..., range(3), range(10**20, 0, -3)),
     *([], (), {}, set(), frozenset(), [[], [()]], (1, (2, [3])), {1, "a", None, (1, 2)}),
     *(frozenset({1, 2}), OrderedDict(b=1, a=2), Counter("aab"), {"b": 1, "a": 2}),
@@ -66,7 +78,13 @@ PLAIN: list[Any] = [
     *({"nested": [{"deep": ({"er": [1, 2, {3}]},)}]}, {"1": "text", 1: "number"}, {True: 1, "": 0}),
     *(weft.Size([2, 3]), weft.float32, weft.bool, weft.bfloat16, weft.device("cpu")),
     *(np.arange(6).reshape(2, 3), np.arange(6).reshape(2, 3).T, np.float32(1.5), np.int8(-3)),
-    *(np.array([1 + 2j]), np.array(7.0), np.zeros((0, 3)), np.arange(3, dtype=">i4"), np.bool_(True)),
+    *(
+        np.array([1 + 2j]),
+        np.array(7.0),
+        np.zeros((0, 3)),
+        np.arange(3, dtype=">i4"),
+        np.bool_(True),
+    ),
     *(np.arange(5000), np.array([True, False])),
 ]
 
@@ -204,7 +222,13 @@ def test_arguments(tmp_path: Path) -> None:
     """Arguments of PyTorch that have a meaning here have it; others are refused by name."""
     path = tmp_path / "x.weft"
     weft.save(1, path)
-    for where in (None, "cpu", weft.device("cpu"), lambda storage, place: storage, {"cuda:0": "cpu"}):
+    for where in (
+        None,
+        "cpu",
+        weft.device("cpu"),
+        lambda storage, place: storage,
+        {"cuda:0": "cpu"},
+    ):
         assert weft.load(path, map_location=where) == 1
     assert weft.load(str(path), weights_only=True) == weft.load(path, weights_only=False) == 1
     with pytest.raises(RuntimeError, match="cuda"):
@@ -367,4 +391,19 @@ def test_bad_npy_is_refused() -> None:
     ):
         with pytest.raises(FileError):
             load_npz(npz_of(npy(head, b"1234")))
-    assert load_npz(npz_of(npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()}", b"\3\0\0\0")))
+    assert load_npz(
+        npz_of(npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()}", b"\3\0\0\0"))
+    )
+
+
+def test_examples_run() -> None:
+    """The docs of weft.serialization."""
+    flags, runs = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, 0
+    package = weft.serialization
+    names = [m.name for m in pkgutil.walk_packages(package.__path__, "weft.serialization.")]
+    for name in ("weft.serialization", *names):
+        module = importlib.import_module(name)
+        done = doctest.testmod(module, extraglobs={"weft": weft}, optionflags=flags)
+        assert not done.failed, name
+        runs += done.attempted
+    assert runs > 25

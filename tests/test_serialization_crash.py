@@ -7,10 +7,14 @@ import io
 import os
 import random
 import resource
+import shutil
 import signal
 import stat
+import subprocess
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +28,9 @@ from weft.serialization import FileError, atomic
 class Faults:
     """Counts the steps of a save and lets something happen at one of them."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None], at: int) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None], at: int
+    ) -> None:
         """Put a counter around each system call that saving makes."""
         self.count, self.at, self.act = 0, at, act
         self.seen: list[str] = []
@@ -84,8 +90,9 @@ def in_child(work: Callable[[], None]) -> int:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A file with checkpoint 1 in it."""
-    weft.save(state(1), tmp_path / "c.weft")
-    return tmp_path / "c.weft"
+    (tmp_path / "folder").mkdir()
+    weft.save(state(1), tmp_path / "folder" / "c.weft")
+    return tmp_path / "folder" / "c.weft"
 
 
 def test_killed_at_every_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +114,45 @@ def test_killed_at_every_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(outcomes) > 6
     assert outcomes == sorted(outcomes)  # old ones up to the replacement, new ones after it
     assert set(outcomes) == {1, 2}
+
+
+SAVER = """
+import os, sys, weft, weft.serialization
+x = weft.full((5000,), 2.0)
+os.path.exists("/this is where saving begins")
+weft.save({"number": 2, "x": x}, sys.argv[1])
+"""
+
+
+def test_killed_at_every_system_call(path: Path) -> None:
+    """The same with strace, which sees what Python does not (D1)."""
+    strace = shutil.which("strace")
+    env = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1]), "PYTHONHASHSEED": "0"}
+    log = path.parent.parent / "calls.txt"
+
+    def run(*options: str) -> int:
+        command = [str(strace), "-o", str(log), *options, sys.executable, "-c", SAVER, str(path)]
+        return subprocess.run(command, env=env, capture_output=True, check=False).returncode
+
+    if strace is None or run() != 0:
+        pytest.skip("no strace, or it may not trace")
+    counts: Counter[str] = Counter()
+    kills, begun = [], False
+    for line in log.read_text().splitlines():
+        call = line.split("(")[0]
+        counts[call] += 1
+        begun = begun or "this is where saving begins" in line
+        if begun and call in ("openat", "flock", "fchmod", "write", "fsync", "close", "rename"):
+            kills.append((call, counts[call]))
+    assert len(kills) >= 12
+    outcomes = set()
+    for call, when in kills:
+        weft.save(state(1), path)
+        assert run("-e", f"inject={call}:signal=KILL:when={when}") != 0
+        outcomes.add(number_of(path))
+    assert outcomes == {1, 2}
+    weft.save(state(1), path)
+    assert os.listdir(path.parent) == ["c.weft"]
 
 
 def test_killed_at_random_times(path: Path) -> None:
@@ -142,9 +188,7 @@ ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS)
 
 
 @pytest.mark.parametrize("code", ERRORS, ids=[errno.errorcode[e] for e in ERRORS])
-def test_io_errors_at_every_step(
-    path: Path, code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_io_errors_at_every_step(path: Path, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error at each system call: it is reported, and the old file is there (D4)."""
     steps, replaced = set(), False
     for k in range(1, 100):
@@ -343,5 +387,5 @@ def test_damage_names_the_file(path: Path) -> None:
     damaged = bytearray(data)
     damaged[len(data) // 2] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(FileError, match="data.safetensors: the checksum is wrong"):
+    with pytest.raises(FileError, match=r"data\.safetensors: the checksum is wrong"):
         weft.load(path)

@@ -76,7 +76,13 @@ def seeds() -> dict[str, bytes]:
         weft.save({**x, "more": [1, (2, "text"), {3: None}]}, own)
         save_file(x, safe, {"text": "more"})
         save_npz(x, npz)
-        t = b"}(" + hostile.text("x") + hostile.tensor(hostile.storage_id()) + hostile.text("n") + b"K\x01u"
+        t = (
+            b"}("
+            + hostile.text("x")
+            + hostile.tensor(hostile.storage_id())
+            + hostile.text("n")
+            + b"K\x01u"
+        )
         SEEDS.update(
             own=own.getvalue(),
             safetensors=safe.getvalue(),

@@ -94,7 +94,19 @@ from .tensor import install as _install  # noqa: E402
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
 
-_LAZY = ("compat", "data", "fft", "jit", "linalg", "nn", "optim", "signal", "special", "testing")
+_LAZY = (
+    "compat",
+    "data",
+    "fft",
+    "jit",
+    "linalg",
+    "nn",
+    "optim",
+    "serialization",
+    "signal",
+    "special",
+    "testing",
+)
 _LAZY_FROM = {"load": "serialization", "save": "serialization", "summary": "nn.summary"}
 _LAYERS = """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_

@@ -72,10 +72,11 @@ using c128 = std::complex<double>;
 
 template <class T>
 struct DTypeOf;
-#define WEFT_DTYPES(X)                                                                                  \
-  X(bool, Bool)                                                                                         \
-  X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32) X(int64_t, Int64) X(Half, Half) \
-      X(BFloat16, BFloat16) X(float, Float) X(double, Double) X(c64, ComplexFloat) X(c128, ComplexDouble)
+// clang-format off
+#define WEFT_DTYPES(X) \
+  X(bool, Bool) X(uint8_t, UInt8) X(int8_t, Int8) X(int16_t, Int16) X(int32_t, Int32) X(int64_t, Int64) \
+  X(Half, Half) X(BFloat16, BFloat16) X(float, Float) X(double, Double) X(c64, ComplexFloat) X(c128, ComplexDouble)
+// clang-format on
 #define X(T, N)                              \
   template <>                                \
   struct DTypeOf<T> {                        \

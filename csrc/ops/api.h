@@ -5,16 +5,16 @@
 
 namespace weft {
 
-#define WEFT_REFS(X)                                                                                                   \
-  X(abs)                                                                                                               \
-  X(sgn) X(sign) X(neg) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(square)            \
-      X(reciprocal) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(sigmoid) X(erf) X(floor)    \
-          X(ceil) X(trunc) X(conj) X(add) X(sub) X(mul) X(div) X(pow) X(atan2) X(maximum) X(minimum) X(eq) X(ne) X(lt) \
-              X(le) X(gt) X(ge) X(where) X(isnan) X(logical_and) X(logical_or) X(logical_not) X(matmul) X(mm) X(bmm)   \
-                  X(permute) X(expand) X(squeeze) X(unsqueeze) X(transpose) X(view) X(reshape) X(as_strided)           \
-                      X(as_strided_scatter) X(layout_as) X(select) X(slice) X(detach) X(contiguous) X(cumsum)          \
-                          X(gather) X(index_select) X(index_add) X(scatter_add) X(masked_fill) X(flip) X(tril) X(triu) \
-                              X(copy_)
+// clang-format off
+#define WEFT_REFS(X) \
+  X(abs) X(sgn) X(sign) X(neg) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) \
+  X(square) X(reciprocal) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(sigmoid) X(erf) \
+  X(floor) X(ceil) X(trunc) X(conj) X(add) X(sub) X(mul) X(div) X(pow) X(atan2) X(maximum) X(minimum) X(eq) X(ne) \
+  X(lt) X(le) X(gt) X(ge) X(where) X(isnan) X(logical_and) X(logical_or) X(logical_not) X(matmul) X(mm) X(bmm) \
+  X(permute) X(expand) X(squeeze) X(unsqueeze) X(transpose) X(view) X(reshape) X(as_strided) \
+  X(as_strided_scatter) X(layout_as) X(select) X(slice) X(detach) X(contiguous) X(cumsum) X(gather) \
+  X(index_select) X(index_add) X(scatter_add) X(masked_fill) X(flip) X(tril) X(triu) X(copy_)
+// clang-format on
 #define X(name)                   \
   namespace ref {                 \
   inline const OpRef name{#name}; \

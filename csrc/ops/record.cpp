@@ -192,9 +192,9 @@ Tensor Grad::y(int i) {
 const Value& Grad::arg(int i) const {
   const Value& v = node_.args[i];
   if (v.tag() == Tag::Tensors && versions_of(v.tensors()) != v.extra)
-    fail("one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of '",
-         node_.op.params[size_t(i)].name, "' of ", node_.op.base, ", kept by the forward call", node_.origin.at(),
-         last_change(v.tensors()));
+    fail("one of the variables needed for gradient computation has been modified by an inplace operation: a tensor ",
+         "of '", node_.op.params[size_t(i)].name, "' of ", node_.op.base, ", kept by the forward call",
+         node_.origin.at(), last_change(v.tensors()));
   return v;
 }
 const Dims& Grad::shape(int i) const { return node_.metas[i].sizes; }

@@ -40,9 +40,9 @@ T entropy(T x) {
     static const OpRef op{#f};       \
     return op(x);                    \
   }
-X(digamma)
-X(lgamma)
-X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
+// clang-format off
+X(digamma) X(lgamma) X(i0) X(special_i0e) X(special_i1) X(special_i1e) X(special_erfcx)
+// clang-format on
 #undef X
     inline Tensor special_zeta(double s, const Tensor& q) {
   static const OpRef op{"special_zeta"};

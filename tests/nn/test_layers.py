@@ -88,7 +88,7 @@ def test_settings_are_checked() -> None:
         nn.Dropout(2)
     with pytest.raises(ValueError, match="expected input to be 3D or 4D"):
         nn.Softmax2d()(weft.ones(2))
-    with pytest.raises(AssertionError, match="padding_idx must be within"):
+    with pytest.raises(AssertionError, match="Padding_idx must be within"):
         nn.Embedding(3, 2, padding_idx=3)
     with pytest.raises(TypeError, match="unflattened_size must be a tuple of ints"):
         nn.Unflatten(1, 3)

@@ -83,7 +83,7 @@ def test_names_of_parameters() -> None:
     assert optimizer.param_groups[0]["param_names"] == ["w", "b"]
     state = optimizer.state_dict()
     assert state["param_groups"][0]["param_names"] == ["w", "b"]
-    assert list(state["param_groups"][0])[0] == "param_names"
+    assert next(iter(state["param_groups"][0])) == "param_names"
     with pytest.raises(ValueError, match="cannot add param group without names"):
         optimizer.add_param_group({"params": [leaf(1)]})
 
@@ -91,8 +91,12 @@ def test_names_of_parameters() -> None:
 @pytest.mark.parametrize(
     ("params", "error", "said"),
     [
-        (lambda: weft.ones(1), TypeError, "iterable of Tensors or dicts, but got torch.FloatTensor"),
-        (lambda: [], ValueError, "empty parameter list"),
+        (
+            lambda: weft.ones(1),
+            TypeError,
+            "iterable of Tensors or dicts, but got torch.FloatTensor",
+        ),
+        (list, ValueError, "empty parameter list"),
         (lambda: [3], TypeError, "one of the params is int"),
         (lambda: [leaf(1) * 2], ValueError, "non-leaf"),
         (lambda: [{"params": {leaf(1)}}], TypeError, "ordered collections"),

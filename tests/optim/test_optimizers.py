@@ -225,7 +225,9 @@ def test_sparse_adam_refuses_dense_gradients() -> None:
     """It says what to use instead."""
     p = weft.ones(2, requires_grad=True)
     p.sum().backward()
-    with pytest.raises(RuntimeError, match="does not support dense gradients, please consider Adam"):
+    with pytest.raises(
+        RuntimeError, match="does not support dense gradients, please consider Adam"
+    ):
         optim.SparseAdam([p]).step()
     assert not optim.SparseAdam([p]).state
 
@@ -300,3 +302,64 @@ def test_capturable_is_refused_by_name(name: str) -> None:
     """There is nothing to capture on the CPU."""
     with pytest.raises(NotImplementedError, match=rf"{name}\(capturable=True\)"):
         getattr(optim, name)([weft.ones(1, requires_grad=True)], capturable=True)
+
+
+# ---- native steps and their twins ---------------------------------------------------------------
+
+NATIVE: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("Adam", {"lr": 0.1}),
+    ("Adam", {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True, "maximize": True}),
+    ("AdamW", {"lr": 0.1, "weight_decay": 0.1, "betas": (0.5, 0.9), "eps": 1e-3}),
+]
+
+
+@pytest.mark.parametrize("number", range(len(NATIVE)))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_native_steps_and_their_twins(
+    number: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same parameters and states, for all layouts; what is not plain takes the twin."""
+    name, options = NATIVE[number]
+    element = getattr(weft, dtype)
+    results = []
+    for native in (True, False):
+        if not native:
+            for kernel in ("_sgd", "_adam"):
+                monkeypatch.setattr(weft._C, kernel, lambda *args: False)
+        weft.manual_seed(0)
+        shapes = ((3, 4), (5,), (), (2, 0), (300, 200))
+        params = [weft.randn(*shape).to(element).requires_grad_() for shape in shapes]
+        params.append(weft.randn(4, 3).to(element).t().detach().requires_grad_())
+        optimizer = getattr(optim, name)(params, **options)
+        for _ in range(4):
+            for p in params:
+                p.grad = weft.randn(p.shape).to(element)
+            optimizer.step()
+        states = [x for p in params for x in optimizer.state[p].values()]
+        results.append([x.detach().to(weft.float64).numpy() for x in (*params, *states)])
+    slack = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-2, "bfloat16": 1e-1}[dtype]
+    assert len(results[0]) == len(results[1])
+    for x, y in zip(*results):
+        assert np.allclose(x, y, rtol=slack, atol=slack, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_one_parameter_joins_later(name: str) -> None:
+    """A buffer of momentum that is begun while others are under way."""
+    options = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.1}
+    found = []
+    for together in (True, False):
+        p, q = (weft.ones(2, requires_grad=True) for _ in range(2))
+        both = [
+            getattr(optim, name)(ps, **options) for ps in ([[p, q]] if together else [[p], [q]])
+        ]
+        for i in range(4):
+            p.grad, q.grad = weft.full((2,), 0.5), weft.full((2,), 0.25) if i > 1 else None
+            for optimizer in both:
+                optimizer.step()
+        found.append(p.tolist() + q.tolist())
+    assert found[0] == pytest.approx(found[1])

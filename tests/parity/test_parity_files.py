@@ -66,7 +66,10 @@ def trained() -> tuple[Any, Any, Any]:
     """A model, an optimiser and a scheduler after two steps."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.LazyLinear(2)
+        torch.nn.Conv2d(1, 3, 3),
+        torch.nn.BatchNorm2d(3),
+        torch.nn.Flatten(),
+        torch.nn.LazyLinear(2),
     )
     x = torch.randn(4, 1, 6, 6)
     model(x)
@@ -88,7 +91,20 @@ def objects() -> dict[str, Any]:
     with_notes.note = "kept by PyTorch only"
     return {
         "number": 3,
-        "plain": [1, -5, 2**31, 10**30, 2.5, math.inf, math.nan, None, True, "é", b"\0\xff", 1 + 2j],
+        "plain": [
+            1,
+            -5,
+            2**31,
+            10**30,
+            2.5,
+            math.inf,
+            math.nan,
+            None,
+            True,
+            "é",
+            b"\0\xff",
+            1 + 2j,
+        ],
         "containers": [(), (1,), (1, 2, 3, 4), {}, {"a": {1: (2,)}}, {1, 2}, frozenset("ab"), []],
         "more": [OrderedDict(b=1, a=2), Counter("aab"), defaultdict(list, a=[1]), bytearray(b"x")],
         "ranges": [range(3), slice(1, None, 2)],

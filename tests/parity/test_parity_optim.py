@@ -159,7 +159,10 @@ def test_complex_parameters(name: str) -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "options",
-    [{"lr": 0.1, "max_iter": 4}, {"line_search_fn": "strong_wolfe", "max_iter": 8, "history_size": 3}],
+    [
+        {"lr": 0.1, "max_iter": 4},
+        {"line_search_fn": "strong_wolfe", "max_iter": 8, "history_size": 3},
+    ],
 )
 def test_lbfgs(seed: int, options: dict[str, Any]) -> None:
     """The losses of the first 40 evaluations; later on, rounding decides where it goes."""
@@ -181,7 +184,7 @@ def test_lbfgs(seed: int, options: dict[str, Any]) -> None:
             optimizer.step(closure)
         both.append((losses[:40], set(optimizer.state[x])))
     assert np.allclose(both[0][0], both[1][0], rtol=1e-6)
-    assert both[0][1] == both[1][1]
+    assert both[1][1] - both[0][1] == {"al"}  # which PyTorch keeps, and nobody reads
 
 
 # ---- schedules ----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from dataclasses import dataclass
 
 import weft
 from weft.nn import functional as F
@@ -181,19 +180,39 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._get_full_log_prob(input, head).argmax(1)
 
 
-@dataclass(frozen=True)
 class LinearCrossEntropyOptions:
     """How PyTorch cuts the work of ``LinearCrossEntropyLoss`` into parts; weft needs no advice.
 
-    >>> weft.nn.LinearCrossEntropyOptions().chunking_method
-    'auto'
+    >>> weft.nn.LinearCrossEntropyOptions(batch_chunk_size=8).batch_chunk_size
+    8
     """
 
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: Any = None
+    def __init__(
+        self,
+        allow_retain_graph: bool = False,
+        batch_chunk_size: int | None = None,
+        chunking_method: str | None = "auto",
+        acc_policy: str = "auto",
+        acc_dtype: Any = None,
+    ) -> None:
+        self.allow_retain_graph = allow_retain_graph
+        self.batch_chunk_size = batch_chunk_size
+        self.chunking_method = chunking_method
+        self.acc_policy = acc_policy
+        self.acc_dtype = acc_dtype
+
+    def __repr__(self) -> str:
+        """Return the text that makes these options again."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
+    def __eq__(self, other: object) -> bool:
+        """Options are equal if all of them are."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Hash by the settings."""
+        return hash(tuple(vars(self).values()))
 
 
 class LinearCrossEntropyLoss(_Loss):

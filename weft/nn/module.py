@@ -51,6 +51,14 @@ __all__ = [
 
 _ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
+_PLAIN = frozenset((int, float, bool, str, tuple, list))
+
+
+def __getattr__(name: str) -> Any:
+    """Find the tables of global hooks here too, where PyTorch has them."""
+    if name.startswith("_global_"):
+        return getattr(_hooks, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class Members(dict):
@@ -199,6 +207,8 @@ class Module(TreeMethods, HookMethods, StateMethods):
 
     def __setattr__(self, name: str, value: Any) -> None:
         d = self.__dict__
+        if type(value) in _PLAIN and type(d.get(name)) in _PLAIN:  # a plain value for another
+            return object.__setattr__(self, name, value)
         parameters = d.get("_parameters")
         if parameters is None:
             if isinstance(value, Module):
@@ -215,7 +225,7 @@ class Module(TreeMethods, HookMethods, StateMethods):
             for hook in _hooks._global_module_registration_hooks.values():
                 answer = hook(self, name, value)
                 value = value if answer is None else answer
-            d["_modules"][name] = value
+            d["_modules"][name] = d[name] = value
             return None
         elif name in parameters:
             if value is not None:
@@ -289,6 +299,7 @@ class Module(TreeMethods, HookMethods, StateMethods):
         for table in _TABLES:
             if name in d.get(table, ()):
                 del d[table][name]
+                d.pop(name, None)
                 d["_non_persistent_buffers_set"].discard(name)
                 return
         try:
@@ -354,7 +365,7 @@ class Module(TreeMethods, HookMethods, StateMethods):
             for hook in _hooks._global_parameter_registration_hooks.values():
                 answer = hook(self, name, param)
                 param = param if answer is None else answer
-        self._parameters[name] = param
+        self._parameters[name] = self.__dict__[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is part of the state but is not trained.
@@ -378,7 +389,7 @@ class Module(TreeMethods, HookMethods, StateMethods):
         for hook in _hooks._global_buffer_registration_hooks.values():
             answer = hook(self, name, tensor)
             tensor = tensor if answer is None else answer
-        self._buffers[name] = tensor
+        self._buffers[name] = self.__dict__[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -398,7 +409,7 @@ class Module(TreeMethods, HookMethods, StateMethods):
         for hook in _hooks._global_module_registration_hooks.values():
             answer = hook(self, name, module)
             module = module if answer is None else answer
-        self._modules[name] = module
+        self._modules[name] = self.__dict__[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a child by name: another name of ``add_module``."""

@@ -215,9 +215,10 @@ class TreeMethods:
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
+        self.__dict__["training"] = mode
+        for module in self._modules.values():
+            if module is not None:
+                module.train(mode)
         return self
 
     def eval(self: T) -> T:
@@ -289,7 +290,7 @@ class TreeMethods:
                 if is_lazy(buffer):
                     buffer.data = fn(buffer.data)
                 else:
-                    self._buffers[name] = fn(buffer)
+                    self._buffers[name] = self.__dict__[name] = fn(buffer)
         return self
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:

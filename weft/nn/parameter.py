@@ -19,21 +19,7 @@ __all__ = [
 ]
 
 
-class _ParameterKind(type(Tensor)):  # type: ignore[misc]  # mypy: the native type is Any
-    """Lets any tensor count as a parameter that says so by ``_is_param``."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        """Say whether ``instance`` is a parameter."""
-        if type.__instancecheck__(cls, instance):
-            return True
-        return (
-            cls is Parameter
-            and isinstance(instance, Tensor)
-            and getattr(instance, "_is_param", False) is True
-        )
-
-
-class Parameter(Tensor, metaclass=_ParameterKind):
+class Parameter(Tensor):
     """A tensor that a module lists among its parameters when it is set as an attribute.
 
     Args:

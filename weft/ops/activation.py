@@ -20,9 +20,9 @@ def _elu(input: Tensor, alpha: Any, scale: float, rate: float, name: str) -> Ten
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
     narrow = input.dtype in (weft.float16, weft.bfloat16)
     x = input.float() if narrow else input
-    above = x > 0
-    below = weft.expm1(weft.where(above, 0.0, x) * rate) * (scale * alpha)
-    y = weft.where(above, x * scale, below)
+    low = x <= 0
+    below = weft.expm1(weft.where(low, x, 0.0) * rate) * (scale * alpha)
+    y = weft.where(low, below, x * scale)
     return y.to(input.dtype) if narrow else y
 
 

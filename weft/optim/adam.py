@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
+from weft import _C
 
 from .by_group import (
     ByGroup,
     add_,
     addcdiv_,
     as_real,
+    can_be_native,
     check,
     check_betas,
     check_dense,
@@ -26,7 +28,7 @@ from .by_group import (
 if TYPE_CHECKING:
     from weft import Tensor
 
-__all__ = ["Adam", "AdamW", "adam"]
+__all__ = ["Adam", "AdamW", "adam", "plain_adam"]
 
 
 class Adam(ByGroup):
@@ -208,7 +210,62 @@ def adam(
     maximize: bool = False,
     decoupled_weight_decay: bool = False,
 ) -> None:
-    """Update ``params`` and their states in place."""
+    """Update ``params`` and their states in place.
+
+    Natively, all at once, where the tensors are plain; otherwise by :func:`plain_adam`.
+    """
+    if can_be_native(params, lr, beta1, beta2) and _C._adam(
+        params,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        eps,
+        weight_decay,
+        decoupled_weight_decay,
+        maximize,
+    ):
+        return
+    plain_adam(
+        params,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        amsgrad=amsgrad,
+        beta1=beta1,
+        beta2=beta2,
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=maximize,
+        decoupled_weight_decay=decoupled_weight_decay,
+    )
+
+
+def plain_adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    *,
+    amsgrad: bool,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: float,
+    eps: float,
+    maximize: bool = False,
+    decoupled_weight_decay: bool = False,
+) -> None:
+    """Do what :func:`adam` does with weft's ops: its twin, for all tensors and with derivatives."""
     params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs = as_real(
         params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs
     )

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .by_group import ByGroup, add_, as_real, check, check_lr, check_paths, decayed, number
+import weft
+from weft import _C
+
+from .by_group import (
+    ByGroup,
+    add_,
+    as_real,
+    can_be_native,
+    check,
+    check_lr,
+    check_paths,
+    decayed,
+    number,
+)
 
 if TYPE_CHECKING:
     from weft import Tensor
 
-__all__ = ["SGD", "sgd"]
+__all__ = ["SGD", "plain_sgd", "sgd"]
 
 
 class SGD(ByGroup):
@@ -110,7 +123,47 @@ def sgd(
     nesterov: bool = False,
     maximize: bool = False,
 ) -> None:
-    """Update ``params`` and, with momentum, the list of buffers, in place."""
+    """Update ``params`` and, with momentum, the list of buffers, in place.
+
+    Natively, all at once, where the tensors are plain; otherwise by :func:`plain_sgd`.
+    """
+    options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
+    options |= {"nesterov": nesterov, "maximize": maximize}
+    if can_be_native(params, lr, weight_decay):
+        buffers: list[Any] = momentum_buffer_list if momentum != 0 else []
+        first = bool(buffers) and all(b is None for b in buffers)
+        if first:
+            buffers = [weft.empty_like(p) for p in params]
+        if None not in buffers and _C._sgd(
+            params,
+            grads,
+            buffers,
+            lr,
+            weight_decay,
+            momentum,
+            dampening,
+            nesterov,
+            maximize,
+            first,
+        ):
+            momentum_buffer_list[:] = buffers or momentum_buffer_list
+            return
+    plain_sgd(params, grads, momentum_buffer_list, **options)
+
+
+def plain_sgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    *,
+    lr: Any,
+    momentum: float = 0,
+    dampening: float = 0,
+    weight_decay: Any = 0,
+    nesterov: bool = False,
+    maximize: bool = False,
+) -> None:
+    """Do what :func:`sgd` does with weft's ops: its twin, for all tensors and with derivatives."""
     params, grads = as_real(params, grads)
     grads = decayed(params, grads, weight_decay, maximize)
     if momentum != 0:

@@ -120,7 +120,9 @@ def _by_format(file: BinaryIO, head: bytes, what: str) -> Any:
         if own.MANIFEST in archive.members:
             return own.read(Archive(file, what))
         if any(name.count("/") == 1 and name.endswith("/data.pkl") for name in archive.members):
-            if any(name.split("/")[1:2] in (["constants.pkl"], ["code"]) for name in archive.members):
+            if any(
+                name.split("/")[1:2] in (["constants.pkl"], ["code"]) for name in archive.members
+            ):
                 raise FileError(f"{what}: a TorchScript program, which is code and not only data")
             from .torch_file import read
 

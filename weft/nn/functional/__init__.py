@@ -93,6 +93,7 @@ from weft.nn.functional.grid import (
     affine_grid,
     grid_sample,
 )
+from weft.nn.functional.grouped import grouped_mm, scaled_grouped_mm, scaled_mm
 from weft.nn.functional.linear import (
     bilinear,
     linear,

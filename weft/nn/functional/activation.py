@@ -8,6 +8,7 @@ from weft._C import Tensor
 from weft.nn.functional.common import (
     functional,
     functional_out,
+    hot,
     into,
     like,
     need_floating,
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@functional
+# One native op each; what is made of several ops below stays as their plain twins.
+_hardtanh, _hardsigmoid = _C._op_function("hardtanh"), _C._op_function("hardsigmoid")
+_hardswish, _elu_op = _C._op_function("hardswish"), _C._op_function("elu")
+_leaky_relu, _silu = _C._op_function("leaky_relu"), _C._op_function("silu")
+_mish, _softplus = _C._op_function("mish"), _C._op_function("softplus")
+_gelu_erf, _gelu_tanh = _C._op_function("gelu_erf"), _C._op_function("gelu_tanh")
+_logsigmoid, _softsign = _C._op_function("logsigmoid"), _C._op_function("softsign")
+_softshrink, _hardshrink = _C._op_function("softshrink"), _C._op_function("hardshrink")
+_threshold = _C._op_function("threshold")
+
+
+@hot
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x above zero, and zero below.
 
@@ -41,7 +53,8 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _hardtanh, 0, 6) if inplace else _hardtanh(input, 0, 6)
 
 
-def _hardtanh(input: Tensor, low: Any, high: Any) -> Tensor:
+def plain_hardtanh(input: Tensor, low: Any, high: Any) -> Tensor:
+    """Return x between two bounds."""
     inside = (input > low) & (input < high)  # at the bounds, the derivative is zero
     return weft.where(inside, input, input.detach().clamp(low, high))
 
@@ -68,13 +81,14 @@ def hardtanh(
     )
 
 
-def _hardsigmoid(input: Tensor) -> Tensor:
+def plain_hardsigmoid(input: Tensor) -> Tensor:
+    """Return (x + 3) / 6, between 0 and 1."""
     need_floating(input, "hardsigmoid_cpu")
     x = wide(input)
-    return like(_hardtanh(x + 3, 0, 6) / 6, input)
+    return like(plain_hardtanh(x + 3, 0, 6) / 6, input)
 
 
-@functional
+@hot
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return (x + 3) / 6, between 0 and 1: a sigmoid made of straight lines.
 
@@ -84,14 +98,17 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _hardsigmoid) if inplace else _hardsigmoid(input)
 
 
-def _hardswish(input: Tensor) -> Tensor:
+def plain_hardswish(input: Tensor) -> Tensor:
+    """Return x times its hardsigmoid."""
     need_floating(input, "hardswish_cpu")
     x = wide(input)
-    middle = x * (x + 3) / 6
-    return like(weft.where(x <= -3, 0.0, weft.where(x >= 3, x, middle)), input)
+    low, middle = x <= -3, (x > -3) & (x < 3)
+    inner = weft.where(middle, x, 0.0)  # so that infinity is not in the derivative
+    y = weft.where(middle, inner * (inner + 3) / 6, weft.where(low, x * 0.0, x))
+    return like(y, input)
 
 
-@functional
+@hot
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x (x + 3) / 6 between -3 and 3, zero below, x above.
 
@@ -101,18 +118,19 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _hardswish) if inplace else _hardswish(input)
 
 
-def _plain_elu(input: Tensor, alpha: float) -> Tensor:
+def plain_elu(input: Tensor, alpha: float) -> Tensor:
+    """Return x, or alpha (exp(x) - 1) below zero."""
     return _elu(input, alpha, 1.0, 1.0, "elu_cpu")
 
 
-@functional
+@hot
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return x above zero, and alpha (exp(x) - 1) below.
 
     >>> weft.nn.functional.elu(weft.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-    return into(input, _plain_elu, alpha) if inplace else _plain_elu(input, alpha)
+    return into(input, _elu_op, alpha) if inplace else _elu_op(input, alpha)
 
 
 @functional
@@ -135,13 +153,14 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return weft.celu_(input, alpha) if inplace else weft.celu(input, alpha)
 
 
-def _leaky_relu(input: Tensor, slope: float) -> Tensor:
+def plain_leaky_relu(input: Tensor, slope: float) -> Tensor:
+    """Return x, or a multiple of it below zero."""
     need_floating(input, "leaky_relu_cpu")
     x = wide(input)
     return like(weft.where(x > 0, x, x * slope), input)
 
 
-@functional
+@hot
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return x above zero, and a small multiple of x below.
 
@@ -210,7 +229,8 @@ def rrelu(
     return into(input, _rrelu, *args[1:]) if inplace else _rrelu(*args)
 
 
-def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+def plain_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Return x where it is larger than threshold, and value elsewhere."""
     return like(weft.where(input <= threshold, input.new_full((), value), input), input)
 
 
@@ -228,15 +248,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     )
 
 
-@functional_out
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """Return x times the share of a normal distribution below x; 'tanh' approximates it.
-
-    >>> weft.nn.functional.gelu(weft.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
-    """
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError("gelu: approximate argument must be either none or tanh.")
+def plain_gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """Return x times the share of a normal distribution below x."""
     need_floating(input, "GeluKernelImpl")
     x = wide(input)
     if approximate == "tanh":
@@ -247,36 +260,52 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return like(y, input)
 
 
-def _silu(input: Tensor) -> Tensor:
+@functional_out
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """Return x times the share of a normal distribution below x; 'tanh' approximates it.
+
+    >>> weft.nn.functional.gelu(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("gelu: approximate argument must be either none or tanh.")
+    return _gelu_erf(input) if approximate == "none" else _gelu_tanh(input)
+
+
+def plain_silu(input: Tensor) -> Tensor:
+    """Return x times its sigmoid."""
     need_floating(input, "silu_cpu", complex=True)
     x = wide(input)
     return like(x * weft.sigmoid(x), input)
 
 
-@functional
+@hot
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x times its sigmoid.
 
     >>> weft.nn.functional.silu(weft.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    return into(input, _silu) if inplace else _silu(input)
+    f = plain_silu if isinstance(input, Tensor) and input.is_complex() else _silu
+    return into(input, f) if inplace else f(input)
 
 
-def _softplus(x: Tensor, beta: float, threshold: float) -> Tensor:
+def plain_softplus(x: Tensor, beta: float, threshold: float) -> Tensor:
+    """Return log(1 + exp(beta x)) / beta."""
     t = x if beta == 1 else x * beta
     linear = t > threshold
     y = weft.log1p(weft.exp(weft.where(linear, 0.0, t)))
     return weft.where(linear, x, y if beta == 1 else y / beta)
 
 
-def _mish(input: Tensor) -> Tensor:
+def plain_mish(input: Tensor) -> Tensor:
+    """Return x tanh(log(1 + exp(x)))."""
     need_floating(input, "mish_cpu")
     x = wide(input)
-    return like(x * weft.tanh(_softplus(x, 1, 40)), input)
+    return like(x * weft.tanh(plain_softplus(x, 1, 40)), input)
 
 
-@functional
+@hot
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x tanh(log(1 + exp(x))).
 
@@ -293,8 +322,16 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> weft.nn.functional.softplus(weft.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    need_floating(input, "softplus_cpu")
-    return like(_softplus(wide(input), beta, threshold), input)
+    return _softplus(input, beta, threshold)
+
+
+def plain_logsigmoid(input: Tensor) -> Tensor:
+    """Return the logarithm of the sigmoid."""
+    need_floating(input, "log_sigmoid_cpu")
+    x = wide(input)
+    below = x < 0
+    y = weft.where(below, x, 0.0) - weft.log1p(weft.exp(weft.where(below, x, -x)))
+    return like(y, input)
 
 
 @functional_out
@@ -304,11 +341,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> weft.nn.functional.logsigmoid(weft.tensor([0.0]))
     tensor([-0.6931])
     """
-    need_floating(input, "log_sigmoid_cpu")
-    x = wide(input)
-    below = x < 0
-    y = weft.where(below, x, 0.0) - weft.log1p(weft.exp(weft.where(below, x, -x)))
-    return like(y, input)
+    return _logsigmoid(input)
 
 
 @functional
@@ -336,11 +369,9 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> weft.nn.functional.softshrink(weft.tensor([-1.0, 0.25, 1.0]))
     tensor([-0.5000,  0.0000,  0.5000])
     """
-    need_floating(input, "softshrink_cpu")
     if not lambd >= 0:
         raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found {lambd}")
-    x = wide(input)
-    return like(x - x.clamp(-lambd, lambd), input)
+    return _softshrink(input, lambd)
 
 
 @functional_out
@@ -350,8 +381,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> weft.nn.functional.hardshrink(weft.tensor([-1.0, 0.25, 1.0]))
     tensor([-1.,  0.,  1.])
     """
-    need_floating(input, "hardshrink_cpu")
-    return weft.where((input >= -lambd) & (input <= lambd), 0.0, input)
+    return _hardshrink(input, lambd)
 
 
 @functional
@@ -371,10 +401,10 @@ def softsign(input: Tensor) -> Tensor:
     >>> weft.nn.functional.softsign(weft.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
-    return input / (weft.abs(input) + 1)
+    return _softsign(input) if input.is_floating_point() else input / (weft.abs(input) + 1)
 
 
-@functional
+@hot
 def sigmoid(input: Tensor) -> Tensor:
     """Return 1 / (1 + exp(-x)).
 
@@ -384,7 +414,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return weft.sigmoid(input)
 
 
-@functional
+@hot
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent.
 
@@ -407,7 +437,7 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> 
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-@functional
+@hot
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
@@ -431,7 +461,7 @@ def softmin(
     return weft.softmax(-input, _softmax_dim("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
-@functional
+@hot
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:

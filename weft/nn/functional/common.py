@@ -22,6 +22,12 @@ def functional(f: F) -> F:
     return op(name=f"nn_functional_{f.__name__}", function=False, method=False)(f)  # type: ignore[return-value]
 
 
+def hot(f: F) -> F:
+    """Declare a function that calls a native op at once: errors and their lines are the op's."""
+    functional(f)
+    return f
+
+
 def functional_out(f: F) -> F:
     """Declare a function that also takes ``out=``."""
     name = f"nn_functional_{f.__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, prod, tuple_of
 from weft.nn.functional.windows import gathered, padded, sliding
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Ints = int | Sequence[int]
+
+
+_convolve, _convolve_input = _C._op_function("convolve"), _C._op_function("convolve_input")
 
 
 def _check(name: str, input: Tensor, weight: Tensor, n: int) -> None:
@@ -173,6 +177,76 @@ def plain_conv_transpose(
     return y if input.ndim == n + 2 else y.squeeze(0)
 
 
+def _exact(value: Any, n: int, name: str, what: str) -> tuple[int, ...]:
+    if type(value) is tuple and len(value) == n:
+        return value
+    return tuple_of(value, n, name, what)
+
+
+def _conv(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    """Convolve by the native op, whose twin is ``plain_conv``."""
+    _check(name, input, weight, n)
+    stride = _exact(stride, n, name, "stride")
+    dilation = _exact(dilation, n, name, "dilation")
+    x = input if input.ndim == n + 2 else input.unsqueeze(0)
+    if isinstance(padding, str):
+        before, after = _paddings(name, padding, stride, dilation, tuple(weight.shape[2:]))
+        if before != after:  # the native op pads alike on both sides
+            x = padded(x, [0] * n, [a - b for a, b in zip(after, before)])
+        padding = before
+    else:
+        padding = _exact(padding, n, name, "padding")
+    y = _convolve(x, weight, bias, stride, padding, dilation, groups)
+    return y if x is input or input.ndim == n + 2 else y.squeeze(0)
+
+
+def _conv_transpose(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Tensor:
+    """Apply the adjoint of the native convolution; the twin is ``plain_conv_transpose``."""
+    s, p, d = (
+        _exact(v, n, name, what)
+        for v, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
+    )
+    extra = _exact(output_padding, n, name, "output_padding")
+    known = weight.ndim == n + 2 and input.ndim in (n + 1, n + 2) and groups > 0
+    if not known or any(e < 0 or e >= k for e, k in zip(extra, s)) or 0 in input.shape:
+        return plain_conv_transpose(name, n, input, weight, bias, s, p, extra, groups, d)
+    _check(name, input, weight, n)
+    x = input if input.ndim == n + 2 else input.unsqueeze(0)
+    share = weight.shape[1] * groups
+    _check_bias(name, bias, share, input.dtype)
+    out = [
+        (size - 1) * st - 2 * pad + di * (k - 1) + 1 + e
+        for size, st, pad, di, k, e in zip(x.shape[2:], s, p, d, weight.shape[2:], extra)
+    ]
+    if any(o < 1 for o in out) or weight.shape[0] != x.shape[1]:
+        return plain_conv_transpose(name, n, input, weight, bias, s, p, extra, groups, d)
+    y = _convolve_input(x, weight, [x.shape[0], share, *out], s, p, d, groups)
+    if bias is not None:
+        y = y + bias.reshape(-1, *[1] * n)
+    return y if input.ndim == n + 2 else y.squeeze(0)
+
+
 @functional
 def conv1d(
     input: Tensor,
@@ -188,7 +262,7 @@ def conv1d(
     >>> weft.nn.functional.conv1d(weft.arange(4.0).reshape(1, 1, 4), weft.ones(1, 1, 2))
     tensor([[[1., 3., 5.]]])
     """
-    return plain_conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -207,7 +281,7 @@ def conv2d(
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return plain_conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -225,7 +299,7 @@ def conv3d(
     >>> weft.nn.functional.conv3d(weft.ones(1, 1, 2, 2, 2), weft.ones(1, 1, 2, 2, 2)).item()
     8.0
     """
-    return plain_conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -244,7 +318,7 @@ def conv_transpose1d(
     >>> weft.nn.functional.conv_transpose1d(weft.ones(1, 1, 2), weft.ones(1, 1, 2))
     tensor([[[1., 2., 1.]]])
     """
-    return plain_conv_transpose(
+    return _conv_transpose(
         "conv_transpose1d",
         1,
         input,
@@ -275,7 +349,7 @@ def conv_transpose2d(
     tensor([[[[1., 1.],
               [1., 1.]]]])
     """
-    return plain_conv_transpose(
+    return _conv_transpose(
         "conv_transpose2d",
         2,
         input,
@@ -305,7 +379,7 @@ def conv_transpose3d(
     >>> weft.nn.functional.conv_transpose3d(weft.ones(1, 1, 1, 1, 1), weft.ones(1, 1, 1, 1, 2))
     tensor([[[[[1., 1.]]]]])
     """
-    return plain_conv_transpose(
+    return _conv_transpose(
         "conv_transpose3d",
         3,
         input,
@@ -327,4 +401,4 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     tensor([[[2.]]])
     """
     x, w = input.permute(1, 2, 0), weight.permute(2, 1, 0)
-    return plain_conv("conv_tbc", 1, x, w, bias, 1, pad, 1, 1).permute(2, 0, 1)
+    return _conv("conv_tbc", 1, x, w, bias, 1, pad, 1, 1).permute(2, 0, 1)

@@ -406,8 +406,6 @@ def ctc_loss(
         raise RuntimeError("ctc_loss: blank must be in label range")
     frames = _lengths("input_lengths", input_lengths, batch)
     counts = _lengths("target_lengths", target_lengths, batch)
-    if log_probs.ndim == 2 and targets.ndim == 1:
-        targets = targets.unsqueeze(0)
     if batch and int(frames.max()) > logs.shape[0]:
         raise RuntimeError(
             f"ctc_loss: Expected input_lengths to have value at most {logs.shape[0]}, but got value "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.nn.functional.activation import _hardtanh
+from weft.nn.functional.activation import plain_hardtanh
 from weft.nn.functional.common import functional, prod
 from weft.nn.functional.resize import cubic_weights
 
@@ -31,7 +31,7 @@ def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Ten
     if padding_mode == "reflection":
         low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
         x = _mirrored(x, low, high)
-    return _hardtanh(x, 0, size - 1)
+    return plain_hardtanh(x, 0, size - 1)
 
 
 def _pick(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Tensor:

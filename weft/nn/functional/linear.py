@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.common import functional, functional_out
+from weft.nn.functional.common import functional, hot
+from weft.ops import _write
+
+_linear = _C._op_function("linear")
 
 
-@functional_out
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def plain_linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x W^T + b as a product and a sum."""
+    if weight.ndim > 2:
+        raise RuntimeError(f"linear: weight must have one or two dimensions, got {weight.ndim}")
+    y = weft.matmul(input, weight.t())
+    return y if bias is None else y + bias
+
+
+@hot
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """Return x W^T + b: the last dimension of input becomes the first of weight.
 
     >>> weft.nn.functional.linear(weft.ones(2), weft.tensor([[1.0, 2.0]]), weft.ones(1))
     tensor([4.])
     """
-    n = weight.ndim
-    if n == 2:
-        if bias is not None and input.ndim == 2:
-            return weft.addmm(bias, input, weight.t())
-        y = weft.matmul(input, weight.t())
-    elif n == 1:
-        y = weft.matmul(input, weight)
-    else:
-        raise RuntimeError(f"linear: weight must have one or two dimensions, got {n}")
-    return y if bias is None else y + bias
+    if out is not None:
+        return _write(out, linear(input, weight, bias), "linear")
+    if weight.ndim != 2:
+        return plain_linear(input, weight, bias)
+    return _linear(input, weight, bias)
 
 
 @functional

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, like, need_floating, prod, wide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_norm_channels, _norm_rows = _C._op_function("norm_channels"), _C._op_function("norm_rows")
 
 
 def _scaled(
@@ -91,6 +95,10 @@ def batch_norm(
         if input.numel() == 0:
             return input.clone()
         raise RuntimeError(f"batch_norm: expected at least 2D input, got {input.ndim}D input")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "batch_norm: running_mean and running_var must either both be None or neither be None"
+        )
     if training:
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -103,9 +111,15 @@ def batch_norm(
         "batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight,
         bias=bias,
     )  # fmt: skip
-    return plain_batch_norm(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )[0]
+    if not training:
+        args = (weight, bias, running_mean, running_var, False, eps)
+        return _norm_channels(input, *args)[0]
+    y, mean, var = _norm_channels(input, weight, bias, None, None, True, eps)
+    count = input.numel() // max(input.shape[1], 1)
+    if count and running_mean is not None:
+        _track(running_mean, mean, momentum)
+        _track(running_var, var * (count / max(count - 1, 1)), momentum)
+    return y
 
 
 @functional
@@ -140,6 +154,19 @@ def instance_norm(
         "instance_norm", input, running_mean=running_mean, running_var=running_var, weight=weight,
         bias=bias,
     )  # fmt: skip
+    if use_input_stats and running_mean is None:
+        y = _norm_rows(wide(input), None, None, prod(input.shape[2:]), eps)[0]
+        return _per_channel(y, weight, bias, input)
+    return plain_instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def plain_instance_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
+    bias: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    """Return the input, each channel of each example normalised."""
     x = wide(input)
     if use_input_stats:
         dims = list(range(2, x.ndim))
@@ -210,7 +237,8 @@ def layer_norm(
     """
     need_floating(input, "layer_norm")
     dims = _last_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return plain_layer_norm(input, dims, weight, bias, eps)[0]
+    count = prod(input.shape[dims[0] :])
+    return _norm_rows(input, weight, bias, count, eps)[0]
 
 
 @functional
@@ -259,7 +287,17 @@ def group_norm(
         )
     _several_values("group_norm", [n * c // num_groups, num_groups, *input.shape[2:]])
     _channels("group_norm", input, weight=weight, bias=bias)
-    return plain_group_norm(input, num_groups, weight, bias, eps)
+    x = wide(input)
+    y = _norm_rows(x, None, None, c // num_groups * prod(x.shape[2:]), eps)[0]
+    return _per_channel(y, weight, bias, input)
+
+
+def _per_channel(y: Tensor, weight: Tensor | None, bias: Tensor | None, input: Tensor) -> Tensor:
+    if weight is not None:
+        y = y * _columns(weight, y.ndim)
+    if bias is not None:
+        y = y + _columns(bias, y.ndim)
+    return like(y, input)
 
 
 def plain_group_norm(
@@ -271,11 +309,7 @@ def plain_group_norm(
     grouped = x.reshape(n, num_groups, c // num_groups * prod(x.shape[2:]))
     var, mean = weft.var_mean(grouped, -1, correction=0, keepdim=True)
     y = ((grouped - mean) * weft.rsqrt(var + eps)).reshape(x.shape)
-    if weight is not None:
-        y = y * _columns(weight, x.ndim)
-    if bias is not None:
-        y = y + _columns(bias, x.ndim)
-    return like(y, input)
+    return _per_channel(y, weight, bias, input)
 
 
 @functional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import (
     functional,
@@ -23,13 +24,20 @@ if TYPE_CHECKING:
     Ints = int | Sequence[int]
 
 
-def batched(name: str, input: Tensor, n: int) -> Tensor:
-    """Return the input with a batch dimension; check its sizes."""
+_pool_largest, _pool_mean = _C._op_function("pool_largest"), _C._op_function("pool_mean")
+
+
+def _need_planes(name: str, input: Tensor, n: int) -> None:
     if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n - 1 :]):
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D tensor with optional 0 dim batch size for "
             f"input, but got: {list(input.shape)}"
         )
+
+
+def batched(name: str, input: Tensor, n: int) -> Tensor:
+    """Return the input with a batch dimension; check its sizes."""
+    _need_planes(name, input, n)
     return input if input.ndim == n + 2 else input.unsqueeze(0)
 
 
@@ -137,6 +145,28 @@ def plain_avg_pool(
     else:
         y = total.div(divisor, rounding_mode="trunc").to(input.dtype)
     return y if input.ndim == n + 2 else y.squeeze(0)
+
+
+def _max_pooled(
+    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return maxima and their places by the native op, whose twin is ``plain_max_pool``."""
+    _need_planes(name, input, n)
+    settings = _settings(name, input, n, kernel_size, stride, padding, dilation, ceil_mode)
+    return _pool_largest(input, *settings)
+
+
+def _avg_pooled(
+    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None,
+) -> Tensor:  # fmt: skip
+    """Return means by the native op, whose twin is ``plain_avg_pool``."""
+    if divisor_override == 0:
+        raise RuntimeError(f"{name}: divisor must be not zero")
+    _need_planes(name, input, n)
+    settings = _settings(name, input, n, kernel_size, stride, padding, 1, ceil_mode)
+    return _pool_mean(input, *settings, count_include_pad, divisor_override or 0)
 
 
 def _overlap(size: int, kernel: int, stride: int, padding: int, out: int, pad: bool) -> Tensor:
@@ -257,7 +287,7 @@ def _max_pool(n: int, doc: str) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        return plain_max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _max_pooled(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def values(
         input: Tensor,
@@ -268,7 +298,7 @@ def _max_pool(n: int, doc: str) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        pair = plain_max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        pair = _max_pooled(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
 
     return _both(name, doc, values, with_indices)
@@ -368,7 +398,7 @@ def avg_pool1d(
     tensor([[2., 3.]])
     """
     args = (input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-    return plain_avg_pool("avg_pool1d", 1, *args)
+    return _avg_pooled("avg_pool1d", 1, *args)
 
 
 @functional_out
@@ -387,7 +417,7 @@ def avg_pool2d(
     tensor([[[2.5000]]])
     """
     args = (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return plain_avg_pool("avg_pool2d", 2, *args)
+    return _avg_pooled("avg_pool2d", 2, *args)
 
 
 @functional_out
@@ -406,7 +436,7 @@ def avg_pool3d(
     3.5
     """
     args = (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return plain_avg_pool("avg_pool3d", 3, *args)
+    return _avg_pooled("avg_pool3d", 3, *args)
 
 
 @functional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft._C import Tensor
 from weft.nn import functional as F
-from weft.nn.functional.conv import plain_conv, plain_conv_transpose
+from weft.nn.functional.conv import _conv, _conv_transpose
 from weft.nn.functional.dropout import _feature_dropout
 from weft.nn.functional.norm import (
     _last_dims,
@@ -228,11 +228,11 @@ def convolution(
     """Convolve as many dimensions as weight has, or apply the adjoint of that."""
     n = weight.ndim - 2
     if transposed:
-        return plain_conv_transpose(
+        return _conv_transpose(
             "convolution", n, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
     args = (input, weight, bias, stride, padding, dilation, groups)
-    return plain_conv("convolution", n, *args)
+    return _conv("convolution", n, *args)
 
 
 def grid_sampler(

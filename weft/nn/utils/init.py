@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 
 from weft.nn import init as _init
 from weft.nn.module import Module
@@ -41,6 +40,8 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     >>> weft.nn.utils.skip_init(weft.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """
+    import inspect  # takes milliseconds to import
+
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import types
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from weft import Tensor
@@ -198,13 +199,16 @@ def _watch(optimizer: Optimizer) -> None:
     if function is None:
         return  # replaced by something that is no method: nothing to watch
 
+    self = weakref.ref(optimizer)  # a bound method would keep the optimiser alive by itself
+
     @functools.wraps(function)
-    def watched(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        self._opt_called = True  # type: ignore[attr-defined]
-        return function(self, *args, **kwargs)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        owner: Any = self()
+        owner._opt_called = True
+        return function(owner, *args, **kwargs)
 
     watched._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-    optimizer.step = types.MethodType(watched, optimizer)  # type: ignore[method-assign]
+    optimizer.step = watched  # type: ignore[method-assign]
 
 
 def callable_state(function: Callable[..., Any]) -> dict[str, Any] | None:
