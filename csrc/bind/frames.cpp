@@ -10,18 +10,18 @@
 #endif
 
 #include <unordered_map>
-#include <vector>
 
 #include "bind/python.h"
 
 namespace weft {
+
+extern thread_local uint32_t t_module;  // module_call.cpp
+const std::string& module_path(uint32_t id);
+
 namespace {
 
 std::string g_package_dir;                             // "…/site-packages/weft/"
 std::unordered_map<PyObject*, bool> g_internal_files;  // by the filename object, which is kept alive
-std::vector<std::string> g_module_paths{""};
-std::unordered_map<std::string, uint32_t> g_module_ids;
-thread_local uint32_t t_module = 0;
 
 bool is_internal(PyObject* filename) {
   auto it = g_internal_files.find(filename);
@@ -84,7 +84,7 @@ std::string describe(void* code, int32_t instruction, uint32_t module) {
   std::ostringstream s;
   s << (file ? file : "?") << ':' << PyCode_Addr2Line(c, instruction);
   if (name && std::string_view(name) != "<module>") s << ", in " << name;
-  if (module) s << " (module " << g_module_paths[module] << ")";
+  if (module) s << " (module " << module_path(module) << ")";
   return s.str();
 }
 
@@ -96,13 +96,6 @@ void bind_frames(nb::module_& m) {
   g_origin_hooks = {here, release, describe};
   m.def("_set_package_dir", [](std::string dir) { g_package_dir = std::move(dir); });
   m.def("_here", [] { return user_line(); });
-  // The module whose forward runs now, for provenance: returns the one before, to be restored.
-  m.def("_enter_module", [](const std::string& path) {
-    auto [it, added] = g_module_ids.try_emplace(path, uint32_t(g_module_paths.size()));
-    if (added) g_module_paths.push_back(path);
-    return std::exchange(t_module, path.empty() ? 0 : it->second);
-  });
-  m.def("_leave_module", [](uint32_t before) { t_module = before; });
 }
 
 }  // namespace weft

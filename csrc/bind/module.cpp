@@ -77,6 +77,7 @@ NB_MODULE(_C, m) {
   bind_indexing(m);
   bind_random(m);
   bind_update(m);
+  bind_module_call(m);
   m.def("_set_linalg_error", [](nb::object e) { g_linalg_error = e.release().ptr(); });
   m.def("_plant_fault", plant_fault);
 }

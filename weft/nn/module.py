@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import weakref
 
-from weft import Tensor
+from weft import _C, Tensor
+from weft._C import ModuleBase
 from weft.nn import module_hooks as _hooks
 from weft.nn.module_hooks import (
     HookMethods,
@@ -49,7 +50,6 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
-_ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
 _PLAIN = frozenset((int, float, bool, str, tuple, list))
 
@@ -135,7 +135,7 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + spaces * " ")
 
 
-class Module(TreeMethods, HookMethods, StateMethods):
+class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
     """The base of all layers and networks: holds parameters and children, and is called.
 
     A subclass makes its layers in ``__init__``, after ``super().__init__()``, and computes in
@@ -180,22 +180,6 @@ class Module(TreeMethods, HookMethods, StateMethods):
         d["_modules"] = Members(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
-
-    def __call__(self, input: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and the hooks if there are any."""
-        try:
-            if args or kwargs or input is _ABSENT:
-                if input is not _ABSENT:
-                    args = (input, *args)
-                if self._hooked or _any_global:
-                    return self._call_impl(*args, **kwargs)
-                return self.forward(*args, **kwargs)
-            if self._hooked or _any_global:
-                return self._call_impl(input)
-            return self.forward(input)  # one argument, no hooks: nothing is packed and unpacked
-        except Exception as e:
-            _note_path(e, self)
-            raise
 
     def forward(self, *input: Any) -> Any:
         """Compute the output; every subclass defines its own."""
@@ -478,3 +462,6 @@ def _reword_getattr(cls: Any) -> None:
             ) from None
 
     cls.__getattr__ = __getattr__
+
+
+_C._set_module_parts(_any_global, _note_path)

@@ -112,8 +112,8 @@ def plain_hardswish(input: Tensor) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x (x + 3) / 6 between -3 and 3, zero below, x above.
 
-    >>> weft.nn.functional.hardswish(weft.tensor([-4.0, 0.0, 4.0]))
-    tensor([0., 0., 4.])
+    >>> weft.nn.functional.hardswish(weft.tensor([0.0, 1.5, 4.0]))
+    tensor([0.0000, 1.1250, 4.0000])
     """
     return into(input, _hardswish) if inplace else _hardswish(input)
 

@@ -1,0 +1,167 @@
+"""Fast functions against their plain twins: values and gradients, over many settings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import weft
+from weft.nn import functional as F
+from weft.nn.functional import activation, attention
+from weft.nn.functional.conv import plain_conv, plain_conv_transpose
+from weft.nn.functional.linear import plain_linear
+from weft.nn.functional.norm import (
+    plain_batch_norm,
+    plain_group_norm,
+    plain_instance_norm,
+    plain_layer_norm,
+)
+from weft.nn.functional.pooling import plain_avg_pool, plain_max_pool
+
+D = weft.float64
+
+
+def alike(fast: Callable[..., Any], plain: Callable[..., Any], *inputs: Any) -> None:
+    """The same results, and the same gradients of all inputs."""
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    got, want = fast(*leaves), plain(*leaves)
+    assert got.shape == want.shape and got.dtype == want.dtype
+    assert weft.allclose(got, want, rtol=1e-10, atol=1e-10)
+    g = weft.randn(*want.shape, dtype=want.dtype)
+    for a, b in zip(weft.autograd.grad(got, leaves, g), weft.autograd.grad(want, leaves, g)):
+        assert weft.allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def r(*shape: int) -> Any:
+    """A random tensor of double precision."""
+    return weft.randn(*shape, dtype=D)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_conv(n: int) -> None:
+    """Strides, paddings, dilations, groups, with and without a batch."""
+    fast: Any = getattr(F, f"conv{n}d")
+    for stride, padding, dilation, groups in itertools.product((1, 2), (0, 1, 2), (1, 2), (1, 2)):
+        args = (stride, padding, dilation, groups)
+        x, w, b = r(2, 4, *[6] * n), r(6, 4 // groups, *[2] * n), r(6)
+        alike(
+            lambda x, w, b, a=args: fast(x, w, b, *a),
+            lambda x, w, b, a=args: plain_conv("c", n, x, w, b, *a),
+            x,
+            w,
+            b,
+        )
+    for padding in ("same", "valid"):
+        args = (1, padding, 2, 1)
+        x, w, b = r(2, *[6] * n), r(3, 2, *[2] * n), r(3)
+        alike(
+            lambda x, w, b, a=args: fast(x, w, b, *a),
+            lambda x, w, b, a=args: plain_conv("c", n, x, w, b, *a),
+            x,
+            w,
+            b,
+        )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_conv_transpose(n: int) -> None:
+    """Strides, paddings, output paddings, dilations, groups."""
+    fast: Any = getattr(F, f"conv_transpose{n}d")
+    for stride, padding, extra, groups, dilation in itertools.product(
+        (1, 3), (0, 1), (0, 1), (1, 2), (1, 2)
+    ):
+        if extra >= max(stride, dilation):
+            continue
+        args = (stride, padding, extra, groups, dilation)
+        x, w, b = r(2, 4, *[4] * n), r(4, 6 // groups, *[2] * n), r(6)
+        alike(
+            lambda x, w, b, a=args: fast(x, w, b, *a),
+            lambda x, w, b, a=args: plain_conv_transpose("c", n, x, w, b, *a),
+            x, w, b,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_pool(n: int) -> None:
+    """Windows of all kinds; the last one may stick out."""
+    largest: Any = getattr(F, f"max_pool{n}d")
+    mean: Any = getattr(F, f"avg_pool{n}d")
+    for kernel, stride, ceil in itertools.product((2, 3), (1, 2, 3), (False, True)):
+        for padding, dilation in itertools.product((0, 1), (1, 2)):
+            x, args = r(2, 3, *[7] * n), (kernel, stride, padding, dilation, ceil)
+            alike(
+                lambda x, a=args: largest(x, *a),
+                lambda x, a=args: plain_max_pool("p", n, x, *a)[0],
+                x,
+            )
+            at = largest(x, *args, return_indices=True)[1]
+            assert weft.equal(at, plain_max_pool("p", n, x, *args)[1])
+        for padding, count in itertools.product((0, 1), (False, True)):
+            rest = (kernel, stride, padding, ceil, count)
+            alike(
+                lambda x, a=rest: mean(x, *a),
+                lambda x, a=rest: plain_avg_pool("p", n, x, *a, None),
+                x,
+            )
+
+
+def test_norms() -> None:
+    """Batch, layer, group and instance norms."""
+    x, w, b, m = r(3, 4, 5), r(4), r(4), r(4)
+    v = m.abs() + 0.5
+    alike(
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
+        lambda x, w, b: plain_batch_norm(x, None, None, w, b, True, 0.1, 1e-5)[0],
+        x, w, b,
+    )  # fmt: skip
+    alike(
+        lambda x, w, b: F.batch_norm(x, m, v, w, b),
+        lambda x, w, b: plain_batch_norm(x, m, v, w, b, False, 0.1, 1e-5)[0],
+        x, w, b,
+    )  # fmt: skip
+    alike(
+        lambda x, w, b: F.layer_norm(x, (4, 5), w, b),
+        lambda x, w, b: plain_layer_norm(x, [1, 2], w, b, 1e-5)[0],
+        x, r(4, 5), r(4, 5),
+    )  # fmt: skip
+    alike(
+        lambda x, w, b: F.group_norm(x, 2, w, b),
+        lambda x, w, b: plain_group_norm(x, 2, w, b, 1e-5),
+        x, w, b,
+    )  # fmt: skip
+    alike(
+        lambda x, w, b: F.instance_norm(x, None, None, w, b),
+        lambda x, w, b: plain_instance_norm(x, None, None, w, b, True, 0.1, 1e-5),
+        x, w, b,
+    )  # fmt: skip
+
+
+def test_linear_and_attention() -> None:
+    """With and without bias and mask, for any number of dimensions."""
+    for shape in ((3,), (2, 3), (2, 2, 3)):
+        alike(F.linear, plain_linear, r(*shape), r(4, 3))
+        alike(F.linear, plain_linear, r(*shape), r(4, 3), r(4))
+    q, k, v = r(2, 3, 4), r(2, 5, 4), r(2, 5, 6)
+    alike(
+        F.scaled_dot_product_attention,
+        lambda q, k, v: attention.plain_attention(q, k, v, None, 0.0, False, None),
+        q, k, v,
+    )  # fmt: skip
+
+
+ACTIVATIONS = {
+    "hardtanh": (-0.7, 0.9), "hardsigmoid": (), "hardswish": (), "elu": (0.7,), "leaky_relu": (0.2,),
+    "silu": (), "mish": (), "softplus": (1.5, 4.0), "threshold": (0.1, 3.0), "gelu": (),
+    "logsigmoid": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations(name: str) -> None:
+    """Single ops against the ops they are made of."""
+    args, x = ACTIVATIONS[name], r(50) * 3
+    plain = getattr(activation, f"plain_{name}")
+    alike(lambda x: getattr(F, name)(x, *args), lambda x: plain(x, *args), x)
