@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 _hardtanh, _hardsigmoid = _C._op_function("hardtanh"), _C._op_function("hardsigmoid")
 _hardswish, _elu_op = _C._op_function("hardswish"), _C._op_function("elu")
 _leaky_relu, _silu = _C._op_function("leaky_relu"), _C._op_function("silu")
-_mish, _softplus = _C._op_function("mish"), _C._op_function("softplus")
+_mish, _softsign = _C._op_function("mish"), _C._op_function("softsign")
 _gelu_erf, _gelu_tanh = _C._op_function("gelu_erf"), _C._op_function("gelu_tanh")
-_logsigmoid, _softsign = _C._op_function("logsigmoid"), _C._op_function("softsign")
-_softshrink, _hardshrink = _C._op_function("softshrink"), _C._op_function("hardshrink")
-_threshold = _C._op_function("threshold")
+_softshrink, _threshold = _C._op_function("softshrink"), _C._op_function("threshold")
 
 
 @hot
@@ -322,7 +320,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> weft.nn.functional.softplus(weft.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    return _softplus(input, beta, threshold)
+    need_floating(input, "softplus_cpu")
+    return like(plain_softplus(wide(input), beta, threshold), input)  # the native op: nan at -inf
 
 
 def plain_logsigmoid(input: Tensor) -> Tensor:
@@ -341,7 +340,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> weft.nn.functional.logsigmoid(weft.tensor([0.0]))
     tensor([-0.6931])
     """
-    return _logsigmoid(input)
+    return plain_logsigmoid(input)  # the native op gives nan at infinity
 
 
 @functional
@@ -381,7 +380,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> weft.nn.functional.hardshrink(weft.tensor([-1.0, 0.25, 1.0]))
     tensor([-1.,  0.,  1.])
     """
-    return _hardshrink(input, lambd)
+    need_floating(input, "hardshrink_cpu")
+    return weft.where((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
 @functional
