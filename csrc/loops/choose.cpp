@@ -9,6 +9,7 @@
 #include "loops/norm.h"
 #include "loops/pool.h"
 #include "loops/random.h"
+#include "loops/recurrent.h"
 #include "loops/reduce.h"
 #include "loops/scan.h"
 #include "loops/softmax.h"
@@ -43,6 +44,7 @@ WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
+WEFT_CHOOSE_KERNELS(RecurrentKernels, recurrent_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
 WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)

@@ -6,7 +6,7 @@ namespace weft::WEFT_ISA::rows {
 // log(1 + exp(x)) without overflow, on numbers and tensors.
 template <class X>
 auto soft_plus(const X& x) {
-  return where(x > lit(x, 0.0), x, x * lit(x, 0.0)) + log1p(exp(-abs(x)));
+  return where(x > lit(x, 0.0), x, lit(x, 0.0)) + log1p(exp(-abs(x)));
 }
 template <class T>
 constexpr T between(T x, double lo, double hi) {
@@ -83,7 +83,7 @@ WEFT_ROWS(activation) {
   r.binary(
       {"hardshrink(Tensor input, Tensor|Scalar lambd) -> Tensor", "input, or zero where it is within lambd of it.",
        Rule::promote, kHidden},
-      types::floating, [](auto x, auto l) { return x >= -l && x <= l ? x * 0 : x; },
+      types::floating, [](auto x, auto l) { return x >= -l && x <= l ? decltype(x)(0) : x; },
       d(keep::x0 | keep::x1, [](auto g, auto x, auto l, auto) { return where(x >= -l && x <= l, lit(g, 0.0), g); }));
   r.binary(
       {"softshrink(Tensor input, Tensor|Scalar lambd) -> Tensor", "input drawn towards zero by lambd.", Rule::promote,

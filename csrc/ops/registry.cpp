@@ -145,6 +145,7 @@ Op& Registry::add(const Form& form) {
   }
   if (op->params.size() > kMaxArgs) fail("too many parameters in ", s);
   parse_results(*op, trim(s.substr(close + 4)));
+  if (op->results.size() > kMaxOut) fail("too many results in ", s);
   op->node_name = node_name_of(op->base);
   ops_.push_back(op);
   if (!index().emplace(op->name, op).second) fail("two ops are called ", op->name);

@@ -175,7 +175,7 @@ WEFT_ROWS(unary) {
       [](auto x) { return isnan(x)             ? x
                           : x > decltype(x)(0) ? x
                                                : decltype(x)(0); },
-      d(keep::y0, [](auto g, auto, auto y) { return where(y > 0, g, lit(g, 0.0)); }));
+      d(keep::y0, [](auto g, auto, auto y) { return where(y <= 0, lit(g, 0.0), g); }));
 
   r.unary(
       {"floor(Tensor input) -> Tensor", "Rounds down.", Rule::promote, kInplace}, types::number,

@@ -28,6 +28,8 @@ _hardswish, _elu_op = _C._op_function("hardswish"), _C._op_function("elu")
 _leaky_relu, _silu = _C._op_function("leaky_relu"), _C._op_function("silu")
 _mish, _softsign = _C._op_function("mish"), _C._op_function("softsign")
 _gelu_erf, _gelu_tanh = _C._op_function("gelu_erf"), _C._op_function("gelu_tanh")
+_softplus, _logsigmoid = _C._op_function("softplus"), _C._op_function("logsigmoid")
+_hardshrink = _C._op_function("hardshrink")
 _softshrink, _threshold = _C._op_function("softshrink"), _C._op_function("threshold")
 
 
@@ -320,8 +322,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> weft.nn.functional.softplus(weft.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    need_floating(input, "softplus_cpu")
-    return like(plain_softplus(wide(input), beta, threshold), input)  # the native op: nan at -inf
+    return _softplus(input, beta, threshold)
 
 
 def plain_logsigmoid(input: Tensor) -> Tensor:
@@ -340,7 +341,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> weft.nn.functional.logsigmoid(weft.tensor([0.0]))
     tensor([-0.6931])
     """
-    return plain_logsigmoid(input)  # the native op gives nan at infinity
+    return _logsigmoid(input)
 
 
 @functional
@@ -380,8 +381,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> weft.nn.functional.hardshrink(weft.tensor([-1.0, 0.25, 1.0]))
     tensor([-1.,  0.,  1.])
     """
-    need_floating(input, "hardshrink_cpu")
-    return weft.where((input >= -lambd) & (input <= lambd), 0.0, input)
+    return _hardshrink(input, lambd)
 
 
 @functional

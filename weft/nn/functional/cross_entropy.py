@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.common import functional, legacy_reduction, reduced
@@ -100,7 +101,29 @@ def cross_entropy(
     >>> weft.nn.functional.cross_entropy(weft.zeros(1, 2), weft.tensor([1]))
     tensor(0.6931)
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, reduction)
+    if weight is None and label_smoothing == 0 and input.ndim == 2 and target.ndim == 1:
+        if target.dtype == weft.int64 and reduction in _REDUCTIONS and input.is_floating_point():
+            if input.shape[0] == target.shape[0]:
+                return _rows(input, target, ignore_index, _REDUCTIONS[reduction])[0]
+    return plain_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+_rows = _C._op_function("cross_entropy_rows")
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def plain_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
+    """Return the loss as log_softmax and what follows it: any shapes, weights, probabilities."""
+    reduction = legacy_reduction(None, None, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(
             f"cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"

@@ -10,6 +10,7 @@ import weft
 from weft._C import Tensor
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
+from weft.nn.functional.sequence import Sequence as Whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,32 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    if w_hr is None and sizes[0] == sizes[-1] and x.is_floating_point():
+        return _whole(mode, x, sizes, state, weights, reverse)
+    return plain_one_way(mode, x, sizes, state, weights, reverse)
+
+
+def _whole(
+    mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
+) -> tuple[Tensor, State]:
+    """All steps in one op, where as many sequences run at each of them."""
+    w_ih, w_hh, b_ih, b_hh, _ = weights
+    if mode != "GRU" and b_hh is not None:  # only a GRU uses the state's share by itself
+        b_ih, b_hh = b_ih + b_hh, None
+    time, batch = len(sizes), sizes[0]
+    parts = linear(x, w_ih, b_ih).reshape(time, batch, -1)
+    h, c = state if mode == "LSTM" else (state[0], None)
+    result = Whole.apply(parts, h, c, w_hh, b_hh, mode, reverse, STEPS[mode])
+    states = result if mode == "LSTM" else (result,)
+    last = 0 if reverse else -1
+    return states[0].reshape(time * batch, -1), tuple(s[last] for s in states)
+
+
+def plain_one_way(
+    mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
+) -> tuple[Tensor, State]:
+    """The same step by step: any sizes, and with projections."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     step = STEPS[mode]
     parts = linear(x, w_ih, b_ih).split(list(sizes))  # the input's share does not need the state

@@ -30,7 +30,7 @@ def places(size: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) ->
     """Return the place of each element of ``sliding`` in the flattened last dims."""
     key = (size, kernel, stride, dilation, out)
     if key not in _places:
-        if len(_places) > 64:
+        if len(_places) > 8:
             _places.clear()
         index = weft.arange(prod(size)).reshape(size)
         _places[key] = sliding(index, kernel, stride, dilation, out).reshape(-1)

@@ -1,0 +1,83 @@
+"""One recurrent layer over a whole sequence: a native op, and what differentiates it."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft._C import Tensor
+from weft.autograd import Function
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Step = Callable[..., tuple[Tensor, ...]]
+
+_recur = _C._op_function("recur")
+_recur_backward = _C._op_function("recur_backward")
+_CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
+
+
+class Sequence(Function):
+    """All states of a layer, and the cells of an LSTM; the derivative is one op as well.
+
+    Derivatives of higher order run the steps once more, one after the other.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        h: Tensor,
+        c: Tensor | None,
+        weight: Tensor,
+        bias: Tensor | None,
+        mode: str,
+        reverse: bool,
+        step: Step,
+    ) -> Any:
+        output, cells, kept = _recur(x, h, c, weight, bias, _CELLS[mode], reverse)
+        ctx.save_for_backward(x, h, c, weight, bias, output, cells, kept)
+        ctx.mode, ctx.reverse, ctx.step = mode, reverse, step
+        return (output, cells) if mode == "LSTM" else output
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, grad_cells: Tensor | None = None) -> Any:
+        *inputs, output, cells, kept = ctx.saved_tensors
+        if weft.is_grad_enabled():
+            grads = _by_steps(ctx, inputs, grad, grad_cells)
+        else:
+            _, h, c, weight, bias = inputs
+            dx, states, dw, db = _recur_backward(
+                *(grad, grad_cells, h, c, weight, output, cells, kept),
+                *(_CELLS[ctx.mode], ctx.reverse),
+            )
+            dc = None if c is None else states[1]
+            grads = [dx, states[0], dc, dw, None if bias is None else db]
+        return (*grads, None, None, None)
+
+
+def _by_steps(
+    ctx: Any, inputs: list[Tensor | None], grad: Tensor, grad_cells: Tensor | None
+) -> list[Tensor | None]:
+    """Differentiate the steps instead of the sequence, so that the result has derivatives too."""
+    x, h, c, weight, bias = inputs
+    assert x is not None and h is not None
+    state: tuple[Tensor, ...] = (h,) if c is None else (h, c)
+    steps = list(x.unbind(0))
+    states = []
+    for part in reversed(steps) if ctx.reverse else steps:
+        state = ctx.step(part, state, weft.nn.functional.linear(state[0], weight, bias))
+        states.append(state)
+    if ctx.reverse:
+        states.reverse()
+    results = [weft.stack([s[0] for s in states])]
+    given: list[Tensor | None] = [grad]
+    if c is not None:
+        results.append(weft.stack([s[1] for s in states]))
+        given.append(weft.zeros_like(results[1]) if grad_cells is None else grad_cells)
+    wanted = [t for t in inputs if t is not None and t.requires_grad]
+    found = weft.autograd.grad(results, wanted, given, create_graph=True, allow_unused=True)
+    by_input = {id(t): g for t, g in zip(wanted, found)}
+    return [None if t is None else by_input.get(id(t)) for t in inputs]
