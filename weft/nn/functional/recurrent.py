@@ -60,8 +60,7 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    if w_hr is None and sizes[0] == sizes[-1] and x.is_floating_point():
+    if weights[-1] is None and sizes[0] == sizes[-1] and x.is_floating_point():
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
