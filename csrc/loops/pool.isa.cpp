@@ -10,6 +10,10 @@ namespace {
 constexpr int64_t kWork = 16384;  // elements of windows that are worth a thread
 constexpr int64_t kRow = 256;     // places of a row that are looked at together
 
+template <class T>
+constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::lowest();
+
 template <class F>
 void each_plane(const Pool& p, const F& f) {
   int64_t work = p.places() * p.kernel[0] * p.kernel[1] * p.kernel[2] + p.pixels();
@@ -62,12 +66,17 @@ void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
     for (int64_t row = 0; row < p.result[0] * p.result[1]; ++row)
       for (int64_t begin = 0; begin < p.result[2]; begin += kRow) {
         int64_t n = p.result[2] - begin < kRow ? p.result[2] - begin : kRow;
-        for (int64_t e = 0; e < n; ++e) {
-          best[e] = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                         : std::numeric_limits<T>::lowest();
-          where[e] = -1;
-        }
+        for (int64_t e = 0; e < n; ++e) best[e] = kLeast<T>, where[e] = 0;  // what a window of padding alone has
+        bool fresh = true;  // the first element of a window is taken, whatever it is
         each_row(p, row / p.result[1], row % p.result[1], [&](int64_t line) {
+          for (int64_t e = 0; fresh && e < n; ++e) {
+            int64_t x2 = (begin + e) * p.stride[2] - p.pad[2];
+            if (x2 < 0) x2 += (-x2 + p.dilation[2] - 1) / p.dilation[2] * p.dilation[2];
+            if (x2 >= p.size[2]) continue;
+            where[e] = int32_t(line + x2);
+            best[e] = in[line + x2];
+          }
+          fresh = false;
           for (int64_t k = 0; k < p.kernel[2]; ++k) {
             int64_t first, last;
             reach(p, 2, k, &first, &last);
@@ -76,8 +85,6 @@ void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
             if (first >= last) continue;
             int64_t from = line + first * p.stride[2] + k * p.dilation[2] - p.pad[2], i = first - begin;
             auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
-            for (int64_t e = i; e < last - begin; ++e)  // the first element of a window is taken, whatever it is
-              if (where[e] < 0) where[e] = int32_t(from + (e - i) * p.stride[2]), best[e] = in[where[e]];
             take(in + from, p.stride[2], last - first, from, best + i, where + i);
           }
         });

@@ -133,7 +133,7 @@ WEFT_ROWS(arithmetic) {
   r.binary(
       {"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.", Rule::promote,
        kInplace | kRefusesNegative},
-      types::arithmetic, [](auto a, auto b) { return power(a, b); },
+      types::all, [](auto a, auto b) { return power(a, b); },
       d(keep::x0 | keep::x1,
         [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
       d(keep::x0 | keep::x1 | keep::y0,

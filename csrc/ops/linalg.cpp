@@ -57,13 +57,13 @@ void matmul_back(Grad& d) {
   if (a_dim == 1) g = unsqueeze(g, -2);
   if (d.needs(0)) {
     Tensor ga = kProduct(g, conj_of(b_dim == 1 ? unsqueeze(b, -1) : b), false, true);
-    d.give(0, a_dim == 1 ? squeeze(sum_to(ga, Dims{1, ga.size(-1)}), 0) : ga);
+    d.give(0, a_dim == 1 ? reshape(sum_to(ga, Dims{1, ga.size(-1)}), d.shape(0)) : ga);
   }
   if (d.needs(1)) {
     Tensor x = conj_of(a_dim == 1 ? unsqueeze(a, 0) : a);
     bool fold = b_dim <= 2 && g.dim() > 2;
     Tensor gb = kProduct(fold ? folded(x) : x, fold ? folded(g) : g, true, false);
-    d.give(1, b_dim == 1 ? squeeze(gb, -1) : gb);
+    d.give(1, b_dim == 1 ? reshape(gb, d.shape(1)) : gb);
   }
 }
 
@@ -358,7 +358,7 @@ void added_back(Grad& d) {
     Tensor a = conj_of(d.x(1));
     bool vector = g.dim() == 1;
     Tensor gb = kProduct(a, vector ? unsqueeze(g, 1) : g, true, false);
-    d.give(2, vector ? squeeze(gb, 1) : gb);
+    d.give(2, vector ? reshape(gb, d.shape(2)) : gb);
   }
 }
 

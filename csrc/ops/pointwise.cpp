@@ -411,6 +411,8 @@ void pointwise_infer(Call& c) {
   Types types = types_of(in, row, c.name());
   if (c.op.is(kRefusesNegative) && is_integral(types.common) && in.v[1]->is_number() && in.v[1]->integer() < 0)
     fail(c.op.base, ": Integers to negative integer powers are not allowed.");
+  if (c.op.is(kRefusesNegative) && types.common == DType::Bool && !in.v[1]->is_number())
+    fail(c.op.base, ": \"pow\" not implemented for 'Bool'");  // as in PyTorch, which only knows the powers 0 and 1
   c.give(0, pointwise_meta(in, types.result, c.name()));
 }
 

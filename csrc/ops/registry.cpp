@@ -158,6 +158,8 @@ Op* Registry::find(std::string_view name) {
 }
 
 void Call::fill_defaults() {
+  if (count > int(op.params.size()))
+    fail_type(op.name, " takes ", op.params.size(), " arguments but ", count, " were given");
   for (int i = count; i < int(op.params.size()); ++i) {
     const Param& p = op.params[size_t(i)];
     if (!p.has_default) fail_type(op.base, ": missing argument '", p.name, "'");
