@@ -16,7 +16,7 @@
 namespace weft {
 
 extern thread_local uint32_t t_module;  // module_call.cpp
-const std::string& module_path(uint32_t id);
+std::string module_path(uint32_t id);
 
 namespace {
 

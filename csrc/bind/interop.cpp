@@ -13,8 +13,17 @@ const char* format_of(DType t) {
   return formats[int(t)];
 }
 
+// What is shown to others: the memory stays, and does not move, until they let go of it, whatever becomes of the
+// tensor.
+struct Shown {
+  Ref<Storage> storage;
+  explicit Shown(TensorImpl& t) : storage(t.storage) { ++storage->shown; }
+  ~Shown() { --storage->shown; }
+};
 struct BufferShape {
+  Shown shown;
   Py_ssize_t shape[64], strides[64];
+  explicit BufferShape(TensorImpl& t) : shown(t) {}
 };
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
@@ -28,7 +37,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
     if (!(flags & PyBUF_STRIDES) && !t.contiguous)
       throw nb::builtin_exception(nb::exception_type::buffer_error, "the tensor is not contiguous");
-    auto* dims = new BufferShape;
+    auto* dims = new BufferShape(t);
     for (int i = 0; i < t.sizes.size(); ++i) {
       dims->shape[i] = t.sizes[i];
       dims->strides[i] = t.strides[i] * item_size(t.dtype);
@@ -53,7 +62,8 @@ DType dtype_of_format(const char* f, Py_ssize_t size) {
   if (!f) return DType::UInt8;
   std::string_view text(f);
   if (!text.empty() && (text[0] == '@' || text[0] == '=' || text[0] == '<')) text.remove_prefix(1);
-  if (text.size() == 2 && text[0] == 'Z') return text[1] == 'f' ? DType::ComplexFloat : DType::ComplexDouble;
+  if (text == "Zf") return DType::ComplexFloat;
+  if (text == "Zd") return DType::ComplexDouble;
   if (text.size() == 1) {
     switch (text[0]) {
       case '?': return DType::Bool;
@@ -162,15 +172,19 @@ DType from_dl_type(DLDataType t) {
 
 struct DLOwner {
   DLManaged managed;
-  Tensor tensor;
+  Shown shown;
+  Dims sizes, strides;
 };
 
 nb::object to_dlpack(Tensor t) {
   if (wants_grad(*t.get()))
     throw nb::builtin_exception(nb::exception_type::buffer_error,
                                 "Can't export tensors that require gradient, use tensor.detach()");
-  auto* o = new DLOwner{{}, t};
-  o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), t->sizes.data(), t->strides.data(), 0};
+  if (!t->storage->writable)
+    throw nb::builtin_exception(nb::exception_type::buffer_error,
+                                "Can't export read-only memory, which DLPack could not protect: clone() the tensor");
+  auto* o = new DLOwner{{}, Shown(*t.get()), t.sizes(), t.strides()};
+  o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), o->sizes.data(), o->strides.data(), 0};
   o->managed.context = o;
   o->managed.deleter = [](DLManaged* m) {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -212,17 +226,21 @@ Tensor from_dlpack(nb::handle capsule) {
 // ---- nested Python numbers
 
 // Finds the shape of nested sequences and the widest kind of number in them.
-void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors) {
+// `bottom`: the depth of the first number, below which there can be no sequence; -1 before that.
+void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors, int* bottom) {
   if (depth > 64) fail_value("tensor: too deeply nested (or a list that contains itself)");
   if (PyList_Check(o) || PyTuple_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    if (*bottom >= 0 && depth >= *bottom)
+      fail_type("tensor: a sequence of length ", n, " stands beside a number at dim ", depth - 1);
     if (depth == sizes->size())
       sizes->push(n);
     else if ((*sizes)[depth] != n)
       fail_value("tensor: expected sequence of length ", (*sizes)[depth], " at dim ", depth, " (got ", n, ")");
-    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, tensors);
+    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, tensors, bottom);
     return;
   }
+  *bottom = depth;
   auto widen = [&](Tag t) {
     auto rank = [](Tag x) {
       return x == Tag::None ? -1 : x == Tag::Bool ? 0 : x == Tag::Int ? 1 : x == Tag::Float ? 2 : 3;
@@ -261,8 +279,7 @@ void store_all(PyObject* o, int depth, const Dims& sizes, DType t, char** at) {
     read_number(o, &v);
   }
   if (v.tag() == Tag::Complex && !is_complex(t)) fail_type("tensor: can't convert complex to ", name_of(t));
-  if (is_integral(t) && t != DType::Bool && v.tag() == Tag::Float && !(v.real() > -9.3e18 && v.real() < 9.3e18))
-    fail("tensor: value ", v.real(), " cannot be converted to ", name_of(t), " without overflow");
+  if (is_integral(t)) check_fits(v, t, "tensor");
   v.store(t, *at);
   *at += item_size(t);
 }
@@ -271,7 +288,8 @@ Tensor from_numbers(nb::handle data, nb::handle dtype) {
   Dims sizes;
   Tag widest = Tag::None;
   bool tensors = false;
-  scan(data.ptr(), 0, &sizes, &widest, &tensors);
+  int bottom = -1;
+  scan(data.ptr(), 0, &sizes, &widest, &tensors, &bottom);
   DType t;
   if (dtype.is_none()) {
     t = widest == Tag::Bool      ? DType::Bool

@@ -29,8 +29,12 @@ void leave_unknown(PyTensor* o) {
   o->newer = o->older = nullptr;
 }
 
+bool g_collecting_all = false;  // a full collection runs: it may take its time
+
 PyObject* before_collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyObject* generation = n == 2 && PyDict_Check(args[1]) ? PyDict_GetItemString(args[1], "generation") : nullptr;
+  g_collecting_all = generation && PyLong_AsLong(generation) == 2 &&
+                     PyUnicode_CompareWithASCIIString(args[0], "start") == 0;
   if (generation && PyLong_AsLong(generation) > 0 && PyUnicode_CompareWithASCIIString(args[0], "start") == 0)
     while (g_unknown.newer != &g_unknown) track(g_unknown.newer);
   Py_RETURN_NONE;
@@ -62,7 +66,7 @@ class Owned final : OwnedVisitor {
   }
 
  private:
-  static constexpr int kMost = 20000;  // natives looked at in one walk: the collector comes by often
+  static constexpr int64_t kMost = 20000;  // natives looked at in one walk, unless all generations are collected
 
   template <class T>
   bool all_owners_met(T* p) {
@@ -93,7 +97,7 @@ class Owned final : OwnedVisitor {
   }
 
   void drain() {
-    for (int i = 0; i < kMost; ++i) {
+    for (int64_t i = 0; i < kMost || g_collecting_all; ++i) {
       if (!tensors_.empty()) {
         TensorImpl* t = tensors_.back();
         tensors_.pop_back();

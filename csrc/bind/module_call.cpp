@@ -26,8 +26,8 @@ uint32_t id_of(const std::string& path) {
 // ---- the path of a child, remembered by who called it
 
 struct Called {
-  PyObject* by;  // a weak reference to the child: another object may come to live at its address
-  uint32_t path;
+  PyObject* by = nullptr;  // a weak reference to the child: another object may come to live at its address
+  uint32_t path = 0;
 };
 struct Pair {
   uint32_t parent;
@@ -67,20 +67,17 @@ uint32_t path_of(PyObject* child) {
   if (g_called.size() > kMostCalled) {
     for (auto& [p, called] : g_called) Py_DECREF(called.by);
     g_called.clear();
-    it = g_called.end();
   }
   PyObject* ref = PyWeakref_NewRef(child, nullptr);
   if (!ref) {
     PyErr_Clear();
     return t_module;
   }
-  uint32_t path = id_of((t_module ? g_paths[t_module] + "." : "") + name_of_child(child));
-  if (it != g_called.end()) {
-    Py_DECREF(it->second.by);
-    it->second = {ref, path};
-  } else {
-    g_called[pair] = {ref, path};
-  }
+  uint32_t path = id_of((t_module ? g_paths[t_module] + "." : "") + name_of_child(child));  // may run Python
+  Called& called = g_called[pair];
+  PyObject* old = std::exchange(called.by, ref);
+  called.path = path;
+  Py_XDECREF(old);
   return path;
 }
 
@@ -156,7 +153,7 @@ PyType_Spec spec = {"weft._C.ModuleBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAUL
 
 }  // namespace
 
-const std::string& module_path(uint32_t id) { return g_paths[id]; }
+std::string module_path(uint32_t id) { return g_paths[id]; }
 
 void bind_module_call(nb::module_& m) {
   g_forward = PyUnicode_InternFromString("forward");

@@ -75,7 +75,7 @@ PyObject* item(PyObject* self, PyObject*) {
 int truth(PyObject* self) {
   try {
     TensorImpl& t = *impl_of(self);
-    if (t.numel == 0) return 0;
+    if (t.numel == 0) fail("Boolean value of Tensor with no values is ambiguous: shape ", t.sizes);
     if (t.numel > 1)
       fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
     nb::object v = nb::steal(wrap_number(t.dtype, t.data()));

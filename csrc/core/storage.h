@@ -10,6 +10,7 @@ namespace weft {
 struct Storage : Counted {
   uint32_t version = 0;  // how often it was changed in place
   bool writable = true;
+  int32_t shown = 0;  // how many buffers look at the data: while there are some, it must not move
   char* data = nullptr;
   int64_t bytes = 0;                      // what its owner asked for
   int64_t block = 0;                      // the allocator's block; 0 when the memory is someone else's

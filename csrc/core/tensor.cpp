@@ -40,6 +40,9 @@ Ref<Storage> Storage::foreign(void* data, int64_t bytes, void* owner, void (*let
 
 void Storage::resize(int64_t wanted) {
   if (wanted <= bytes) return;
+  if (shown)
+    fail("resize: the storage is not resizable: ", shown,
+         " NumPy array, memoryview or DLPack capsule looks at its memory");
   if (!block && data)
     fail("resize: this tensor's memory belongs to someone else and cannot grow to ", wanted, " bytes");
   int64_t new_block = block_bytes(wanted);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/dims.h"
 #include "core/memory.h"
 #include "loops/gemm.h"
 #include "loops/parallel.h"
@@ -81,22 +82,38 @@ struct Parts {  // of one group
         y(rows * places) {}
 };
 
+// Memory for the windows of one image and group on each thread, taken before the threads start: they cannot throw.
+template <class T>
+class Windows {
+ public:
+  Windows(const Parts& p, int64_t work)
+      : each_(checked_mul(p.inner, p.places)),
+        count_(work > 1 && !in_parallel() ? num_threads() : 1),
+        memory_(checked_mul(checked_mul(each_, int64_t(sizeof(T))), count_)) {}
+  T* mine() const { return memory_.template as<T>() + omp_get_thread_num() % count_ * each_; }
+
+ private:
+  int64_t each_, count_;
+  Scratch memory_;
+};
+
 }  // namespace
 
 void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
+    Windows<T> space(p, c.batch * c.groups);
     parallel_each(c.batch * c.groups, [&](int64_t i) {
-      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      T* windows = space.mine();
       int64_t group = i % c.groups;
       T* out = static_cast<T*>(y) + i * p.y;
-      lay_out(c, static_cast<const T*>(x) + i * p.x, windows.as<T>());
+      lay_out(c, static_cast<const T*>(x) + i * p.x, windows);
       if (bias)
         for (int64_t r = 0; r < p.rows; ++r)
           std::fill_n(out + r * p.places, p.places, static_cast<const T*>(bias)[group * p.rows + r]);
-      gemm(type, false, false, p.rows, p.places, p.inner, static_cast<const T*>(w) + group * p.w, p.inner,
-           windows.as<T>(), p.places, out, p.places, 1, bias ? 1 : 0);
+      gemm(type, false, false, p.rows, p.places, p.inner, static_cast<const T*>(w) + group * p.w, p.inner, windows,
+           p.places, out, p.places, 1, bias ? 1 : 0);
     });
   });
 }
@@ -105,13 +122,14 @@ void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, v
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
+    Windows<T> space(p, c.batch * c.groups);
     parallel_each(c.batch * c.groups, [&](int64_t i) {
-      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      T* windows = space.mine();
       T* out = static_cast<T*>(dx) + i * p.x;
       gemm(type, true, false, p.inner, p.places, p.rows, static_cast<const T*>(w) + i % c.groups * p.w, p.inner,
-           static_cast<const T*>(g) + i * p.y, p.places, windows.as<T>(), p.places, 1, 0);
+           static_cast<const T*>(g) + i * p.y, p.places, windows, p.places, 1, 0);
       std::fill_n(out, p.x, T());
-      add_back(c, windows.as<T>(), out);
+      add_back(c, windows, out);
     });
   });
 }
@@ -120,15 +138,16 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
+    Windows<T> space(p, c.groups);
     parallel_each(c.groups, [&](int64_t group) {
-      Scratch windows(p.inner * p.places * int64_t(sizeof(T)));
+      T* windows = space.mine();
       T* out = static_cast<T*>(dw) + group * p.w;
       std::fill_n(out, p.w, T());
       for (int64_t n = 0; n < c.batch; ++n) {
         int64_t i = n * c.groups + group;
-        lay_out(c, static_cast<const T*>(x) + i * p.x, windows.as<T>());
-        gemm(type, false, true, p.rows, p.inner, p.places, static_cast<const T*>(g) + i * p.y, p.places,
-             windows.as<T>(), p.places, out, p.inner, 1, 1);
+        lay_out(c, static_cast<const T*>(x) + i * p.x, windows);
+        gemm(type, false, true, p.rows, p.inner, p.places, static_cast<const T*>(g) + i * p.y, p.places, windows,
+             p.places, out, p.inner, 1, 1);
       }
     });
   });

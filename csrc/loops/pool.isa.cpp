@@ -124,6 +124,15 @@ inline void each_pair(const Pool& p, const F& f) {
     }
 }
 
+// Whole numbers are divided as whole numbers: the divisor may not fit the element type.
+template <class T>
+inline T share(T x, int64_t divisor) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x / T(divisor);
+  else
+    return T(int64_t(x) / divisor);
+}
+
 template <class T>
 void mean_of(const Pool& p, const T* x, T* y) {
   each_plane(p, [&](int64_t plane) {
@@ -134,7 +143,7 @@ void mean_of(const Pool& p, const T* x, T* y) {
     for (int64_t a = 0, i = 0; a < p.result[0]; ++a)
       for (int64_t b = 0; b < p.result[1]; ++b)
         for (int64_t e = 0; e < p.result[2]; ++e, ++i)
-          out[i] = T(out[i] / T(p.divisor ? p.divisor : extent(p, 0, a) * extent(p, 1, b) * extent(p, 2, e)));
+          out[i] = share(out[i], p.divisor ? p.divisor : extent(p, 0, a) * extent(p, 1, b) * extent(p, 2, e));
   });
 }
 template <class T>
@@ -143,8 +152,9 @@ void mean_back_of(const Pool& p, const T* g, T* dx) {
     const T* in = g + plane * p.places();
     T* out = dx + plane * p.pixels();
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
-    each_pair(
-        p, [&](int64_t place, int64_t pixel, int64_t divisor) { out[pixel] = T(out[pixel] + in[place] / T(divisor)); });
+    each_pair(p, [&](int64_t place, int64_t pixel, int64_t divisor) {
+      out[pixel] = T(out[pixel] + share(in[place], divisor));
+    });
   });
 }
 

@@ -165,8 +165,9 @@ inline double scaled_bessel_i(int n, double x) {
 // exp(x) K_v(x): the integral of exp(-x (cosh t - 1)) cosh(v t), which the trapezoidal rule meets
 // exactly; near 0, where that gets long, the first terms of the series.
 inline double scaled_bessel_k(double v, double x) {
-  if (x < 0) return nan<double>;
+  if (!(x >= 0)) return nan<double>;
   if (x == 0) return inf<double>;
+  if (x == inf<double>) return 0;
   if (x < 1e-3 && v <= 1) {
     double half = 0.5 * x, log_half = __builtin_log(half) + 0.57721566490153286061, z = half * half;
     double k = v == 0 ? -log_half * (1 + z) + z : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));

@@ -87,6 +87,8 @@ tensor([0.0000, 0.5000, 1.0000]))",
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         if (is_complex(x.dtype())) fail("clamp: clamp is not supported for complex types");
+        for (int i = 1; i < 3; ++i)
+          if (is_integral(x.dtype()) && c.arg(i).tag() == Tag::Int) check_fits(c.arg(i), x.dtype(), "clamp");
         if (c.has(1) && c.has(2)) return c.give(0, clamp_both(x, c.arg(1), c.arg(2)));
         if (c.has(1)) return c.give(0, clamp_min(x, c.arg(1)));
         if (c.has(2)) return c.give(0, clamp_max(x, c.arg(2)));

@@ -29,7 +29,7 @@ void fill_data(const Tensor& dst, const Value& value) {
   if (value.is_tensor())
     copy_kernels().convert(value.tensor().dtype(), dst.dtype(), value.tensor().data(), element, 1);
   else
-    value.store(dst.dtype(), element);
+    check_fits(value, dst.dtype(), "fill"), value.store(dst.dtype(), element);
   if (dst.contiguous() || is_dense(dst.sizes(), dst.strides())) {
     copy_kernels().fill(dst.dtype(), dst.data(), dst.numel(), element);
     return;

@@ -72,8 +72,15 @@ Value keep_tensor(const Tensor& t) {
     fail(
         "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
         "and use it in autograd: x = x.clone()");
-  if (g_interpreter.pack_active)
-    if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
+  if (g_interpreter.pack_active) {
+    uint32_t before = t->storage->version;
+    auto packed = g_interpreter.pack(t);
+    if (t->storage->version != before)
+      fail(
+          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to a pack hook can not "
+          "be modified by in-place operations as this can lead to unexpected side-effects.");
+    if (packed) return Value(std::move(packed));
+  }
   Value v(t);
   v.extra = t->storage->version;
   return v;

@@ -226,14 +226,19 @@ DType arange_dtype(Call& c, int dtype_at) {
   return DType::Int64;
 }
 
-void infer_arange(Call& c, double start, double end, double step, DType dtype) {
+int64_t whole(const Value& v) { return v.tag() == Tag::Float ? int64_t(v.real()) : v.integer(); }
+
+void infer_arange(Call& c, const Value& from, const Value& to, const Value& by, DType dtype) {
+  double start = from.real(), end = to.real(), step = by.real();
   if (step == 0) fail("arange: step must be nonzero");
   if (!std::isfinite(start) || !std::isfinite(end)) fail("arange: unsupported range: ", start, " -> ", end);
   if ((step > 0) != (end >= start) && start != end)
     fail("arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
   if (dtype == DType::Int64) {  // whole numbers are counted with whole numbers, as PyTorch does
-    start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
-    if (step == 0) fail("arange: step must be nonzero, got one that rounds to 0 as int64");
+    __int128 gap = __int128(whole(to)) - whole(from), s = whole(by);
+    if (s == 0) fail("arange: step must be nonzero, got one that rounds to 0 as int64");
+    __int128 n = gap / s + (gap % s != 0 && (gap > 0) == (s > 0));
+    return c.give(0, meta(dtype, Dims{n > 0 ? int64_t(n) : 0}));
   }
   double n = std::ceil((end - start) / step);
   if (n > 9e18) fail("arange: invalid size, possible overflow");
@@ -241,7 +246,6 @@ void infer_arange(Call& c, double start, double end, double step, DType dtype) {
 }
 
 void run_arange(const Tensor& out, const Value& start, const Value& step) {
-  auto whole = [](const Value& v) { return v.tag() == Tag::Float ? int64_t(v.real()) : v.integer(); };
   int64_t a = whole(start), s = whole(step);
   double x = start.real(), dx = step.real();
   if (is_integral(out.dtype()))
@@ -259,7 +263,7 @@ WEFT_OP{
 >>> weft.arange(3)
 tensor([0, 1, 2]))",
   .traits = kCreation | kNoMethod,
-  .infer = [](Call& c) { infer_arange(c, 0, c.real(0), 1, arange_dtype(c, 1)); },
+  .infer = [](Call& c) { infer_arange(c, Value(0), c.arg(0), Value(1), arange_dtype(c, 1)); },
   .run = [](Call& c) { run_arange(c.out[0], Value(0), Value(1)); },
   .no_derivative = kConstant,
 };
@@ -268,7 +272,7 @@ WEFT_OP{
   .signature = "arange.start(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None) -> Tensor",
   .doc = "Numbers from start up to end (left out), step apart.",
   .traits = kCreation | kNoMethod,
-  .infer = [](Call& c) { infer_arange(c, c.real(0), c.real(1), c.real(2), arange_dtype(c, 3)); },
+  .infer = [](Call& c) { infer_arange(c, c.arg(0), c.arg(1), c.arg(2), arange_dtype(c, 3)); },
   .run = [](Call& c) { run_arange(c.out[0], c.arg(0), c.arg(2)); },
   .no_derivative = kConstant,
 };

@@ -47,6 +47,7 @@ tensor([1., 0., 1.]))",
         bool complex_value = v.is_tensor() ? is_complex(v.tensor().dtype()) : v.tag() == Tag::Complex;
         if (complex_value && !is_complex(x.dtype()))
           fail("masked_fill: value cannot be converted to type ", name_of(x.dtype()), " without overflow");
+        check_fits(v, x.dtype(), "masked_fill");
         Dims sizes = broadcast(x.sizes(), mask.sizes(), "masked_fill");
         bool keep_order = !x.contiguous() && sizes == x.sizes() && is_dense(x.sizes(), x.strides());
         c.give(0, keep_order ? meta_strided(x.dtype(), sizes, x.strides()) : meta(x.dtype(), sizes));

@@ -39,7 +39,8 @@ tensor([[0, 1],
   .back =
       [](Grad& d) {
         static const OpRef back{"as_strided_backward"};
-        Tensor x = d.x(0);
+        // Only where its elements lie matters, not what became of them: no look at the version.
+        Tensor x = d.arg(0).is_tensor() ? d.arg(0).tensor() : d.x(0);
         int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
         if (!is_dense(x.sizes(), x.strides()) || offset < 0)
           fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",

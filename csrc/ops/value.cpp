@@ -1,5 +1,7 @@
 #include "ops/value.h"
 
+#include <cmath>
+
 namespace weft {
 namespace {
 DType g_default = DType::Float;
@@ -78,6 +80,25 @@ std::ostream& operator<<(std::ostream& s, const Value& v) {
     case Tag::Object: return s << "<object>";
   }
   return s;
+}
+
+void check_fits(const Value& v, DType type, const char* op) {
+  if (!v.is_number() || v.tag() == Tag::Complex || type == DType::Bool) return;
+  double least = 0, most = 0;
+  switch (type) {
+    case DType::UInt8: least = -255, most = 255; break;
+    case DType::Int8: least = -128, most = 127; break;
+    case DType::Int16: least = -32768, most = 32767; break;
+    case DType::Int32: least = -2147483648.0, most = 2147483647.0; break;
+    case DType::Int64: least = -9223372036854775808.0, most = 9223372036854774784.0; break;
+    case DType::Float: least = -3.4028234663852886e38, most = 3.4028234663852886e38; break;
+    default: return;
+  }
+  double x = v.real();
+  bool whole = v.tag() != Tag::Float;
+  if ((whole && type == DType::Int64) || (is_floating(type) && !(std::isfinite(x)))) return;
+  if (!(x >= least && (whole ? x <= most : x < most + 1)))
+    fail(op, ": value ", x, " cannot be converted to type ", name_of(type), " without overflow");
 }
 
 }  // namespace weft

@@ -100,4 +100,7 @@ std::ostream& operator<<(std::ostream& s, const Value& v);
 DType default_dtype();  // float32 unless set_default_dtype
 void set_default_dtype(DType t);
 
+// Refuses a number that an element of the type cannot hold. As in PyTorch, small negative ones wrap in unsigned types.
+void check_fits(const Value& v, DType type, const char* op);
+
 }  // namespace weft
