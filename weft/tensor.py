@@ -127,14 +127,42 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     from copy import deepcopy
 
     with weft.no_grad():
-        made = self.detach().clone()
-    made = _as_kind(made, type(self))
+        made = _as_kind(_on_copied_storage(self.detach(), memo), type(self))
     made.requires_grad_(self.requires_grad)
     memo[id(self)] = made
     if self.grad is not None:
         made.grad = deepcopy(self.grad, memo)
     for name, value in getattr(self, "__dict__", {}).items():
         setattr(made, name, deepcopy(value, memo))
+    return made
+
+
+def _on_copied_storage(t: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """Return the same view of a copy of the storage, which tensors copied together share again."""
+    elements, rest = divmod(t._storage_bytes(), t.itemsize)
+    if rest or not t.numel():
+        return t.clone()
+    key = ("storage", t._storage_ptr())
+    if key not in memo:
+        memo[key] = t.as_strided((elements,), (1,), 0).clone()
+        memo[(*key, "kept")] = t  # while the copying lasts, the address stays its name
+    flat = memo[key] if memo[key].dtype == t.dtype else memo[key].view(t.dtype)
+    return flat.as_strided(t.shape, t.stride(), t.storage_offset()).detach()
+
+
+def __copy__(self: Tensor) -> Tensor:
+    """Return another tensor on the same memory, with the same attributes.
+
+    >>> import copy
+    >>> x = weft.zeros(2)
+    >>> copy.copy(x).fill_(1)
+    tensor([1., 1.])
+    >>> x
+    tensor([1., 1.])
+    """
+    made = _as_kind(self.detach(), type(self)).requires_grad_(self.requires_grad)
+    for name, value in (getattr(self, "__dict__", None) or {}).items():
+        setattr(made, name, value)
     return made
 
 
@@ -371,6 +399,7 @@ _METHODS: dict[str, Any] = {
     "__array_wrap__": __array_wrap__,
     "__contains__": __contains__,
     "__cuda_array_interface__": property(_cuda_array_interface),
+    "__copy__": __copy__,
     "__deepcopy__": __deepcopy__,
     "__format__": __format__,
     "__iter__": __iter__,

@@ -254,6 +254,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
       if (node->outputs != 1) fail(node->name(), ": a view that is changed in place must be the only output");
       rebase_history(t, owned);
     } else {
+      if (t->base) t->more().view_fixed = true;  // a change in place would pass by this function's backward
       set_history(*t.get(), owned, uint32_t(i));
     }
     track(t->pyobj);

@@ -186,6 +186,11 @@ PyObject* get_data(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) {
     Tensor d = alias(Tensor(&t));
     d->untracked = true;
+    if (wants_grad(t)) {
+      d->cut = Ref<Cut>(new Cut);
+      d->cut->what = ".data";
+      d->cut->origin = Origin::here();
+    }
     return wrap(d);
   });
 }

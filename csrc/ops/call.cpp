@@ -152,9 +152,14 @@ void note_cut(Call& c, uint32_t wanting) {
   Ref<Cut> cut;
   if (wanting) {
     cut = Ref<Cut>(new Cut);
-    cut->what = !t_modes.grad           ? c.op.base + " ran under no_grad"
-                : c.op.base == "detach" ? "detach()"
-                                        : c.op.base + " has no derivative";
+    if (!t_modes.grad)
+      cut->what = c.op.base + " ran under no_grad";
+    else if (c.op.base == "detach")
+      cut->what = "detach()";
+    else if (c.op.differentiable())
+      cut->what = c.op.base + ", whose result is " + name_of(c.out[0].dtype()) + ": integers have no gradient";
+    else
+      cut->what = c.op.base + " has no derivative";
     cut->origin = Origin::here();
   } else {
     each_input(c, [&](int, TensorImpl* t) {
@@ -301,8 +306,13 @@ void run_call(Call& c) {
     if (c.inplace) {
       rebase_history(c.out[0], std::move(node));
     } else {
+      bool any = false;
       for (int i = 0; i < c.out_count; ++i)
-        if (is_inexact(c.out[i].dtype())) set_history(*c.out[i].get(), node, uint32_t(i));
+        if (is_inexact(c.out[i].dtype())) {
+          set_history(*c.out[i].get(), node, uint32_t(i));
+          any = true;
+        }
+      if (!any) note_cut(c, wanting);
     }
   } else if (!c.inplace) {
     note_cut(c, wanting);

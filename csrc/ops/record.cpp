@@ -331,9 +331,9 @@ void check_rebase(const Tensor& self) {
   if (!self->base) return;
   if (self->extra && self->extra->view_fixed)
     fail(
-        "this view is one of several made by a function that returns multiple views (such as unbind or split), or "
-        "counts "
-        "other elements than its base: it must not be changed in place; use its out-of-place twin or clone() it");
+        "this view was made by a custom Function, is one of several made by a function that returns multiple views "
+        "(such as unbind or split), or counts other elements than its base: it must not be changed in place; use its "
+        "out-of-place twin or clone() it");
   Tensor base(self->base.get());
   if (self.dtype() != base.dtype())
     fail("in-place change of a view whose dtype is ", name_of(self.dtype()), " while that of its base is ",

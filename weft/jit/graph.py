@@ -125,6 +125,8 @@ class Graph:
             raise TypeError(f"graph: takes {len(self.inputs)} tensors, got {len(args)}")
         env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}
         for v, t in zip(self.inputs, args):
+            if not isinstance(t, _C.Tensor):
+                raise TypeError(f"graph: input %{v.name} must be a Tensor, not {type(t).__name__}")
             if tuple(t.shape) != v.shape or t.dtype != v.dtype:
                 kind = Value("", t).kind
                 raise RuntimeError(f"graph: input %{v.name} was traced as {v.kind}, got {kind}")
