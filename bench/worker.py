@@ -192,7 +192,8 @@ class Server:
 
 
 def _inside(file: str | None, folder: str) -> bool:
-    return file is not None and Path(folder).resolve() in Path(file).resolve().parents
+    """Tell whether a file lies in a folder, links in it not followed."""
+    return file is not None and Path(os.path.abspath(file)).is_relative_to(os.path.abspath(folder))
 
 
 def _reason(error: BaseException) -> str:
