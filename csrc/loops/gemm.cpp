@@ -19,6 +19,7 @@ constexpr int64_t kPlainDepth = 64;        // rows of b that are always read in 
 constexpr int64_t kPlainBytes = 1920;      // of each of them at a time: ten tiles wide
 constexpr int64_t kReach = 256 * 1024;     // as many pages as the TLB holds
 constexpr int64_t kNearBytes = 32 * 1024;  // of b: read in place, however deep, since it stays in the L1 cache
+constexpr int64_t kBand = 128;             // rows of such a b that one thread reads in one go
 constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cache
 constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
 constexpr double kThreadedWork = 1 << 20;  // multiplications below which threads cost more than they bring
@@ -143,9 +144,38 @@ const void* contiguous(DType type, const void* x, int64_t stride, int64_t n) {
   return copy;
 }
 
+// c = beta c + the sum of `count` rows of n elements, in their order.
+template <class T>
+void add_rows(T* c, const T* rows, int64_t count, int64_t n, T beta) {
+  for (int64_t j = 0; j < n; ++j) c[j] = beta == T(0) ? rows[j] : T(beta * c[j] + rows[j]);
+  for (int64_t i = 1; i < count; ++i)
+    for (int64_t j = 0; j < n; ++j) c[j] = T(c[j] + rows[i * n + j]);
+}
+
+// The same for a b far from the cache: bands of rows, each read from end to end as memory likes it, a few rows at a
+// time; then the bands' results are added.
+void vector_far_matrix(DType type, const Product& p) {
+  int64_t size = item_size(type), bands = (p.k + kBand - 1) / kBand;
+  Buffer sums = allocate(bands * p.n * size);
+  parallel_chunks(p.k, kBand, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; q += 8) {
+      Product piece = part(type, p, 0, 1, 0, p.n, q, std::min<int64_t>(8, end - q));
+      piece.c = sums.get() + begin / kBand * p.n * size;
+      piece.beta = q == begin ? 0 : 1;
+      gemm_kernels().row(type, piece);
+    }
+  });
+  if (type == DType::Float)
+    add_rows(static_cast<float*>(p.c), reinterpret_cast<float*>(sums.get()), bands, p.n, float(p.beta));
+  else
+    add_rows(static_cast<double*>(p.c), reinterpret_cast<double*>(sums.get()), bands, p.n, p.beta);
+}
+
 // c (1 x n, contiguous) = alpha x op(b) + beta c for a vector x of length k.
 void vector_matrix(DType type, const Product& p) {
   const GemmKernels& kernels = gemm_kernels();
+  bool far = p.k * p.n * item_size(type) >= kFarBytes && p.k > kBand;
+  if (!p.trans_b && far && (type == DType::Float || type == DType::Double)) return vector_far_matrix(type, p);
   int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
   // Far from the cache, b is read a few whole rows at a time, as memory likes it.
   int64_t depth = p.trans_b || p.k * p.n * item_size(type) < kFarBytes ? p.k : 8;
