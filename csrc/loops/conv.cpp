@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/dims.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "loops/gemm.h"
 #include "loops/parallel.h"
@@ -156,13 +157,15 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
 const OneDnn* onednn() {
   static const OneDnn* found = []() -> const OneDnn* {
     Dl_info here;
-    if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here)) return nullptr;
+    if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here))
+      fail("convolution: cannot find weft's own folder");
     std::string path = here.dli_fname;
     path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return nullptr;
+    if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
     auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
-    return offer ? offer() : nullptr;
+    if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
+    return offer();
   }();
   return found;
 }
@@ -170,22 +173,21 @@ const OneDnn* onednn() {
 void conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
   auto f = [](const void* p) { return static_cast<const float*>(p); };
   if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn && dnn->forward(c, num_threads(), f(x), f(w), f(bias), static_cast<float*>(y)))
-      return;
+    if (auto* dnn = onednn(); dnn->forward(c, num_threads(), f(x), f(w), f(bias), static_cast<float*>(y))) return;
   plain_conv_forward(type, c, x, w, bias, y);
 }
 
 void conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx) {
   auto f = [](const void* p) { return static_cast<const float*>(p); };
   if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn && dnn->input(c, num_threads(), f(g), f(w), static_cast<float*>(dx))) return;
+    if (auto* dnn = onednn(); dnn->input(c, num_threads(), f(g), f(w), static_cast<float*>(dx))) return;
   plain_conv_input(type, c, g, w, dx);
 }
 
 void conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw) {
   auto f = [](const void* p) { return static_cast<const float*>(p); };
   if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn && dnn->weight(c, num_threads(), f(x), f(g), static_cast<float*>(dw))) return;
+    if (auto* dnn = onednn(); dnn->weight(c, num_threads(), f(x), f(g), static_cast<float*>(dw))) return;
   plain_conv_weight(type, c, x, g, dw);
 }
 

@@ -34,6 +34,6 @@ struct OneDnn {
   bool (*input)(const Conv& c, int threads, const float* g, const float* w, float* dx);
   bool (*weight)(const Conv& c, int threads, const float* x, const float* g, float* dw);
 };
-const OneDnn* onednn();  // nullptr: not shipped for this machine
+const OneDnn* onednn();  // throws where it cannot be loaded: a slow convolution must not come unnoticed
 
 }  // namespace weft

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import weft
 from weft._C import Tensor
 from weft.nn.functional.common import discrete, functional
@@ -56,6 +58,16 @@ def _looked_up(
     return y
 
 
+def _dense(sparse: bool, name: str) -> None:
+    """Say that a sparse gradient was asked for, which weft does not have."""
+    if sparse:
+        warnings.warn(
+            f"{name}: sparse=True: weft has no sparse tensors, the gradient of weight is dense",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 @functional
 def embedding(
     input: Tensor,
@@ -72,6 +84,7 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
+    _dense(sparse, "embedding")
     if weight.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, got {list(weight.shape)}")
     index = _index("embedding", input)
@@ -156,6 +169,7 @@ def embedding_bag(
     >>> weft.nn.functional.embedding_bag(weft.tensor([[0, 1]]), weft.tensor([[1.0], [3.0]]))
     tensor([[2.]])
     """
+    _dense(sparse, "embedding_bag")
     if weight.dtype in (weft.int64, weft.int32) and input.is_floating_point():
         input, weight = weight, input  # the order of old versions
     if mode not in ("sum", "mean", "max"):

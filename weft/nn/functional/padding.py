@@ -60,7 +60,7 @@ def pad(
     n = len(pad) // 2
     if n not in (1, 2, 3) or input.ndim not in (n + 1, n + 2):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+            "modes other than constant pad the last one to three of two to five dimensions"
         )
     if any(s == 0 for s in input.shape[1 if input.ndim == n + 2 else 0 :]):
         raise RuntimeError(
