@@ -273,30 +273,6 @@ def test_detach_in_place() -> None:
         (x * 2)[0].detach_()
 
 
-def test_grads_of_tensors_that_are_no_leaves() -> None:
-    x = leaf()
-    y = x * 2
-    kept = x * 3
-    kept.retain_grad()
-    assert kept.retains_grad and not y.retains_grad
-    (y * kept).sum().backward()
-    assert y.grad is None
-    assert kept.grad is not None and kept.grad.tolist() == [2, 4, 6]
-    x.retain_grad()  # of a leaf: nothing to do
-    with pytest.raises(RuntimeError, match="retain_grad"):
-        weft.ones(1).retain_grad()
-
-
-def test_retained_grads_add_up() -> None:
-    x = leaf()
-    y = x * 2
-    y.retain_grad()
-    y.retain_grad()
-    y.sum().backward(retain_graph=True)
-    y.sum().backward()
-    assert y.grad is not None and y.grad.tolist() == [2, 2, 2]
-
-
 def test_setting_grad() -> None:
     x = leaf()
     g = weft.ones(3)

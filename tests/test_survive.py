@@ -387,3 +387,56 @@ INTERRUPTED = {
 @pytest.mark.parametrize("name", list(INTERRUPTED))
 def test_ctrl_c(name: str) -> None:
     assert interrupt(INTERRUPTED[name], 0.1) < 0.5
+
+
+# One call each, that would take many seconds.
+LONG_CALLS = {
+    "sum": ("weft.ones(1).expand(20_000_000_000)", "x.sum()"),
+    "sum of columns": ("weft.ones(1).expand(2000, 10_000_000)", "x.sum(0)"),
+    "matmul": ("weft.ones(1, 1).expand(12000, 12000)", "x @ x"),
+    "integer matmul": ("weft.ones(4000, 4000, dtype=weft.int64)", "x @ x"),
+    "many small matmuls": ("weft.ones(1, 64, 64).expand(200_000, 64, 64)", "weft.bmm(x, x)"),
+    "sort": ("weft.ones(1).expand(1 << 26)", "x.sort()"),
+    "cumsum": ("weft.ones(1).expand(1 << 28)", "x.cumsum(0)"),
+    "lgamma": ("weft.ones(1).expand(1 << 28)", "x.lgamma()"),
+    "softmax": ("weft.ones(1).expand(1 << 14, 1 << 14)", "x.softmax(0)"),
+    "transposed copy": (
+        "weft.ones(1 << 14, 1 << 14)",
+        "x.t().clone(memory_format=weft.contiguous_format)",
+    ),
+    "randn": ("weft.ones(1)", "weft.randn(1 << 28)"),
+}
+
+
+@pytest.mark.parametrize("name", list(LONG_CALLS))
+def test_ctrl_c_inside_one_call(name: str) -> None:
+    given, call = LONG_CALLS[name]
+    program = f"""
+        import time, weft
+        weft.set_num_threads(2)
+        x = {given}
+        print("ready", flush=True)
+        try:
+            while True:
+                {call}
+        except KeyboardInterrupt:
+            print("interrupted", time.time())
+        """
+    assert interrupt(program, 0.1) < 0.5
+
+
+def test_a_step_of_an_optimiser_is_not_cut_by_ctrl_c() -> None:
+    program = """
+        import time, weft
+        p = weft.nn.Parameter(weft.zeros(50_000_000))
+        p.grad = weft.ones(50_000_000)
+        step = weft.optim.SGD([p], lr=1.0).step
+        print("ready", flush=True)
+        try:
+            while True:
+                step()
+        except KeyboardInterrupt:
+            assert p.min() == p.max()
+            print("interrupted", time.time())
+        """
+    interrupt(program, 0.1)

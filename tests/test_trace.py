@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -280,3 +281,86 @@ def test_run_into_checks_its_outputs() -> None:
         _C._run_op_into("t", (x,), (weft.empty(3, 2),))
     with pytest.raises(RuntimeError, match="no op named 'nothing'"):
         _C._run_op_into("nothing", (x,), (x,))
+
+
+def test_parts_without_gradient_stay_without() -> None:
+    def f(x: weft.Tensor) -> weft.Tensor:
+        with weft.no_grad():
+            scale = x.abs().max()
+        return x / scale
+
+    traced = weft.jit.trace(f, (weft.ones(3),))
+    x = weft.tensor([1.0, -2.0, 4.0], requires_grad=True)
+    traced(x).sum().backward()
+    assert x.grad.tolist() == [0.25, 0.25, 0.25]
+    assert "no_grad" in repr(traced.graph.nodes[0])
+
+
+def test_views_in_place_take_the_name_of_the_view() -> None:
+    def f(x: weft.Tensor) -> weft.Tensor:
+        y = x * 2
+        y.unsqueeze_(0)
+        y.t_()
+        return y + 1
+
+    traced = weft.jit.trace(f, (weft.ones(3),))
+    x = weft.arange(3.0)
+    assert traced(x).tolist() == f(x).tolist() == [[1], [3], [5]]
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        (lambda x: x.sum().item(), "item"),
+        (lambda x: 1 if x.sum() > 0 else 2, "bool"),
+        (lambda x: float(x.sum()), "item"),
+        (lambda x: x.tolist()[0], "tolist"),
+        (lambda x: float(x.numpy()[0]), "numpy"),
+    ],
+)
+def test_values_that_become_python_numbers_are_warned_of(read: Any, name: str) -> None:
+    with pytest.warns(weft.jit.TracerWarning, match=name) as caught:
+        weft.jit.trace(lambda x: x * read(x), (weft.ones(3),))
+    assert "test_trace.py" in str(caught[0].message)
+
+
+def test_printing_is_no_part_of_the_program(capsys: Any) -> None:
+    def f(x: weft.Tensor) -> weft.Tensor:
+        print(x)
+        return x + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(weft.jit.trace(f, (weft.ones(3),)).graph.nodes) == 1
+    assert "tensor([1., 1., 1.])" in capsys.readouterr().out
+
+
+class Twice(weft.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: weft.Tensor) -> weft.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: weft.Tensor) -> weft.Tensor:
+        return g * 100
+
+
+def _assign_data(x: weft.Tensor) -> weft.Tensor:
+    y = x + 1
+    y.data = weft.zeros(3)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: (x + 1).resize_(2), "resize_"),
+        (lambda x: (x + 1).detach_(), "detach_"),
+        (_assign_data, "data"),
+        (Twice.apply, "Twice"),
+    ],
+)
+def test_what_a_graph_cannot_hold_is_refused(f: Any, name: str) -> None:
+    with pytest.raises(NotImplementedError, match=name):
+        weft.jit.trace(f, (weft.ones(3),))
+    assert weft.jit.trace(lambda x: x * 2, (weft.ones(3),))(weft.ones(3)).tolist() == [2, 2, 2]

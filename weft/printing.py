@@ -132,7 +132,12 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
     elif t.numel() == 0:
         body = "[]"
     else:
-        body = _elements(t.detach(), len(head))
+        tracing = weft._C._pause_recording()  # looking at a tensor is no part of a traced program
+        try:
+            body = _elements(t.detach(), len(head))
+        finally:
+            if tracing:
+                weft._C._resume_recording()
     return _with_facts(head + body, _facts(t), len(head))
 
 

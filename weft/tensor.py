@@ -439,19 +439,3 @@ def _legacy_new(*args: Any, device: Any = None) -> Tensor:
             return weft.empty(*args[0])
         return weft._C._cast(weft._C._from_numbers(args[0], None), weft.get_default_dtype())
     return weft.empty(*args)
-
-
-def _retain_grad(t: Tensor) -> None:
-    """Keep the gradient of a tensor that is no leaf, without keeping the tensor alive."""
-    import weakref
-
-    kept = weakref.ref(t)
-
-    def keep(g: Tensor) -> None:
-        target = kept()
-        if target is not None:
-            value = g.detach() if not weft.is_grad_enabled() else g
-            target.grad = value if target.grad is None else target.grad + value
-
-    weft._C._register_hook(t, keep)
-    weft._C._set_retain_grad(t)

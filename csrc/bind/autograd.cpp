@@ -1,6 +1,7 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
 #include "bind/hooks.h"
 #include "bind/life.h"
+#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/record.h"
 #include "tape/backward.h"
@@ -255,7 +256,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
       rebase_history(t, owned);
     } else {
       if (t->base) t->more().view_fixed = true;  // a change in place would pass by this function's backward
-      set_history(*t.get(), owned, uint32_t(i));
+      t->set_history(owned, uint32_t(i));
     }
     track(t->pyobj);
     made.push_back(t);
@@ -392,7 +393,13 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
   return nb::tuple(out);
 }
 
-bool interrupted() { return PyErr_CheckSignals() != 0; }
+// Asked by loops, with or without the interpreter's lock.
+bool interrupted() {
+  PyGILState_STATE before = PyGILState_Ensure();
+  bool yes = PyErr_CheckSignals() != 0;
+  PyGILState_Release(before);
+  return yes;
+}
 
 }  // namespace
 
@@ -417,12 +424,11 @@ void bind_autograd(nb::module_& m) {
   m.attr("Node") = nb::handle((PyObject*)NodeType);
   g_interpreter.release_lock = [] { return (void*)PyEval_SaveThread(); };
   g_interpreter.take_lock = [](void* s) { PyEval_RestoreThread((PyThreadState*)s); };
-  g_interpreter.interrupted = interrupted;
+  g_ask_interpreter = interrupted;
   g_interpreter.pack = pack;
   g_interpreter.unpack = unpack;
 
   bind_hooks(m);
-  m.def("_set_retain_grad", [](Tensor t) { t->more().retain_grad = true; });
   m.def("_function_record", function_record);
   m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg());

@@ -208,6 +208,7 @@ int tensor_clear(PyObject* self) {
   PyTensor* o = as_tensor(self);
   if (o->impl && Owned(o->impl, !o->impl->pinned_pyobj).alone()) {
     Tensor held(o->impl);
+    held->retain_grad(false);
     Ref<Node> made_by = std::move(held->grad_fn);
     Ref<TensorImpl> grad = std::move(held->grad);
     if (held->extra) Hooks gone = std::move(held->extra->hooks), gone_too = std::move(held->extra->after_accumulate);

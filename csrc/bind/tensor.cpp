@@ -69,6 +69,7 @@ PyObject* item(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *impl_of(self);
     check_single(t, "item");
+    if (t_recorder) t_recorder->read("item()");
     return wrap_number(t.dtype, t.data());
   });
 }
@@ -78,6 +79,7 @@ int truth(PyObject* self) {
     if (t.numel == 0) fail("Boolean value of Tensor with no values is ambiguous: shape ", t.sizes);
     if (t.numel > 1)
       fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
+    if (t_recorder) t_recorder->read("bool()");
     nb::object v = nb::steal(wrap_number(t.dtype, t.data()));
     return PyObject_IsTrue(v.ptr());
   } catch (...) {
@@ -198,6 +200,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
     Tensor from = to_tensor(v, "data");
     TensorImpl& t = *impl_of(o);
+    if (t_recorder) t_recorder->lost("assigning to .data");
     if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad)
       fail("data set to a tensor that requires gradients must be floating point or complex dtype");
     t.storage = from->storage;
@@ -279,15 +282,19 @@ PyObject* list_level(TensorImpl& t, int d, char* at) {
   return list;
 }
 PyObject* tolist(PyObject* o, PyObject*) {
-  return guarded([&] { return list_level(*impl_of(o), 0, impl_of(o)->data()); });
+  return guarded([&] {
+    if (t_recorder) t_recorder->read("tolist()");
+    return list_level(*impl_of(o), 0, impl_of(o)->data());
+  });
 }
 PyObject* detach_(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *impl_of(o);
     if (t.base) fail("detach_: can't detach views in-place. Use detach() instead.");
-    t.grad_fn = nullptr;
+    if (t_recorder) t_recorder->lost("detach_()");
+    t.retain_grad(false);
+    t.set_history(nullptr, 0);
     t.requires_grad = false;
-    t.slot = 0;
     Py_INCREF(o);
     return o;
   });
@@ -302,11 +309,7 @@ PyObject* retain_grad(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *impl_of(o);
     if (!wants_grad(t)) fail("can't retain_grad on Tensor that has requires_grad=False");
-    if (t.grad_fn && !(t.extra && t.extra->retain_grad)) {
-      nb::object f = nb::module_::import_("weft.tensor").attr("_retain_grad");
-      nb::object r = nb::steal(PyObject_CallOneArg(f.ptr(), o));
-      if (!r.is_valid()) throw PythonError();
-    }
+    t.retain_grad(true);
     Py_RETURN_NONE;
   });
 }
@@ -461,6 +464,7 @@ void bind_tensor(nb::module_& m) {
     for (nb::handle s : sizes) d.push(nb::cast<int64_t>(s));
     for (int64_t s : d)
       if (s < 0) fail("resize_: negative size in ", d);
+    if (t_recorder && !(t.sizes() == d)) t_recorder->lost("resize_()");
     resize_to(t, d);
   });
   // Squeezes, transposes … of a tensor in place: it takes the geometry of a view of itself.
@@ -470,8 +474,9 @@ void bind_tensor(nb::module_& m) {
     if (t->base) fail("changing the geometry of a view in place is not supported: use the out-of-place twin");
     Ref<Node> node = view->grad_fn;
     t->set_geometry(view.sizes(), view.strides(), view->offset);
-    if (node) set_history(*t.get(), node, view->slot);
+    if (node) t->set_history(node, view->slot);
     t->storage->touch();
+    if (t_recorder) t_recorder->became(t, view);
     return nb::borrow(self);
   });
   m.def("_memory_stats", [] {

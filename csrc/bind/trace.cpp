@@ -48,19 +48,30 @@ nb::tuple outputs_of(Call& c) {
   return nb::steal<nb::tuple>(t);
 }
 
-// Hands each call to a Python callable: record(op, arguments, outputs, inplace, origin, whether the outputs were given
-// by out=).
+// Hands what it sees to methods of a Python object: Recorder in weft/jit/graph.py.
 struct PyRecorder final : Recorder {
-  nb::object callable;
-  void record(Call& c) override {
+  nb::object target;
+
+  template <class... Args>
+  void tell(const char* method, const char* format, Args... args) {
     Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
-    nb::object r = nb::steal(PyObject_CallFunction(callable.ptr(), "sOOOsO", c.op.name.c_str(), arguments_of(c).ptr(),
-                                                   outputs_of(c).ptr(), c.inplace ? Py_True : Py_False,
-                                                   user_line().c_str(), c.given_out ? Py_True : Py_False));
+    nb::object r = nb::steal(PyObject_CallMethod(target.ptr(), method, format, args...));
     t_recorder = self;
     if (!r.is_valid()) throw PythonError();
   }
+  void record(Call& c) override {
+    tell("record", "sOOOsOO", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(),
+         c.inplace ? Py_True : Py_False, user_line().c_str(), c.given_out ? Py_True : Py_False,
+         t_modes.grad ? Py_True : Py_False);
+  }
+  void became(const Tensor& t, const Tensor& view) override {
+    tell("became", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(view)).ptr());
+  }
+  void read(const char* what) override { tell("read", "ss", what, user_line().c_str()); }
+  void lost(const char* what) override { tell("lost", "ss", what, user_line().c_str()); }
 };
+
+thread_local Recorder* t_paused = nullptr;
 
 const Op& op_named(const std::string& name) {
   Op* op = Registry::get().find(name);
@@ -165,9 +176,18 @@ void bind_trace(nb::module_& m) {
   m.def("_start_recording", [](nb::object f) {
     if (t_recorder) fail("a trace is already being taken on this thread");
     auto* r = new PyRecorder;
-    r->callable = f;
+    r->target = f;
     t_recorder = r;
   });
+  m.def("_lost_to_trace", [](const std::string& what) {
+    if (t_recorder) t_recorder->lost(what.c_str());
+  });
+  m.def("_pause_recording", [] {  // true: resume it
+    if (!t_recorder) return false;
+    t_paused = std::exchange(t_recorder, nullptr);
+    return true;
+  });
+  m.def("_resume_recording", [] { t_recorder = std::exchange(t_paused, nullptr); });
   m.def("_stop_recording", [] { delete std::exchange(t_recorder, nullptr); });
   m.def("_call_op", call_op);
   m.def("_run_op_into", run_op_into);

@@ -51,6 +51,7 @@ void each_piece(const std::vector<Tensor>& params, const F& f) {
     return;
   }
   nb::gil_scoped_release free;
+  Uninterrupted whole_step;
   parallel_chunks(int64_t(pieces.size()), 1 + int64_t(pieces.size()) / 64, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) run(k);
   });

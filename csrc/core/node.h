@@ -41,6 +41,7 @@ struct OwnedVisitor {
 struct NodeHooks {
   // before(grads): may replace the gradients that arrive; after(result, grads): may replace those that leave.
   Hooks before, after;
+  std::vector<TensorImpl*> retaining;  // outputs that keep their gradient; each leaves the list when it goes
 };
 
 struct Node : Counted {

@@ -78,7 +78,10 @@ void TensorImpl::destroy() {
     return;
   }
   --g_tensors;
-  delete extra;
+  if (extra) {
+    retain_grad(false);
+    delete extra;
+  }
   this->~TensorImpl();
   pool_free(this, sizeof(TensorImpl));
 }
@@ -91,6 +94,16 @@ void TensorImpl::visit_owned(OwnedVisitor& v) {
   if (!extra) return;
   for (auto& h : extra->hooks) v.hook(h.get());
   for (auto& h : extra->after_accumulate) v.hook(h.get());
+}
+
+void TensorImpl::retain_grad(bool on) {
+  if (on == (extra && extra->retain_grad) || !grad_fn) return;
+  more().retain_grad = on;
+  auto& list = grad_fn->more_hooks().retaining;
+  if (on)
+    list.push_back(this);
+  else
+    std::erase(list, this);
 }
 
 void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) {

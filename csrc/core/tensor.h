@@ -61,6 +61,15 @@ struct TensorImpl : Counted {
   }
   char* data() const { return storage->data + offset * item_size(dtype); }
   void visit_owned(OwnedVisitor& v);
+  // Which output of which node it is; a gradient that is retained is from now on that of the new value.
+  void set_history(Ref<Node> node, uint32_t output) {
+    bool retained = extra && extra->retain_grad;
+    if (retained) retain_grad(false);
+    grad_fn = std::move(node);
+    slot = output;
+    if (retained) retain_grad(true);
+  }
+  void retain_grad(bool on);  // keep the gradient of a tensor that is no leaf
   void set_geometry(const Dims& sizes, const Dims& strides, int64_t offset);
 };
 

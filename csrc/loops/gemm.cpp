@@ -97,6 +97,7 @@ Plan plan(DType type, const Product& p) {
 void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   const GemmKernels& kernels = gemm_kernels();
   int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = how.pack_a ? kBlockRows : p.m;
+  int64_t rows_at_once = how.pack_a ? rows : kBlockRows / 2;  // between two looks for Ctrl-C
   char *packed_a = nullptr, *packed_b = nullptr;
   if (how.pack_a)
     packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
@@ -106,7 +107,11 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
     Product piece = part(type, p, i, m, j, n, q, k);
     if (packed_a && j == 0) kernels.pack_a(type, piece, packed_a);
     if (packed_b) kernels.pack_b(type, piece, packed_b);
-    kernels.multiply(type, piece, packed_a, packed_b);
+    for (int64_t r = 0; r < m; r += rows_at_once) {
+      leave_if_interrupted();
+      Product some = part(type, p, i + r, std::min(rows_at_once, m - r), j, n, q, k);
+      kernels.multiply(type, some, packed_a, packed_b);
+    }
   };
   if (packed_a) {  // each block of a is packed once
     for (int64_t i = 0; i < p.m; i += rows)

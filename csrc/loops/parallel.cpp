@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,6 +13,18 @@ namespace {
 
 int g_threads = 0;
 bool g_forked = false;  // libgomp's pool does not survive fork: a child works on one thread
+
+constexpr uint64_t kPatience = 40'000'000;  // ticks between two looks: about 15 ms
+thread_local uint64_t t_next_look = 0;
+thread_local int t_uninterrupted = 0;
+
+uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count()) * 2;
+#endif
+}
 
 // The CPUs that affinity and the cgroup's quota leave to this process.
 int available_cpus() {
@@ -52,5 +65,26 @@ void set_num_threads(int n) {
 }
 
 bool in_parallel() { return omp_in_parallel(); }
+
+bool (*g_ask_interpreter)() = nullptr;
+
+bool interrupt_pending() {
+  uint64_t now = ticks();
+  if (now < t_next_look && t_next_look - now <= kPatience) return false;
+  t_next_look = now + kPatience;
+  return !t_uninterrupted && g_ask_interpreter && g_ask_interpreter();
+}
+
+void leave_loop() { throw PythonError(); }
+
+thread_local const std::atomic<bool>* t_stopped = nullptr;
+
+void leave_if_interrupted() {
+  if (omp_get_thread_num() == 0 ? interrupt_pending() : t_stopped && t_stopped->load(std::memory_order_relaxed))
+    leave_loop();
+}
+
+Uninterrupted::Uninterrupted() { ++t_uninterrupted; }
+Uninterrupted::~Uninterrupted() { --t_uninterrupted; }
 
 }  // namespace weft

@@ -132,7 +132,7 @@ void scan_line(const T* x, T* y, int64_t n) {
       narrow(out, y + i, m);
     }
   } else {
-    scan_line<T, Op>(x, y, n, carry);
+    in_pieces(n, [&](int64_t begin, int64_t end) { scan_line<T, Op>(x + begin, y + begin, end - begin, carry); });
   }
 }
 
@@ -263,6 +263,7 @@ void logcumsumexp_line(const T* x, T* y, int64_t n) {
   A sum = 0;
   top[0] = -math::inf<A>;
   for (int64_t from = 0; from < n; from += block) {
+    if ((from & 0xffff) == 0) leave_if_interrupted();
     int64_t m = std::min(block, n - from);
     for (int64_t i = 0; i < m; ++i) {
       v[i] = A(x[from + i]);

@@ -113,12 +113,14 @@ void histogram(DType dtype, const void* data, int64_t n, int64_t bins, double lo
       const T* x = static_cast<const T*>(data);
       T* counts = static_cast<T*>(to);
       A first = A(low), last = A(high);
-      for (int64_t i = 0; i < n; ++i) {
-        A v = A(x[i]);
-        if (!(v >= first && v <= last)) continue;
-        int64_t part = std::min(int64_t((v - first) * A(bins) / (last - first)), bins - 1);
-        counts[part] = T(A(counts[part]) + 1);
-      }
+      in_pieces(n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          A v = A(x[i]);
+          if (!(v >= first && v <= last)) continue;
+          int64_t part = std::min(int64_t((v - first) * A(bins) / (last - first)), bins - 1);
+          counts[part] = T(A(counts[part]) + 1);
+        }
+      });
     }
   });
 }

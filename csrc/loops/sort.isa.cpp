@@ -24,12 +24,14 @@ void write(const Line& line, const SortedLine& to, const Item* items, int64_t n,
   using O = Ordered<T>;
   const T* x = static_cast<const T*>(line.x);
   T* values = static_cast<T*>(to.values);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at = items[i].index();
-    auto key = typename O::Bits(descending ? ~items[i].key() : items[i].key());
-    if (values) values[i * to.stride] = O::lost_bits(key) ? x[at * line.stride] : O::element(key);
-    if (to.indices) to.indices[i * to.stride] = at;
-  }
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t at = items[i].index();
+      auto key = typename O::Bits(descending ? ~items[i].key() : items[i].key());
+      if (values) values[i * to.stride] = O::lost_bits(key) ? x[at * line.stride] : O::element(key);
+      if (to.indices) to.indices[i * to.stride] = at;
+    }
+  });
 }
 
 // Writes a into b in order: every item counts those that come before it, a vector of items at a time, with nothing to
@@ -61,11 +63,13 @@ inline void rank_sort(const Pair* a, Pair* b, int64_t n) {
 template <int bytes, class Item>
 Item* radix_sort(Item* a, Item* b, int64_t n) {
   int64_t counts[bytes][256] = {};
-  for (int64_t i = 0; i < n; ++i) {
-    uint64_t key = a[i].key();
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint64_t key = a[i].key();
 #pragma GCC unroll 8
-    for (int d = 0; d < bytes; ++d) ++counts[d][key >> (8 * d) & 255];
-  }
+      for (int d = 0; d < bytes; ++d) ++counts[d][key >> (8 * d) & 255];
+    }
+  });
   for (int d = 0; d < bytes; ++d) {
     int64_t* count = counts[d];
     if (count[a[0].key() >> (8 * d) & 255] == n) continue;
@@ -75,7 +79,9 @@ Item* radix_sort(Item* a, Item* b, int64_t n) {
       count[k] = before;
       before += c;
     }
-    for (int64_t i = 0; i < n; ++i) b[count[a[i].key() >> (8 * d) & 255]++] = a[i];
+    in_pieces(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) b[count[a[i].key() >> (8 * d) & 255]++] = a[i];
+    });
     std::swap(a, b);
   }
   return a;
@@ -84,7 +90,9 @@ Item* radix_sort(Item* a, Item* b, int64_t n) {
 template <class T, class Item>
 Item* sort_items(const Line& line, bool descending, Item* a) {
   const T* x = static_cast<const T*>(line.x);
-  for (int64_t i = 0; i < line.n; ++i) a[i] = Item(order_key(x[i * line.stride], descending), i);
+  in_pieces(line.n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) a[i] = Item(order_key(x[i * line.stride], descending), i);
+  });
   Item* b = a + line.n + kSpare;
   if (line.n > kSmall) return radix_sort<sizeof(T)>(a, b, line.n);
   rank_sort(a, b, line.n);
@@ -187,10 +195,12 @@ inline bool is_nan(T x) {
 template <class T>
 int64_t count_nan(const T* x, int64_t stride, int64_t n) {
   int64_t count = 0;
-  if (stride == 1)
-    for (int64_t i = 0; i < n; ++i) count += x[i] != x[i];
-  else
-    for (int64_t i = 0; i < n; ++i) count += x[i * stride] != x[i * stride];
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    if (stride == 1)
+      for (int64_t i = begin; i < end; ++i) count += x[i] != x[i];
+    else
+      for (int64_t i = begin; i < end; ++i) count += x[i * stride] != x[i * stride];
+  });
   return count;
 }
 
@@ -204,10 +214,12 @@ std::pair<Bits, Bits> write_keys(const T* x, int64_t stride, int64_t n, Bits* __
     low = key < low ? key : low;
     high = key > high ? key : high;
   };
-  if (stride == 1)
-    for (int64_t i = 0; i < n; ++i) take(i, x[i]);
-  else
-    for (int64_t i = 0; i < n; ++i) take(i, x[i * stride]);
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    if (stride == 1)
+      for (int64_t i = begin; i < end; ++i) take(i, x[i]);
+    else
+      for (int64_t i = begin; i < end; ++i) take(i, x[i * stride]);
+  });
   return {low, high};
 }
 
@@ -220,17 +232,21 @@ int64_t place_of_rank(const T* x, int64_t stride, int64_t n, int64_t k, Item* it
   auto [low, high] = write_keys(x, stride, n, keys);
   int width = std::bit_width(Bits(high - low)), shift = std::max(0, width - upper_bits);
   uint32_t counts[2][1 << upper_bits] = {};
-  for (int64_t i = 0; i < n; ++i) ++counts[i & 1][Bits(keys[i] - low) >> shift];
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++counts[i & 1][Bits(keys[i] - low) >> shift];
+  });
   int64_t part = 0, held = 0;
   for (;; ++part) {
     int64_t here = int64_t(counts[0][part]) + counts[1][part];
     if (k < here) break;
     k -= here;
   }
-  for (int64_t i = 0; i < n; ++i) {
-    items[held] = Item(keys[i], i);
-    held += uint64_t(Bits(keys[i] - low)) >> shift == uint64_t(part);
-  }
+  in_pieces(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      items[held] = Item(keys[i], i);
+      held += uint64_t(Bits(keys[i] - low)) >> shift == uint64_t(part);
+    }
+  });
   if (shift > 0) std::nth_element(items, items + k, items + held);
   return items[k].index();
 }

@@ -193,8 +193,7 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
   if (recording && ((keeps & keep::x0) || again)) {  // the value before, with its place in the graph
     original_self = clone_data(self);
     Edge before = gradient_edge(*self.get());
-    original_self->grad_fn = before.node;
-    original_self->slot = before.slot;
+    original_self->set_history(std::move(before.node), before.slot);
   }
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
   if (direct) {
@@ -309,7 +308,7 @@ void run_call(Call& c) {
       bool any = false;
       for (int i = 0; i < c.out_count; ++i)
         if (is_inexact(c.out[i].dtype())) {
-          set_history(*c.out[i].get(), node, uint32_t(i));
+          c.out[i]->set_history(node, uint32_t(i));
           any = true;
         }
       if (!any) note_cut(c, wanting);

@@ -278,7 +278,7 @@ TensorList cut(const Tensor& x, int64_t parts, int dim, const Dims& widths, cons
     TensorImpl& t = *list[i].get();
     t.cut = Ref<Cut>();
     t.more().view_fixed = true;
-    set_history(t, node, uint32_t(i));
+    t.set_history(node, uint32_t(i));
   }
   return list;
 }

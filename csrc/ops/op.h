@@ -279,6 +279,9 @@ class GradMode {  // for a scope
 struct Recorder {
   virtual ~Recorder() = default;
   virtual void record(Call& c) = 0;
+  virtual void became(const Tensor& t, const Tensor& view) = 0;  // t took the geometry of a view of itself
+  virtual void read(const char* what) = 0;                       // the program looked at elements: they may steer it
+  virtual void lost(const char* what) = 0;                       // something was done that no op stands for
 };
 extern thread_local Recorder* t_recorder;
 
@@ -286,7 +289,6 @@ extern thread_local Recorder* t_recorder;
 struct InterpreterHooks {
   void* (*release_lock)() = nullptr;
   void (*take_lock)(void*) = nullptr;
-  bool (*interrupted)() = nullptr;               // polls for Ctrl-C; true: an exception is set
   Ref<Opaque> (*pack)(const Tensor&) = nullptr;  // saved_tensors_hooks; null when none are active
   Tensor (*unpack)(Opaque*) = nullptr;
   bool pack_active = false;

@@ -271,8 +271,7 @@ static void refresh_view(TensorImpl& t) {
   Tensor base(t.base.get());
   if (base.is_leaf()) return;
   Tensor again = as_strided(base, t.sizes, t.strides, t.offset);
-  t.grad_fn = again->grad_fn;
-  t.slot = again->slot;
+  t.set_history(again->grad_fn, again->slot);
 }
 
 bool wants_grad(TensorImpl& t) {
@@ -285,11 +284,6 @@ Edge gradient_edge(TensorImpl& t) {
   if (t.grad_fn) return {t.grad_fn, t.slot};
   if (t.requires_grad) return {AccumulateGrad::of(t), 0};
   return {};
-}
-
-void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot) {
-  t.grad_fn = std::move(node);
-  t.slot = slot;
 }
 
 uint32_t versions_of(const TensorList& list) {
@@ -344,10 +338,10 @@ void check_rebase(const Tensor& self) {
 }
 
 void rebase_history(Tensor& self, Ref<Node> node) {
-  if (!self->base) return set_history(*self.get(), std::move(node), 0);
+  if (!self->base) return self->set_history(std::move(node), 0);
   Tensor base(self->base.get());
   Ref<Node> copy = CopySlices::make(base, self, std::move(node));
-  set_history(*base.get(), copy, 0);
+  base->set_history(copy, 0);
   refresh_view(*self.get());
 }
 

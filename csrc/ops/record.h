@@ -74,9 +74,8 @@ class CopySlices final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
-Edge gradient_edge(TensorImpl& t);  // where the gradient of t flows
-bool wants_grad(TensorImpl& t);     // looks through views whose base changed
-void set_history(TensorImpl& t, Ref<Node> node, uint32_t slot);
+Edge gradient_edge(TensorImpl& t);                       // where the gradient of t flows
+bool wants_grad(TensorImpl& t);                          // looks through views whose base changed
 void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
 uint32_t versions_of(const TensorList& list);            // grows with every change of one of them
 void check_apart(const Tensor& target, const char* op);  // what is written to has a place for each element

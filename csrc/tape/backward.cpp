@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "loops/parallel.h"
 #include "ops/api.h"
 
 namespace weft {
@@ -42,7 +43,6 @@ class Walk {
     for (size_t i = 0; i < request_.inputs.size(); ++i) watch(i);
     if (!request_.inputs.empty()) find_needed();
     for (size_t i = 0; i < request_.roots.size(); ++i) arrive(request_.roots[i], request_.grads[i]);
-    int polls = 0;
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), older);
       Waiting w = std::move(waiting_[heap_.back()]);
@@ -52,9 +52,7 @@ class Walk {
         w.node->mark = 0;
       else
         places_.erase(w.node.get());
-      bool large = w.grads[0] && w.grads[0].numel() > 4096;
-      if (((++polls & 15) == 0 || large) && g_interpreter.interrupted && g_interpreter.interrupted())
-        throw PythonError();
+      leave_if_interrupted();
       visit(w);
     }
     return std::move(found_);
@@ -140,7 +138,10 @@ class Walk {
 
   void visit(Waiting& w) {
     Node& n = *w.node;
-    if (n.hooks) each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
+    if (n.hooks) {
+      each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
+      if (!n.hooks->retaining.empty()) retain(n.hooks->retaining, w.grads);
+    }
     TensorImpl* leaf = n.leaf();
     if (leaf && leaf->extra) each_hook(leaf->extra->hooks, [&](Hook& h) { g_hooks.on_tensor(h, w.grads[0]); });
     auto capture = captures_.find(&n);
@@ -161,6 +162,12 @@ class Walk {
       each_hook(leaf->extra->after_accumulate, [&](Hook& h) { g_hooks.after_accumulate(h, Tensor(leaf)); });
     if (results.size() < n.edge_count) return;
     for (uint32_t i = 0; i < n.edge_count; ++i) arrive(n.edges[i], std::move(results[i]));
+  }
+
+  // In memory of its own: others that were given the same gradient may be changed in place.
+  static void retain(const std::vector<TensorImpl*>& retaining, const Grads& grads) {
+    for (const Tensor& t : std::vector<Tensor>(retaining.begin(), retaining.end()))
+      if (const Tensor& g = grads[t->slot]) t->grad = (t->grad ? Tensor(t->grad) + g : clone_of(g)).ref();
   }
 
   // A hook may add or remove hooks: those that were there at the beginning are called.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graph import Graph, Node, Value
+from .graph import Graph, Node, TracerWarning, Value
 from .trace import TracedFunction, trace
 
-__all__ = ["Graph", "Node", "TracedFunction", "Value", "trace"]
+__all__ = ["Graph", "Node", "TracedFunction", "TracerWarning", "Value", "trace"]

@@ -43,11 +43,13 @@ class Value:
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "inplace", "line", "op", "outputs")
+    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs")
 
-    def __init__(self, op: str, args: tuple[Any, ...], inplace: bool, line: str) -> None:
-        """Start a node without outputs."""
-        self.op, self.args, self.inplace, self.line = op, args, inplace, line
+    def __init__(
+        self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
+    ) -> None:
+        """Start a node without outputs; ``grad``: whether the tape was on."""
+        self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
 
     def inputs(self) -> Iterator[Value]:
@@ -67,7 +69,8 @@ class Node:
         """Return the node as a line of text."""
         outs = ", ".join(map(repr, self.outputs))
         name = self.op + ("_" if self.inplace and not self.op.endswith("_") else "")
-        where = f"  # {self.line}" if self.line else ""
+        facts = [*([] if self.grad else ["no_grad"]), *([self.line] if self.line else [])]
+        where = f"  # {', '.join(facts)}" if facts else ""
         return f"{outs} = {name}({', '.join(map(_text, self.args))}){where}"
 
 
@@ -133,7 +136,13 @@ class Graph:
             env[id(v)] = t
         for n in self.nodes:
             given = tuple(_substitute(a, env) for a in n.args)
-            for v, t in zip(n.outputs, _C._call_op(n.op, given, n.inplace)):
+            grad = _C._grad_enabled()
+            _C._set_grad_enabled(grad and n.grad)
+            try:
+                made = _C._call_op(n.op, given, n.inplace)
+            finally:
+                _C._set_grad_enabled(grad)
+            for v, t in zip(n.outputs, made):
                 env[id(v)] = t
         return _rebuild(self.outputs, env)
 
@@ -176,6 +185,14 @@ def _place(t: Tensor) -> tuple[Any, ...]:
     return t.data_ptr(), tuple(t.shape), t.stride(), t.dtype
 
 
+class TracerWarning(UserWarning):
+    """The traced function did something that its graph keeps as it was in that one call.
+
+    >>> issubclass(weft.jit.TracerWarning, UserWarning)
+    True
+    """
+
+
 class Recorder:
     """Builds a graph from the calls that pass the gate."""
 
@@ -214,17 +231,17 @@ class Recorder:
         return self.values[id(a)]
 
     def record(
-        self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool = False
+        self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
     ) -> None:
         """Take one call of the gate; ``given``: its results went into tensors given by out=."""
-        node = Node(op, tuple(self.value(a) for a in args), inplace, line)
+        node = Node(op, tuple(self.value(a) for a in args), inplace, line, grad)
         if given:
             self.graph.nodes.append(node)
             for t in outs:
                 fresh = Value(f"v{len(self.alive)}_out", t)
                 fresh.producer = node
                 node.outputs.append(fresh)
-                copy = Node("copy_", (self.value(t), fresh), True, line)
+                copy = Node("copy_", (self.value(t), fresh), True, line, grad)
                 v = self.name(t, "v")
                 v.producer = copy
                 copy.outputs.append(v)
@@ -235,6 +252,26 @@ class Recorder:
             v.producer = node
             node.outputs.append(v)
         self.graph.nodes.append(node)
+
+    def became(self, t: Tensor, view: Tensor) -> None:
+        """``t`` has taken the geometry of ``view``, a view of itself: it is that value from now on."""
+        self.values[id(t)] = self.value(view)
+        self.alive.append(t)
+
+    def read(self, what: str, line: str) -> None:
+        """Warn that elements became Python numbers: what depends on them is fixed in the graph."""
+        import warnings
+
+        warnings.warn(
+            f"trace: {what} at {line} turns a tensor into Python values. The graph keeps the values "
+            "and branches of this one call: it will be wrong for inputs that would give others.",
+            TracerWarning,
+            stacklevel=3,
+        )
+
+    def lost(self, what: str, line: str) -> None:
+        """Raise: the graph has no op for what was done, and would be wrong without it."""
+        raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")
 
     def structure(self, x: Any) -> Any:
         """Replace the tensors in a result by their values."""

@@ -55,7 +55,7 @@ def trace(
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
         recorder.graph.inputs.append(recorder.name(t, "x"))
-    _C._start_recording(recorder.record)
+    _C._start_recording(recorder)
     try:
         result = func(*copies)
     finally:
