@@ -1,4 +1,7 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
+#include <chrono>
+#include <thread>
+
 #include "bind/hooks.h"
 #include "bind/life.h"
 #include "loops/parallel.h"
@@ -425,6 +428,11 @@ void bind_autograd(nb::module_& m) {
   g_interpreter.release_lock = [] { return (void*)PyEval_SaveThread(); };
   g_interpreter.take_lock = [](void* s) { PyEval_RestoreThread((PyThreadState*)s); };
   g_ask_interpreter = interrupted;
+  g_let_others_run = [] {
+    Py_BEGIN_ALLOW_THREADS;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    Py_END_ALLOW_THREADS;
+  };
   g_interpreter.pack = pack;
   g_interpreter.unpack = unpack;
 

@@ -18,7 +18,10 @@ const char* format_of(DType t) {
 struct Shown {
   Ref<Storage> storage;
   explicit Shown(TensorImpl& t) : storage(t.storage) { ++storage->shown; }
-  ~Shown() { --storage->shown; }
+  ~Shown() {
+    --storage->shown;
+    ++storage->changes;  // perhaps
+  }
 };
 struct BufferShape {
   Shown shown;

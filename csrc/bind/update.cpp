@@ -14,7 +14,10 @@ constexpr int64_t kChunk = 16384;
 std::vector<Tensor> tensors_of(nb::list l) {
   std::vector<Tensor> out;
   out.reserve(l.size());
-  for (nb::handle o : l) out.push_back(to_tensor(o, "a tensor of the step"));
+  for (nb::handle o : l) {
+    out.push_back(to_tensor(o, "a tensor of the step"));
+    out.back().data();  // in order now, since the step runs without the interpreter's lock
+  }
   return out;
 }
 

@@ -1,14 +1,31 @@
 // A block of memory that tensors look into, and the count of its changes.
 #pragma once
 
+#include <memory>
+
 #include "core/memory.h"
 #include "core/origin.h"
 #include "core/refs.h"
 
 namespace weft {
 
+// How elements lie while they lie channels last: (batch, pixels, channels), whereas the tensors that look at them say
+// (batch, channels, pixels…). Convolutions and what stands between them pass images on like that. Everybody else goes
+// through TensorImpl::data(), which puts them in order first, so nobody can tell.
+struct ChannelsLast {
+  int64_t channels = 0;  // 0: the elements lie as tensors say
+  int64_t pixels = 0;
+  int64_t item = 0;  // bytes of an element
+};
+
+// Something that was made from the contents of a storage and is kept with it.
+struct Attached {
+  virtual ~Attached() = default;
+};
+
 struct Storage : Counted {
   uint32_t version = 0;  // how often it was changed in place
+  uint32_t changes = 0;  // the same, with changes that the tape is not told of (through `.data`, by others)
   bool writable = true;
   int32_t shown = 0;  // how many buffers look at the data: while there are some, it must not move
   char* data = nullptr;
@@ -17,15 +34,24 @@ struct Storage : Counted {
   void (*let_go)(void* owner) = nullptr;  // for foreign memory
   void* owner = nullptr;
   Origin changed;  // where it was last changed in place
+  ChannelsLast last;
+  int32_t readers = 0;  // kernels that work on the elements as they lie, without the interpreter's lock
+  std::unique_ptr<Attached> attached;
 
   static Ref<Storage> make(int64_t bytes);
   static Ref<Storage> foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable = true);
   void resize(int64_t bytes);  // keeps the contents; the data may move
+  void put_in_order();         // after which they lie as tensors say; with the interpreter's lock held
   void touch() {
     ++version;
+    ++changes;
     changed = Origin::here();
   }
   void destroy();
 };
+
+// What core cannot do itself; set by ops/ and bind/.
+extern void (*g_channels_first)(char* to, const char* from, int64_t bytes, const ChannelsLast& how);
+extern void (*g_let_others_run)();  // gives the interpreter's lock away for a moment
 
 }  // namespace weft

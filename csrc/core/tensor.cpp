@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace weft {
 
@@ -40,6 +41,7 @@ Ref<Storage> Storage::foreign(void* data, int64_t bytes, void* owner, void (*let
 
 void Storage::resize(int64_t wanted) {
   if (wanted <= bytes) return;
+  if (last.channels) put_in_order();
   if (shown)
     fail("resize: the storage is not resizable: ", shown,
          " NumPy array, memoryview or DLPack capsule looks at its memory");
@@ -54,6 +56,18 @@ void Storage::resize(int64_t wanted) {
     block = new_block;
   }
   bytes = wanted;
+}
+
+void (*g_channels_first)(char* to, const char* from, int64_t bytes, const ChannelsLast& how) = nullptr;
+void (*g_let_others_run)() = nullptr;
+
+void Storage::put_in_order() {
+  while (readers) g_let_others_run();
+  if (!last.channels) return;
+  auto* ordered = static_cast<char*>(allocate_block(block));
+  g_channels_first(ordered, data, bytes, last);
+  free_block(std::exchange(data, ordered), block);
+  last = {};
 }
 
 void Storage::destroy() {

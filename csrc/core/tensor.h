@@ -59,7 +59,11 @@ struct TensorImpl : Counted {
     if (!extra) extra = new TensorExtra;
     return *extra;
   }
-  char* data() const { return storage->data + offset * item_size(dtype); }
+  char* data() const {
+    if (storage->last.channels) [[unlikely]]
+      storage->put_in_order();
+    return storage->data + offset * item_size(dtype);
+  }
   void visit_owned(OwnedVisitor& v);
   // Which output of which node it is; a gradient that is retained is from now on that of the new value.
   void set_history(Ref<Node> node, uint32_t output) {

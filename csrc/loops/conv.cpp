@@ -170,25 +170,21 @@ const OneDnn* onednn() {
   return found;
 }
 
-void conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
-  auto f = [](const void* p) { return static_cast<const float*>(p); };
-  if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn->forward(c, num_threads(), f(x), f(w), f(bias), static_cast<float*>(y))) return;
-  plain_conv_forward(type, c, x, w, bias, y);
+namespace {
+void check(const char* problem) {
+  if (problem) fail("convolution: oneDNN: ", problem);
 }
+}  // namespace
 
-void conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx) {
-  auto f = [](const void* p) { return static_cast<const float*>(p); };
-  if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn->input(c, num_threads(), f(g), f(w), static_cast<float*>(dx))) return;
-  plain_conv_input(type, c, g, w, dx);
+void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+                  std::shared_ptr<PackedKernel>* packed) {
+  check(onednn()->forward(c, num_threads(), x, w, bias, y, packed));
 }
-
-void conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw) {
-  auto f = [](const void* p) { return static_cast<const float*>(p); };
-  if (type == DType::Float)
-    if (auto* dnn = onednn(); dnn->weight(c, num_threads(), f(x), f(g), static_cast<float*>(dw))) return;
-  plain_conv_weight(type, c, x, g, dw);
+void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
+  check(onednn()->input(c, num_threads(), g, w, dx));
+}
+void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
+  check(onednn()->weight(c, num_threads(), x, g, dw));
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/dtype.h"
 
@@ -17,22 +18,30 @@ struct Conv {
   int64_t places() const { return result[0] * result[1] * result[2]; }
 };
 
-// All arrays are contiguous. float runs in oneDNN where that is shipped, everything else in plain_*.
-void conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y);
-void conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx);
-void conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw);
+// What is made from a kernel for oneDNN, kept for the next call with the same one.
+struct PackedKernel {
+  virtual ~PackedKernel() = default;
+};
 
-// The same as matrix products over windows laid out in memory; the twins that tests compare with.
+// float, by oneDNN. Images lie channels last, kernels and gradients of kernels as their shape says. `packed` may be
+// null.
+void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+                  std::shared_ptr<PackedKernel>* packed);
+void conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// Any type, as matrix products over windows laid out in memory; all arrays lie as their shapes say.
 void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y);
 void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx);
 void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw);
 
 // What the library weft/lib/libweft_onednn.so offers. It is loaded with the first convolution: oneDNN is large.
 struct OneDnn {
-  // Each returns false where oneDNN has no such kernel.
-  bool (*forward)(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y);
-  bool (*input)(const Conv& c, int threads, const float* g, const float* w, float* dx);
-  bool (*weight)(const Conv& c, int threads, const float* x, const float* g, float* dw);
+  // Each returns what went wrong, or null.
+  const char* (*forward)(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y,
+                         std::shared_ptr<PackedKernel>* packed);
+  const char* (*input)(const Conv& c, int threads, const float* g, const float* w, float* dx);
+  const char* (*weight)(const Conv& c, int threads, const float* x, const float* g, float* dw);
 };
 const OneDnn* onednn();  // throws where it cannot be loaded: a slow convolution must not come unnoticed
 

@@ -1,5 +1,8 @@
 #include "loops/norm.h"
 
+#include <algorithm>
+
+#include "core/memory.h"
 #include "loops/lanes.h"
 #include "loops/parallel.h"
 
@@ -126,55 +129,119 @@ void rows_back_of(int64_t rows, int64_t n, const T* g, const T* x, const T* w, c
   });
 }
 
-// Calls f(first, last) for blocks of channels. Where lines have one element, the channels of a block lie side by side.
+// ---- channels side by side: (outer, channels), in chunks of rows whose results are joined in order
+
+int64_t rows_at_once(int64_t channels) { return std::max<int64_t>(64, kWork / (channels + 1)); }
+int64_t chunks_of(const Channels& c) { return (c.outer + rows_at_once(c.channels) - 1) / rows_at_once(c.channels); }
+
+// Calls f(chunk, first row, last row, first column, last column), at most kColumns columns at a time.
+template <class F>
+void by_chunks(const Channels& c, const F& f) {
+  int64_t rows = rows_at_once(c.channels);
+  parallel_chunks(c.outer, rows, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < c.channels; i += kColumns)
+      f(begin / rows, begin, end, i, std::min(i + kColumns, c.channels));
+  });
+}
+
+template <class T>
+void side_by_side_moments(const Channels& c, const T* x, T* mean, T* variance) {
+  int64_t chunks = chunks_of(c), rows = rows_at_once(c.channels);
+  Scratch memory(2 * chunks * c.channels * int64_t(sizeof(T)));
+  T *means = memory.as<T>(), *squares = means + chunks * c.channels;
+  by_chunks(c, [&](int64_t chunk, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    T s[kColumns] = {}, q[kColumns] = {}, m[kColumns];
+    int64_t n = last - first;
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t i = 0; i < n; ++i) s[i] += x[o * c.channels + first + i];
+    for (int64_t i = 0; i < n; ++i) m[i] = s[i] / T(end - begin);
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t i = 0; i < n; ++i) {
+        T d = x[o * c.channels + first + i] - m[i];
+        q[i] += d * d;
+      }
+    for (int64_t i = 0; i < n; ++i)
+      means[chunk * c.channels + first + i] = m[i], squares[chunk * c.channels + first + i] = q[i];
+  });
+  for (int64_t i = 0; i < c.channels; ++i) {
+    double m = 0, q = 0, count = 0;
+    for (int64_t k = 0; k < chunks; ++k) {
+      double more = double(std::min(rows, c.outer - k * rows)), all = count + more;
+      double d = double(means[k * c.channels + i]) - m;
+      q += double(squares[k * c.channels + i]) + d * d * count * more / all;
+      m += d * more / all;
+      count = all;
+    }
+    mean[i] = T(m), variance[i] = T(q / count);
+  }
+}
+
+// The sums of g and of g times the normalised x.
+template <class T>
+void side_by_side_sums(const Channels& c, const T* g, const T* x, const T* mean, const T* rstd, T* sb, T* sw) {
+  int64_t chunks = chunks_of(c);
+  Scratch memory(2 * chunks * c.channels * int64_t(sizeof(T)));
+  T *plain = memory.as<T>(), *weighted = plain + chunks * c.channels;
+  by_chunks(c, [&](int64_t chunk, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    T b[kColumns] = {}, w[kColumns] = {}, m[kColumns], r[kColumns];
+    int64_t n = last - first;
+    for (int64_t i = 0; i < n; ++i) m[i] = mean[first + i], r[i] = rstd[first + i];
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t at = o * c.channels + first + i;
+        b[i] += g[at];
+        w[i] += g[at] * ((x[at] - m[i]) * r[i]);
+      }
+    for (int64_t i = 0; i < n; ++i)
+      plain[chunk * c.channels + first + i] = b[i], weighted[chunk * c.channels + first + i] = w[i];
+  });
+  for (int64_t i = 0; i < c.channels; ++i) {
+    double b = 0, w = 0;
+    for (int64_t k = 0; k < chunks; ++k) b += plain[k * c.channels + i], w += weighted[k * c.channels + i];
+    sb[i] = T(b), sw[i] = T(w);
+  }
+}
+
+// Calls row(first element) for each row, on several threads.
+template <class F>
+void side_by_side_rows(const Channels& c, const F& row) {
+  parallel_chunks(c.outer, rows_at_once(c.channels), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) row(o * c.channels);
+  });
+}
+
+// ---- channels as lines
+
+// Calls f(channel) on several threads.
 template <class F>
 void by_channels(const Channels& c, const F& f) {
-  int64_t work = c.outer * c.inner + 1, block = c.inner == 1 ? kColumns : 1;
-  int64_t blocks = (c.channels + block - 1) / block;
-  parallel_chunks(blocks, 1 + kWork / (work * block), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) f(k * block, (k + 1) * block < c.channels ? (k + 1) * block : c.channels);
+  parallel_chunks(c.channels, 1 + kWork / (c.outer * c.inner + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) f(k);
   });
 }
 
 template <class T>
 void moments_of(const Channels& c, const T* x, T* mean, T* variance) {
+  if (c.inner == 1) return side_by_side_moments(c, x, mean, variance);
   T count = T(c.outer * c.inner);
-  by_channels(c, [&](int64_t first, int64_t last) {
-    if (c.inner == 1) {
-      T s[kColumns] = {}, q[kColumns] = {};
-      for (int64_t o = 0; o < c.outer; ++o)
-        for (int64_t i = first; i < last; ++i) s[i - first] += x[o * c.channels + i];
-      for (int64_t i = first; i < last; ++i) mean[i] = s[i - first] / count;
-      for (int64_t o = 0; o < c.outer; ++o)
-        for (int64_t i = first; i < last; ++i) {
-          T d = x[o * c.channels + i] - mean[i];
-          q[i - first] += d * d;
-        }
-      for (int64_t i = first; i < last; ++i) variance[i] = q[i - first] / count;
-      return;
-    }
+  by_channels(c, [&](int64_t k) {
     T s = 0, q = 0;
-    for (int64_t o = 0; o < c.outer; ++o) s += sum_of(x + (o * c.channels + first) * c.inner, c.inner);
-    mean[first] = s / count;
-    for (int64_t o = 0; o < c.outer; ++o)
-      q += squares_about(x + (o * c.channels + first) * c.inner, c.inner, mean[first]);
-    variance[first] = q / count;
+    for (int64_t o = 0; o < c.outer; ++o) s += sum_of(x + (o * c.channels + k) * c.inner, c.inner);
+    mean[k] = s / count;
+    for (int64_t o = 0; o < c.outer; ++o) q += squares_about(x + (o * c.channels + k) * c.inner, c.inner, mean[k]);
+    variance[k] = q / count;
   });
 }
 
 template <class T>
 void channels_of(const Channels& c, const T* x, const T* w, const T* b, const T* mean, const T* rstd, T* y) {
   if (c.inner == 1) {
-    parallel_chunks(c.outer, 1 + kWork / (c.channels + 1), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o)
-        for (int64_t i = 0; i < c.channels; ++i) {
-          T v = (x[o * c.channels + i] - mean[i]) * rstd[i];
-          if (w) v = v * w[i];
-          if (b) v = v + b[i];
-          y[o * c.channels + i] = v;
-        }
+    Scratch memory(2 * c.channels * int64_t(sizeof(T)));
+    T *scale = memory.as<T>(), *shift = scale + c.channels;
+    for (int64_t i = 0; i < c.channels; ++i) scale[i] = w ? rstd[i] * w[i] : rstd[i], shift[i] = b ? b[i] : T(0);
+    return side_by_side_rows(c, [&](int64_t at) {
+      for (int64_t i = 0; i < c.channels; ++i) y[at + i] = (x[at + i] - mean[i]) * scale[i] + shift[i];
     });
-    return;
   }
   parallel_chunks(c.outer * c.channels, 1 + kWork / c.inner, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
@@ -188,41 +255,49 @@ void channels_of(const Channels& c, const T* x, const T* w, const T* b, const T*
 }
 
 template <class T>
+void side_by_side_back(const Channels& c, bool own, const T* g, const T* x, const T* w, const T* mean, const T* rstd,
+                       T* dx, T* dw, T* db) {
+  Scratch memory(4 * c.channels * int64_t(sizeof(T)));
+  T *sb = memory.as<T>(), *sw = sb + c.channels, *scale = sw + c.channels, *slope = scale + c.channels;
+  side_by_side_sums(c, g, x, mean, rstd, sb, sw);
+  T count = T(c.outer);
+  for (int64_t i = 0; i < c.channels; ++i) {
+    if (dw) dw[i] = sw[i];
+    if (db) db[i] = sb[i];
+    scale[i] = w ? rstd[i] * w[i] : rstd[i];
+    slope[i] = own ? rstd[i] * (sw[i] / count) : T(0);
+    sb[i] = own ? sb[i] / count : T(0);
+  }
+  if (!dx) return;
+  side_by_side_rows(c, [&](int64_t at) {
+    for (int64_t i = 0; i < c.channels; ++i)
+      dx[at + i] = scale[i] * (g[at + i] - sb[i] - (x[at + i] - mean[i]) * slope[i]);
+  });
+}
+
+template <class T>
 void channels_back_of(const Channels& c, bool own, const T* g, const T* x, const T* w, const T* mean, const T* rstd,
                       T* dx, T* dw, T* db) {
+  if (c.inner == 1) return side_by_side_back(c, own, g, x, w, mean, rstd, dx, dw, db);
   T count = T(c.outer * c.inner);
-  by_channels(c, [&](int64_t first, int64_t last) {
-    T sb[kColumns] = {}, sw[kColumns] = {};  // the sums of g and of g times the normalised x
-    if (c.inner == 1) {
-      for (int64_t o = 0; o < c.outer; ++o)
-        for (int64_t i = first; i < last; ++i) {
-          int64_t at = o * c.channels + i;
-          sb[i - first] += g[at];
-          sw[i - first] += g[at] * ((x[at] - mean[i]) * rstd[i]);
-        }
-    } else {
-      T m = mean[first], s = rstd[first];
-      for (int64_t o = 0; o < c.outer; ++o) {
-        const T *from = g + (o * c.channels + first) * c.inner, *in = x + (o * c.channels + first) * c.inner;
-        auto part = sums<T, 2>(c.inner, [&](auto load) {
-          auto d = load(from);
-          return Terms<decltype(d), 2>{{d, d * ((load(in) - m) * s)}};
-        });
-        sb[0] += part.of[0], sw[0] += part.of[1];
-      }
+  by_channels(c, [&](int64_t k) {
+    T sb = 0, sw = 0, m = mean[k], s = rstd[k];  // the sums of g and of g times the normalised x
+    for (int64_t o = 0; o < c.outer; ++o) {
+      const T *from = g + (o * c.channels + k) * c.inner, *in = x + (o * c.channels + k) * c.inner;
+      auto part = sums<T, 2>(c.inner, [&](auto load) {
+        auto d = load(from);
+        return Terms<decltype(d), 2>{{d, d * ((load(in) - m) * s)}};
+      });
+      sb += part.of[0], sw += part.of[1];
     }
-    for (int64_t i = first; i < last; ++i) {
-      if (dw) dw[i] = sw[i - first];
-      if (db) db[i] = sb[i - first];
-    }
+    if (dw) dw[k] = sw;
+    if (db) db[k] = sb;
     if (!dx) return;
-    for (int64_t o = 0; o < c.outer; ++o)
-      for (int64_t i = first; i < last; ++i) {
-        int64_t at = (o * c.channels + i) * c.inner;
-        T m = mean[i], s = rstd[i], scale = w ? s * w[i] : s;
-        T a = own ? sb[i - first] / count : T(0), q = own ? sw[i - first] / count : T(0);
-        for (int64_t e = 0; e < c.inner; ++e) dx[at + e] = scale * (g[at + e] - a - (x[at + e] - m) * s * q);
-      }
+    T scale = w ? s * w[k] : s, a = own ? sb / count : T(0), q = own ? sw / count : T(0);
+    for (int64_t o = 0; o < c.outer; ++o) {
+      int64_t at = (o * c.channels + k) * c.inner;
+      for (int64_t e = 0; e < c.inner; ++e) dx[at + e] = scale * (g[at + e] - a - (x[at + e] - m) * s * q);
+    }
   });
 }
 

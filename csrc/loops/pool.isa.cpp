@@ -218,9 +218,116 @@ void put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) 
   });
 }
 
+// ---- channels last: every step is taken by all channels of a pixel
+
+// Calls f(image) on several threads.
+template <class F>
+void each_image(const Pool& p, int64_t channels, const F& f) {
+  int64_t work = (p.places() * p.kernel[0] * p.kernel[1] * p.kernel[2] + p.pixels()) * channels;
+  parallel_chunks(p.planes / channels, 1 + kWork / (work + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// Calls f(pixel) for the pixels of the window of place (a, b, e).
+template <class F>
+inline void each_pixel(const Pool& p, int64_t a, int64_t b, int64_t e, const F& f) {
+  each_row(p, a, b, [&](int64_t line) {
+    for (int64_t k = 0; k < p.kernel[2]; ++k) {
+      int64_t x2 = e * p.stride[2] + k * p.dilation[2] - p.pad[2];
+      if (x2 >= 0 && x2 < p.size[2]) f(line + x2);
+    }
+  });
+}
+
+// Calls f(place, a, b, e) for all places.
+template <class F>
+inline void each_place(const Pool& p, const F& f) {
+  int64_t place = 0;
+  for (int64_t a = 0; a < p.result[0]; ++a)
+    for (int64_t b = 0; b < p.result[1]; ++b)
+      for (int64_t e = 0; e < p.result[2]; ++e) f(place++, a, b, e);
+}
+
+void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at) {
+  each_image(p, channels, [&](int64_t image) {
+    const float* in = x + image * p.pixels() * channels;
+    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
+      float* out = y + (image * p.places() + place) * channels;
+      int64_t* to = at + (image * p.places() + place) * channels;
+      float best[kRow];
+      int32_t where[kRow];
+      for (int64_t c = 0; c < channels; c += kRow) {
+        int64_t n = channels - c < kRow ? channels - c : kRow;
+        bool fresh = true;  // the first element of a window is taken, whatever it is
+        for (int64_t i = 0; i < n; ++i) best[i] = kLeast<float>, where[i] = 0;
+        each_pixel(p, a, b, e, [&](int64_t pixel) {
+          const float* from = in + pixel * channels + c;
+          if (fresh) {
+            for (int64_t i = 0; i < n; ++i) best[i] = from[i], where[i] = int32_t(pixel);
+            fresh = false;
+            return;
+          }
+          for (int64_t i = 0; i < n; ++i) {
+            float v = from[i];
+            bool better = v > best[i] || v != v;
+            best[i] = better ? v : best[i];
+            where[i] = better ? int32_t(pixel) : where[i];
+          }
+        });
+        for (int64_t i = 0; i < n; ++i) out[c + i] = best[i];
+        for (int64_t i = 0; i < n; ++i) to[c + i] = where[i];
+      }
+    });
+  });
+}
+
+void put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx) {
+  each_image(p, channels, [&](int64_t image) {
+    float* out = dx + image * p.pixels() * channels;
+    for (int64_t i = 0; i < p.pixels() * channels; ++i) out[i] = 0;
+    for (int64_t place = image * p.places(); place < (image + 1) * p.places(); ++place)
+      for (int64_t c = 0; c < channels; ++c) out[at[place * channels + c] * channels + c] += g[place * channels + c];
+  });
+}
+
+inline float divisor_of(const Pool& p, int64_t a, int64_t b, int64_t e) {
+  return float(p.divisor ? p.divisor : extent(p, 0, a) * extent(p, 1, b) * extent(p, 2, e));
+}
+
+void mean_last(const Pool& p, int64_t channels, const float* x, float* y) {
+  each_image(p, channels, [&](int64_t image) {
+    const float* in = x + image * p.pixels() * channels;
+    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
+      float* out = y + (image * p.places() + place) * channels;
+      float divisor = divisor_of(p, a, b, e);
+      for (int64_t c = 0; c < channels; ++c) out[c] = 0;
+      each_pixel(p, a, b, e, [&](int64_t pixel) {
+        for (int64_t c = 0; c < channels; ++c) out[c] += in[pixel * channels + c];
+      });
+      for (int64_t c = 0; c < channels; ++c) out[c] /= divisor;
+    });
+  });
+}
+
+void mean_back_last(const Pool& p, int64_t channels, const float* g, float* dx) {
+  each_image(p, channels, [&](int64_t image) {
+    float* out = dx + image * p.pixels() * channels;
+    for (int64_t i = 0; i < p.pixels() * channels; ++i) out[i] = 0;
+    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
+      const float* in = g + (image * p.places() + place) * channels;
+      float divisor = divisor_of(p, a, b, e);
+      each_pixel(p, a, b, e, [&](int64_t pixel) {
+        for (int64_t c = 0; c < channels; ++c) out[pixel * channels + c] += in[c] / divisor;
+      });
+    });
+  });
+}
+
 }  // namespace
 
 extern const PoolKernels pool_kernels_table;
-const PoolKernels pool_kernels_table{largest, mean, mean_back, pick, put};
+const PoolKernels pool_kernels_table{largest,      mean,     mean_back, pick,          put,
+                                     largest_last, put_last, mean_last, mean_back_last};
 
 }  // namespace weft::WEFT_ISA

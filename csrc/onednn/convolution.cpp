@@ -45,7 +45,7 @@ memory::dims list_of(const int64_t* v, int64_t n, int64_t less = 0) {
   return d;
 }
 
-// Plain layouts, and layouts left to oneDNN.
+// Layouts: as the shape says, channels last, and left to oneDNN.
 struct Shapes {
   memory::dims x, w, y;
   explicit Shapes(const Conv& c)
@@ -59,6 +59,13 @@ struct Shapes {
   static Desc plain(const memory::dims& d) {
     memory::dims strides(d.size(), 1);
     for (size_t i = d.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * d[i];
+    return Desc(d, kFloat, strides);
+  }
+  static Desc last(const memory::dims& d) {
+    memory::dims strides(d.size(), 1);
+    memory::dim step = d[1];
+    for (size_t i = d.size() - 1; i > 1; --i) strides[i] = step, step *= d[i];
+    strides[0] = step;
     return Desc(d, kFloat, strides);
   }
   static Desc any(const memory::dims& d) { return Desc(d, kFloat, memory::format_tag::any); }
@@ -78,46 +85,63 @@ struct Steps {
   }
 };
 
-dnnl::convolution_forward::primitive_desc forward_of(const Conv& c, bool bias, const dnnl::primitive_attr& attr) {
+using Layout = Desc (*)(const memory::dims&);  // of images
+
+dnnl::convolution_forward::primitive_desc forward_of(const Conv& c, bool bias, Layout image,
+                                                     const dnnl::primitive_attr& attr) {
   Shapes s(c);
   Steps t(c);
-  Desc x = Shapes::any(s.x), w = Shapes::any(s.w), y = Shapes::any(s.y), b({c.out}, kFloat, memory::dims{1});
+  Desc x = image(s.x), w = Shapes::any(s.w), y = image(s.y), b({c.out}, kFloat, memory::dims{1});
   if (bias)
     return {engine(), prop_kind::forward_training, kDirect, x, w, b, y, t.stride, t.dilation, t.before, t.after, attr};
   return {engine(), prop_kind::forward_training, kDirect, x, w, y, t.stride, t.dilation, t.before, t.after, attr};
 }
 
-std::shared_ptr<Ready> make(const Conv& c, Kind kind) {
+// Kernels that oneDNN wrote for no particular machine are slower by far than a change of layout.
+bool is_slow(const char* name) { return std::strstr(name, "ref") != nullptr; }
+
+bool make(const Conv& c, Kind kind, Layout image, Ready* ready) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the same kernel may run on several threads at once
-  auto forward = forward_of(c, kind == Kind::forward_bias, attr);
-  auto ready = std::make_shared<Ready>();
+  auto forward = forward_of(c, kind == Kind::forward_bias, image, attr);
+  Shapes s(c);
+  Steps t(c);
+  Desc x = image(s.x), w = Shapes::any(s.w), y = image(s.y);
   if (kind == Kind::forward || kind == Kind::forward_bias) {
     *ready = {dnnl::convolution_forward(forward), forward.src_desc(), forward.weights_desc(), forward.dst_desc(),
               forward.scratchpad_desc()};
-    return ready;
+    return !is_slow(forward.impl_info_str());
   }
-  Shapes s(c);
-  Steps t(c);
   if (kind == Kind::input) {
-    dnnl::convolution_backward_data::primitive_desc pd(engine(), kDirect, Shapes::any(s.x), Shapes::any(s.w),
-                                                       Shapes::any(s.y), t.stride, t.dilation, t.before, t.after,
-                                                       forward, attr);
+    dnnl::convolution_backward_data::primitive_desc pd(engine(), kDirect, x, w, y, t.stride, t.dilation, t.before,
+                                                       t.after, forward, attr);
     *ready = {dnnl::convolution_backward_data(pd), pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc(),
               pd.scratchpad_desc()};
-  } else {
-    dnnl::convolution_backward_weights::primitive_desc pd(engine(), kDirect, Shapes::any(s.x), Shapes::any(s.w),
-                                                          Shapes::any(s.y), t.stride, t.dilation, t.before, t.after,
-                                                          forward, attr);
-    *ready = {dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc(),
-              pd.scratchpad_desc()};
+    return !is_slow(pd.impl_info_str());
   }
+  dnnl::convolution_backward_weights::primitive_desc pd(engine(), kDirect, x, w, y, t.stride, t.dilation, t.before,
+                                                        t.after, forward, attr);
+  *ready = {dnnl::convolution_backward_weights(pd), pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc(),
+            pd.scratchpad_desc()};
+  return !is_slow(pd.impl_info_str());
+}
+
+// The kernel for channels last, else the one for whatever layout oneDNN has a fast one for.
+std::shared_ptr<Ready> make(const Conv& c, Kind kind) {
+  auto ready = std::make_shared<Ready>();
+  for (Layout image : {Shapes::last, Shapes::any, Shapes::plain}) {
+    try {
+      if (make(c, kind, image, ready.get())) return ready;
+    } catch (const dnnl::error&) {
+    }
+  }
+  make(c, kind, Shapes::last, ready.get());
   return ready;
 }
 
 std::shared_ptr<Ready> find(const Conv& c, Kind kind, int threads) {
   static std::mutex lock;
-  static std::unordered_map<std::string, std::shared_ptr<Ready>> known;  // nullptr: oneDNN has none
+  static std::unordered_map<std::string, std::shared_ptr<Ready>> known;
   std::string key(sizeof(Conv) + 2 * sizeof(int64_t), '\0');
   int64_t more[2] = {int64_t(kind), threads};
   std::memcpy(key.data(), &c, sizeof(Conv));
@@ -126,12 +150,7 @@ std::shared_ptr<Ready> find(const Conv& c, Kind kind, int threads) {
   auto at = known.find(key);
   if (at != known.end()) return at->second;
   if (known.size() >= kMost) known.clear();
-  std::shared_ptr<Ready> made;
-  try {
-    made = make(c, kind);
-  } catch (const dnnl::error&) {
-  }
-  return known[key] = made;
+  return known[key] = make(c, kind);
 }
 
 // Memory that a thread keeps for its next convolution: asking the system each time would cost page faults.
@@ -155,12 +174,12 @@ class Arena {
 };
 thread_local Arena t_image, t_kernel, t_result, t_scratch;
 
-// Memory in the layout a kernel wants: the caller's own where that is the plain one, else a copy in an arena.
+// Memory in the layout a kernel wants: the caller's own where that is the one, else a copy in an arena.
 class Operand {
  public:
-  Operand(const memory::dims& dims, const Desc& wanted, const float* data, Arena& arena)
-      : user_(Shapes::plain(dims), engine(), const_cast<float*>(data)) {
-    used_ = wanted == user_.get_desc() ? user_ : memory(wanted, engine(), arena.get(wanted.get_size()));
+  Operand(const Desc& given, const Desc& wanted, const float* data, Arena& arena)
+      : user_(given, engine(), const_cast<float*>(data)) {
+    used_ = wanted == given ? user_ : memory(wanted, engine(), arena.get(wanted.get_size()));
   }
   void read(dnnl::stream& s) {
     if (used_.get() != user_.get()) dnnl::reorder(user_, used_).execute(s, user_, used_);
@@ -174,61 +193,84 @@ class Operand {
   memory user_, used_;
 };
 
-bool run(const Conv& c, Kind kind, int threads, const float* x, const float* w, const float* bias, const float* y) {
-  int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-  bool done = false;
-  try {
-    if (auto ready = find(c, kind, threads)) {
-      dnnl::stream stream(engine());
-      Shapes s(c);
-      Operand image(s.x, ready->x, x, t_image), kernel(s.w, ready->w, w, t_kernel), result(s.y, ready->y, y, t_result);
-      memory scratch(ready->scratch, engine(), t_scratch.get(ready->scratch.get_size()));
-      std::unordered_map<int, memory> given{{DNNL_ARG_SCRATCHPAD, scratch}};
-      switch (kind) {
-        case Kind::forward_bias:
-          given[DNNL_ARG_BIAS] = memory(Desc({c.out}, kFloat, memory::dims{1}), engine(), const_cast<float*>(bias));
-          [[fallthrough]];
-        case Kind::forward:
-          image.read(stream), kernel.read(stream);
-          given[DNNL_ARG_SRC] = image.used(), given[DNNL_ARG_WEIGHTS] = kernel.used(),
-          given[DNNL_ARG_DST] = result.used();
-          ready->run.execute(stream, given);
-          result.write(stream);
-          break;
-        case Kind::input:
-          result.read(stream), kernel.read(stream);
-          given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_WEIGHTS] = kernel.used(),
-          given[DNNL_ARG_DIFF_SRC] = image.used();
-          ready->run.execute(stream, given);
-          image.write(stream);
-          break;
-        case Kind::weight:
-          result.read(stream), image.read(stream);
-          given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_SRC] = image.used(),
-          given[DNNL_ARG_DIFF_WEIGHTS] = kernel.used();
-          ready->run.execute(stream, given);
-          kernel.write(stream);
-          break;
-      }
-      stream.wait();
-      done = true;
-    }
-  } catch (const dnnl::error&) {
-    done = false;
+struct Packed final : PackedKernel {
+  std::shared_ptr<Ready> by;  // whose layout it has
+  memory kernel;
+};
+
+// The kernel in the layout that `ready` wants; taken from `packed`, or left there.
+memory packed_kernel(const std::shared_ptr<Ready>& ready, const Desc& given, const float* w,
+                     std::shared_ptr<PackedKernel>* packed, dnnl::stream& stream) {
+  auto known = std::static_pointer_cast<Packed>(*packed);
+  if (!known || known->by != ready) {
+    known = std::make_shared<Packed>();
+    known->by = ready;
+    known->kernel = memory(ready->w, engine());
+    memory user(given, engine(), const_cast<float*>(w));
+    dnnl::reorder(user, known->kernel).execute(stream, user, known->kernel);
+    *packed = known;
   }
-  omp_set_num_threads(before);
-  return done;
+  return known->kernel;
 }
 
-bool forward(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y) {
-  return run(c, bias ? Kind::forward_bias : Kind::forward, threads, x, w, bias, y);
+const char* run(const Conv& c, Kind kind, int threads, const float* x, const float* w, const float* bias,
+                const float* y, std::shared_ptr<PackedKernel>* packed) {
+  int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  const char* problem = nullptr;
+  try {
+    auto ready = find(c, kind, threads);
+    dnnl::stream stream(engine());
+    Shapes s(c);
+    Desc plain_w = Shapes::plain(s.w);
+    Operand image(Shapes::last(s.x), ready->x, x, t_image), kernel(plain_w, ready->w, w, t_kernel),
+        result(Shapes::last(s.y), ready->y, y, t_result);
+    memory scratch(ready->scratch, engine(), t_scratch.get(ready->scratch.get_size()));
+    std::unordered_map<int, memory> given{{DNNL_ARG_SCRATCHPAD, scratch}};
+    switch (kind) {
+      case Kind::forward_bias:
+        given[DNNL_ARG_BIAS] = memory(Desc({c.out}, kFloat, memory::dims{1}), engine(), const_cast<float*>(bias));
+        [[fallthrough]];
+      case Kind::forward:
+        image.read(stream);
+        if (!packed) kernel.read(stream);
+        given[DNNL_ARG_SRC] = image.used(), given[DNNL_ARG_DST] = result.used(),
+        given[DNNL_ARG_WEIGHTS] = packed ? packed_kernel(ready, plain_w, w, packed, stream) : kernel.used();
+        ready->run.execute(stream, given);
+        result.write(stream);
+        break;
+      case Kind::input:
+        result.read(stream), kernel.read(stream);
+        given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_WEIGHTS] = kernel.used(),
+        given[DNNL_ARG_DIFF_SRC] = image.used();
+        ready->run.execute(stream, given);
+        image.write(stream);
+        break;
+      case Kind::weight:
+        result.read(stream), image.read(stream);
+        given[DNNL_ARG_DIFF_DST] = result.used(), given[DNNL_ARG_SRC] = image.used(),
+        given[DNNL_ARG_DIFF_WEIGHTS] = kernel.used();
+        ready->run.execute(stream, given);
+        kernel.write(stream);
+        break;
+    }
+    stream.wait();
+  } catch (const dnnl::error& e) {
+    problem = e.status == dnnl_out_of_memory ? "no memory left" : "it has no kernel for these sizes";
+  }
+  omp_set_num_threads(before);
+  return problem;
 }
-bool input(const Conv& c, int threads, const float* g, const float* w, float* dx) {
-  return run(c, Kind::input, threads, dx, w, nullptr, g);
+
+const char* forward(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y,
+                    std::shared_ptr<PackedKernel>* packed) {
+  return run(c, bias ? Kind::forward_bias : Kind::forward, threads, x, w, bias, y, packed);
 }
-bool weight(const Conv& c, int threads, const float* x, const float* g, float* dw) {
-  return run(c, Kind::weight, threads, x, dw, nullptr, g);
+const char* input(const Conv& c, int threads, const float* g, const float* w, float* dx) {
+  return run(c, Kind::input, threads, dx, w, nullptr, g, nullptr);
+}
+const char* weight(const Conv& c, int threads, const float* x, const float* g, float* dw) {
+  return run(c, Kind::weight, threads, x, dw, nullptr, g, nullptr);
 }
 
 const OneDnn kOffer = {forward, input, weight};

@@ -48,6 +48,30 @@ void infer(Call& c) {
     c.op.py_infer(c);
 }
 
+// What holds of the order of elements while a kernel runs without the interpreter's lock: it reads them as tensors say,
+// or they stay as they lie.
+class Order {
+ public:
+  explicit Order(Call& c) {
+    bool any = false;
+    each_input(c, [&](int, TensorImpl* t) { any = any || (t && t->storage->last.channels); });
+    if (!any) return;
+    bool stay = c.op.form.any_order && c.op.form.any_order(c);
+    each_input(c, [&](int, TensorImpl* t) {
+      if (!t || !t->storage->last.channels) return;
+      if (!stay) return t->storage->put_in_order();
+      ++t->storage->readers;
+      read_.push_back(t->storage);
+    });
+  }
+  ~Order() {
+    for (auto& s : read_) --s->readers;
+  }
+
+ private:
+  std::vector<Ref<Storage>> read_;
+};
+
 void run(Call& c) {
   if (!c.op.form.run) {
     if (c.op.py_run) c.op.py_run(c);
@@ -56,6 +80,7 @@ void run(Call& c) {
   int64_t work = c.out_count ? c.out[0].numel() : 0;
   if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
   if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
+    Order order(c);
     struct Unlocked {
       void* state = g_interpreter.release_lock();
       ~Unlocked() { g_interpreter.take_lock(state); }
@@ -207,6 +232,13 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
   }
 }
 
+void note_change(const Tensor& t) {
+  if (t->untracked)
+    ++t->storage->changes;
+  else
+    t->storage->touch();
+}
+
 // Makes `target` ready to take `result`.
 void prepare_out(Tensor& target, const Tensor& result, const char* op) {
   if (!can_cast(result.dtype(), target.dtype()))
@@ -265,7 +297,7 @@ void write_out(Tensor& target, const Tensor& result, const char* op) {
   if (result.is(target)) return;
   prepare_out(target, result, op);
   copy_data(target, result);
-  if (!target->untracked) target->storage->touch();
+  note_change(target);
 }
 
 void run_call(Call& c) {
@@ -287,7 +319,7 @@ void run_call(Call& c) {
   Tensor original_self;
   if (c.inplace) {
     run_inplace(c, recording, original_self);
-    if (!c.out[0]->untracked) c.out[0]->storage->touch();
+    note_change(c.out[0]);
   } else if (c.given_out) {
     run_into_given(c);
   } else if (!op.is(kView)) {

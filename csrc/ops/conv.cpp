@@ -1,14 +1,17 @@
 // Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
 #include "loops/conv.h"
 
+#include <mutex>
+
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/reduced.h"
 
 namespace weft {
 namespace {
 
 const OpRef convolve{"convolve"}, convolve_input{"convolve_input"}, convolve_weight{"convolve_weight"},
-    sum_dim{"sum.dim"};
+    channel_sums{"channel_sums"};
 
 // The arguments that all three end with: stride, padding, dilation, groups.
 Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
@@ -54,6 +57,52 @@ DType common(Call& c, const Tensor& a, const Tensor& b) {
   return a.dtype();
 }
 
+// A kernel as oneDNN wants it, kept with the kernel's storage until that changes. Only without gradients: a network
+// that learns changes its kernels with every step.
+struct KeptKernel final : Attached {
+  std::shared_ptr<PackedKernel> packed;
+  uint32_t changes = 0;  // of the storage, when it was made
+  int64_t offset = 0;
+};
+
+class Prepacked {
+ public:
+  explicit Prepacked(const Tensor& w) : storage_(*w->storage), offset_(w->offset) {
+    if (t_modes.grad || !w->contiguous || !storage_.block || storage_.shown) return;
+    used_ = true;
+    std::lock_guard<std::mutex> hold(lock());
+    auto* kept = dynamic_cast<KeptKernel*>(storage_.attached.get());
+    if (kept && kept->changes == storage_.changes && kept->offset == offset_) packed_ = kept->packed;
+    before_ = packed_;
+  }
+  ~Prepacked() {
+    if (!used_ || packed_ == before_) return;
+    auto kept = std::make_unique<KeptKernel>();
+    kept->packed = packed_, kept->changes = storage_.changes, kept->offset = offset_;
+    std::lock_guard<std::mutex> hold(lock());
+    storage_.attached = std::move(kept);
+  }
+  std::shared_ptr<PackedKernel>* get() { return used_ ? &packed_ : nullptr; }
+
+ private:
+  static std::mutex& lock() {
+    static std::mutex m;
+    return m;
+  }
+  Storage& storage_;
+  int64_t offset_;
+  bool used_ = false;
+  std::shared_ptr<PackedKernel> packed_, before_;
+};
+
+const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
+float* floats(char* p) { return reinterpret_cast<float*>(p); }
+
+// Kernels lie as their shape says, images may lie channels last.
+bool takes_last(Call& c, int image, int kernel) {
+  return c.tensor(image).dtype() == DType::Float && !c.tensor(kernel)->storage->last.channels;
+}
+
 // Runs f(type, a, b, y) on contiguous memory; half types are computed in float and rounded once.
 template <class F>
 void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f) {
@@ -84,21 +133,29 @@ WEFT_OP{
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
+        if (c.out[0].numel() == 0) return;
+        if (c.out[0].dtype() == DType::Float) {
+          Last x(c.tensor(0));
+          LaidOut w(c.tensor(1), DType::Float);
+          Given bias(c, 2, DType::Float);
+          Prepacked packed(c.tensor(1));
+          LastWritten y(c.out[0]);
+          return conv_forward(v, floats(x.data()), floats(w.data()), floats(bias.data()), floats(y.data()),
+                              packed.get());
+        }
         on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
           Given bias(c, 2, type);
-          if (c.out[0].numel()) conv_forward(type, v, x, w, bias.data(), y);
+          plain_conv_forward(type, v, x, w, bias.data(), y);
         });
       },
+  .any_order = [](Call& c) { return takes_last(c, 0, 1) && !(c.has(2) && c.tensor(2)->storage->last.channels); },
   .keeps = keep::x0 | keep::x1,
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
         if (d.needs(0)) d.give(0, convolve_input(d.g(), d.x(1), d.shape(0), stride, padding, dilation, groups));
         if (d.needs(1)) d.give(1, convolve_weight(d.g(), d.x(0), d.shape(1), stride, padding, dilation, groups));
-        if (!d.needs(2)) return;
-        Dims all_but_channels{0};
-        for (int i = 2; i < d.g().dim(); ++i) all_but_channels.push(i);
-        d.give(2, sum_dim(d.g(), all_but_channels));
+        if (d.needs(2)) d.give(2, channel_sums(d.g()));
       },
 };
 
@@ -120,10 +177,17 @@ WEFT_OP{
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
-        on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* g, auto* w, auto* dx) {
-          if (c.out[0].numel()) conv_input(type, v, g, w, dx);
-        });
+        if (c.out[0].numel() == 0) return;
+        if (c.out[0].dtype() == DType::Float) {
+          Last g(c.tensor(0));
+          LaidOut w(c.tensor(1), DType::Float);
+          LastWritten dx(c.out[0]);
+          return conv_input(v, floats(g.data()), floats(w.data()), floats(dx.data()));
+        }
+        on_contiguous(c.tensor(0), c.tensor(1), c.out[0],
+                      [&](DType type, auto* g, auto* w, auto* dx) { plain_conv_input(type, v, g, w, dx); });
       },
+  .any_order = [](Call& c) { return takes_last(c, 0, 1); },
   .keeps = keep::x0 | keep::x1,
   .back =
       [](Grad& d) {
@@ -153,15 +217,51 @@ WEFT_OP{
         Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);
         const Tensor& y = c.out[0];
         if (c.tensor(0).numel() == 0 || c.tensor(1).numel() == 0) return fill_data(y, Value(0));
+        if (y.dtype() == DType::Float) {
+          Last g(c.tensor(0)), x(c.tensor(1));
+          return conv_weight(v, floats(x.data()), floats(g.data()), y.data<float>());
+        }
         on_contiguous(c.tensor(1), c.tensor(0), y,
-                      [&](DType type, auto* x, auto* g, auto* dw) { conv_weight(type, v, x, g, dw); });
+                      [&](DType type, auto* x, auto* g, auto* dw) { plain_conv_weight(type, v, x, g, dw); });
       },
+  .any_order = [](Call& c) { return c.out[0].dtype() == DType::Float; },
   .keeps = keep::x0 | keep::x1,
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
         if (d.needs(0)) d.give(0, convolve(d.x(1), d.g(), Value(), stride, padding, dilation, groups));
         if (d.needs(1)) d.give(1, convolve_input(d.x(0), d.g(), d.shape(1), stride, padding, dilation, groups));
+      },
+};
+
+WEFT_OP{
+  .signature = "channel_sums(Tensor input) -> Tensor",
+  .doc = "The sum of each channel of (batch, channels, …).",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
+        c.give(0, meta(x.dtype(), Dims{x.size(1)}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (lies_last(x) && x.dtype() == DType::Float) {
+          reduce_box(Reduce::sum, x.dtype(), as_it_lies(x), Dims{x.numel() / x.size(1), x.size(1)}, Dims{x.size(1), 1},
+                     Dims{0}, c.out[0].data(), nullptr, 0);
+          return;
+        }
+        Dims others{0};
+        for (int i = 2; i < x.dim(); ++i) others.push(i);
+        run_reduce(Reduce::sum, x, x.dtype(), others, c.out[0].data());
+      },
+  .any_order = [](Call& c) { return c.tensor(0).dtype() == DType::Float && lies_last(c.tensor(0)); },
+  .back =
+      [](Grad& d) {
+        Dims shape(d.shape(0).size(), 1);
+        shape[1] = d.shape(0)[1];
+        d.give(0, expand(reshape(d.g(), shape), d.shape(0)));
       },
 };
 

@@ -5,6 +5,7 @@
 
 #include "loops/copy.h"
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/reduced.h"
 
 namespace weft {
@@ -114,6 +115,9 @@ Channels channels_of(const Tensor& x) {
   return c;
 }
 
+// Whether input i is an image that lies channels last, and is taken as it lies.
+bool takes_last(Call& c, int i) { return c.tensor(i).dtype() == DType::Float && lies_last(c.tensor(i)); }
+
 // 1 / sqrt(variance + eps) of each channel, for the time of a kernel.
 class InverseRoots {
  public:
@@ -157,6 +161,19 @@ WEFT_OP{
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(0).dtype());
+        if (takes_last(c, 0)) {
+          const Tensor& x = c.tensor(0);
+          Channels shape{x.numel() / x.size(1), x.size(1), 1};
+          Given w(c, 1, type), b(c, 2, type);
+          if (!c.flag(5))
+            copy_data(c.out[1], c.tensor(3)), copy_data(c.out[2], c.tensor(4));
+          else
+            norm_kernels().moments(type, shape, as_it_lies(x), c.out[1].data(), c.out[2].data());
+          InverseRoots rstd(type, c.out[2].data(), shape.channels, c.real(6));
+          LastWritten y(c.out[0]);
+          return norm_kernels().channels(type, shape, as_it_lies(x), w.data(), b.data(), c.out[1].data(), rstd.data(),
+                                         y.data());
+        }
         Channels shape = channels_of(c.tensor(0));
         LaidOut x(c.tensor(0), type);
         Given w(c, 1, type), b(c, 2, type);
@@ -169,6 +186,7 @@ WEFT_OP{
         Written y(c.out[0], type);
         norm_kernels().channels(type, shape, x.data(), w.data(), b.data(), c.out[1].data(), rstd.data(), y.data());
       },
+  .any_order = [](Call& c) { return takes_last(c, 0); },
   .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
   .back =
       [](Grad& d) {
@@ -213,6 +231,16 @@ WEFT_OP{
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(1).dtype());
+        if (takes_last(c, 1) && c.flag(7)) {
+          Channels shape{c.tensor(1).numel() / c.tensor(1).size(1), c.tensor(1).size(1), 1};
+          Last g(c.tensor(0)), x(c.tensor(1));
+          Given w(c, 2, type);
+          InverseRoots rstd(type, c.tensor(4).data(), shape.channels, c.real(6));
+          LastWritten dx(c.out[0]);
+          return norm_kernels().channels_back(type, shape, c.flag(5), g.data(), x.data(), w.data(), c.tensor(3).data(),
+                                              rstd.data(), dx.data(), c.flag(8) ? c.out[1].data() : nullptr,
+                                              c.flag(9) ? c.out[2].data() : nullptr);
+        }
         Channels shape = channels_of(c.tensor(1));
         LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
         Given w(c, 2, type);
@@ -222,6 +250,7 @@ WEFT_OP{
                                      rstd.data(), c.flag(7) ? dx.data() : nullptr, c.flag(8) ? dw.data() : nullptr,
                                      c.flag(9) ? db.data() : nullptr);
       },
+  .any_order = [](Call& c) { return takes_last(c, 1) && c.flag(7) && c.tensor(0).dtype() == DType::Float; },
   .no_derivative = kOnce,
 };
 

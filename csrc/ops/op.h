@@ -67,6 +67,7 @@ struct Form {
   uint32_t traits = kPlain;
   void (*infer)(Call&) = nullptr;
   void (*run)(Call&) = nullptr;
+  bool (*any_order)(Call&) = nullptr;  // run takes inputs as they lie, channels last, where this says so: ops/order.h
   uint32_t keeps = keep::nothing;
   uint32_t (*keeps_when)(const Op&,
                          uint32_t needs) = nullptr;  // the same, given the inputs (bits) that want a gradient

@@ -5,6 +5,7 @@
 #include "loops/copy.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/order.h"
 
 namespace weft {
 
@@ -108,6 +109,19 @@ void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
   }
 }
 
+// Whether all operands but the single ones lie channels last, so that the output may too.
+bool all_lie_last(const Tensor& out, const Operands& in, const bool* single) {
+  const Tensor* first = nullptr;
+  for (int i = 0; i < in.count; ++i) {
+    if (single[i]) continue;
+    const Tensor& t = in.v[i]->tensor();
+    if (!t->storage->last.channels || !lies_last(t)) return false;
+    if (first && !(t.sizes() == first->sizes())) return false;
+    first = &t;
+  }
+  return first && out.sizes() == first->sizes() && (lies_last(out) || can_lie_last(out));
+}
+
 // All operands lie like the output, or are single elements: one flat run.
 bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
   if (out.dtype() != result) return false;
@@ -123,18 +137,20 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, c
     singles += single[i];
   }
   if (!out.contiguous() && !is_dense(out.sizes(), out.strides())) return false;
+  bool last = all_lie_last(out, in, single);
   int64_t in_size = item_size(type), out_size = item_size(result);
-  char* p[kMaxOperands] = {out.data()};
+  char* p[kMaxOperands] = {last ? as_it_lies(out) : out.data()};
   int64_t step[kMaxOperands] = {out_size};
   PointwiseKernel kernel = loops.all;
   if (singles == 1 && in.count == 2 && loops.single[single[1]]) kernel = loops.single[single[1]], singles = 0;
   bool whole = singles == 0;  // the kernel needs no copies of a single element
   Buffers buffers;
   for (int i = 0; i < in.count; ++i) {
-    p[i + 1] = single[i] ? buffers.at[i] : in.v[i]->tensor().data();
+    p[i + 1] = single[i] ? buffers.at[i] : last ? as_it_lies(in.v[i]->tensor()) : in.v[i]->tensor().data();
     step[i + 1] = single[i] ? 0 : in_size;
     if (single[i]) repeat_number(*in.v[i], type, buffers.at[i], whole ? 1 : std::min<int64_t>(n, kBlock));
   }
+  if (last) set_lies_last(out);
   if (whole && n <= kGrain) {
     kernel(p, n);
     return true;
@@ -439,6 +455,18 @@ void pointwise_run(Call& c) {
   run_pointwise(c.out[0], in, t.compute, is_half(t.result) ? t.compute : t.result, row.forward(t.compute));
 }
 
+bool pointwise_any_order(Call& c) {
+  const Row& row = *static_cast<const Row*>(c.op.form.row);
+  const Tensor& out = c.out[0];
+  bool number[kMaxOperands];
+  Operands in = operands_of(c, row);
+  for (int i = 0; i < in.count; ++i) {
+    number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
+    if (!number[i] && in.v[i]->tensor().dtype() != DType::Float) return false;
+  }
+  return out.dtype() == DType::Float && all_lie_last(out, in, number);
+}
+
 uint32_t pointwise_keeps(const Op& op, uint32_t needs) {
   const Row& row = *static_cast<const Row*>(op.form.row);
   uint32_t keeps = 0;
@@ -494,6 +522,7 @@ void register_pointwise(const RowSpec& spec, Row* row) {
   f.traits = spec.traits | kOverwrites;
   f.infer = pointwise_infer;
   f.run = pointwise_run;
+  f.any_order = pointwise_any_order;
   f.row = row;
   f.no_derivative = spec.no_derivative;
   f.aliases = spec.aliases;

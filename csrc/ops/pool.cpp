@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "ops/order.h"
 #include "ops/reduced.h"
 
 namespace weft {
@@ -36,6 +37,14 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
   return p;
 }
 
+// Whether input i is (batch, channels, plane) and lies channels last; then it is taken as it lies.
+bool takes_last(Call& c, int i, int dims) {
+  const Tensor& x = c.tensor(i);
+  return x.dtype() == DType::Float && x.dim() == dims + 2 && lies_last(x);
+}
+const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
+float* floats(char* p) { return reinterpret_cast<float*>(p); }
+
 Dims with_planes(const Dims& sizes, const Dims& plane) {
   Dims out = sizes;
   for (int i = 0; i < plane.size(); ++i) out[out.size() - plane.size() + i] = plane[i];
@@ -63,11 +72,18 @@ WEFT_OP{
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
+        if (takes_last(c, 0, c.ints(1).size())) {
+          const Tensor& x = c.tensor(0);
+          LastWritten y(c.out[0]), at(c.out[1]);
+          return pool_kernels().largest_last(pool_of(c, x.sizes(), 1), x.size(1), floats(as_it_lies(x)),
+                                             floats(y.data()), reinterpret_cast<int64_t*>(at.data()));
+        }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);
         pool_kernels().largest(type, pool_of(c, c.tensor(0).sizes(), 1), x.data(), y.data(), c.out[1].data<int64_t>());
       },
+  .any_order = [](Call& c) { return takes_last(c, 0, c.ints(1).size()); },
   .keeps = keep::y1,
   .back = [](Grad& d) { d.give(0, pool_put(d.g(), d.y(1), d.shape(0), int64_t(d.arg(1).ints().size()))); },
 };
@@ -84,6 +100,12 @@ Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
   return p;
 }
 
+// Places that lie channels last say that the image did.
+bool puts_last(Call& c) {
+  const Tensor &g = c.tensor(0), &at = c.tensor(1);
+  return g.dtype() == DType::Float && g.sizes() == at.sizes() && at.dim() == c.integer(3) + 2 && lies_last(at);
+}
+
 WEFT_OP{
   .signature = "pool_put(Tensor grad, Tensor indices, int[] sizes, int dims) -> Tensor",
   .doc = "Adds each element to the place of its plane that indices name; the planes are the last dims dimensions.",
@@ -95,12 +117,19 @@ WEFT_OP{
       },
   .run =
       [](Call& c) {
-        DType type = work_type(c.tensor(0).dtype());
         Pool p = places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        if (puts_last(c)) {
+          Last g(c.tensor(0));
+          LastWritten dx(c.out[0]);
+          return pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
+                                         reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data()));
+        }
+        DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written dx(c.out[0], type);
         pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data());
       },
+  .any_order = puts_last,
   .keeps = keep::x1,
   .back = [](Grad& d) { d.give(0, pool_pick(d.g(), d.x(1), d.arg(3))); },
 };
@@ -153,11 +182,18 @@ WEFT_OP{
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
+        if (takes_last(c, 0, c.ints(1).size())) {
+          const Tensor& x = c.tensor(0);
+          LastWritten y(c.out[0]);
+          return pool_kernels().mean_last(mean_pool_of(c, x.sizes(), 1), x.size(1), floats(as_it_lies(x)),
+                                          floats(y.data()));
+        }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);
         pool_kernels().mean(type, mean_pool_of(c, c.tensor(0).sizes(), 1), x.data(), y.data());
       },
+  .any_order = [](Call& c) { return takes_last(c, 0, c.ints(1).size()); },
   .back =
       [](Grad& d) {
         d.give(0,
@@ -179,11 +215,18 @@ WEFT_OP{
       },
   .run =
       [](Call& c) {
+        if (takes_last(c, 0, c.ints(2).size())) {
+          const Tensor& g = c.tensor(0);
+          LastWritten dx(c.out[0]);
+          return pool_kernels().mean_back_last(mean_pool_of(c, c.ints(1), 2), g.size(1), floats(as_it_lies(g)),
+                                               floats(dx.data()));
+        }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type);
         Written dx(c.out[0], type);
         pool_kernels().mean_back(type, mean_pool_of(c, c.ints(1), 2), g.data(), dx.data());
       },
+  .any_order = [](Call& c) { return takes_last(c, 0, c.ints(2).size()); },
   .back =
       [](Grad& d) {
         d.give(0, pool_mean(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5), d.arg(6), d.arg(7), d.arg(8)));

@@ -1,0 +1,87 @@
+#include "ops/order.h"
+
+#include "loops/copy.h"
+
+namespace weft {
+namespace {
+
+int64_t pixels_of(const Tensor& t) { return t.numel() / (t.size(0) * t.size(1)); }
+
+bool fills_its_storage(const Tensor& t) {
+  return t.dim() >= 3 && t.numel() && t->contiguous && t->offset == 0 &&
+         t.numel() * item_size(t.dtype()) == t->storage->bytes;
+}
+
+// A dtype of the same size, for copies that only move elements.
+DType mover(int64_t item) {
+  return item == 1 ? DType::UInt8 : item == 2 ? DType::Int16 : item == 4 ? DType::Int32 : DType::Int64;
+}
+
+Dims last_strides(const Dims& sizes) {
+  Dims strides(sizes.size());
+  int64_t step = sizes[1];
+  strides[1] = 1;
+  for (int i = sizes.size() - 1; i > 1; --i) strides[i] = step, step *= sizes[i];
+  strides[0] = step;
+  return strides;
+}
+
+void channels_first(char* to, const char* from, int64_t bytes, const ChannelsLast& how) {
+  Dims sizes{bytes / (how.item * how.channels * how.pixels), how.channels, how.pixels};
+  DType type = mover(how.item);
+  copy_kernels().copy(type, to, contiguous_strides(sizes).data(), type, from, last_strides(sizes).data(), sizes.data(),
+                      3);
+}
+
+[[maybe_unused]] const bool g_ready = [] {
+  g_channels_first = channels_first;
+  return true;
+}();
+
+}  // namespace
+
+bool lies_last(const Tensor& t) {
+  const ChannelsLast& last = t->storage->last;
+  return last.channels && fills_its_storage(t) && last.channels == t.size(1) && last.pixels == pixels_of(t) &&
+         last.item == item_size(t.dtype());
+}
+
+bool can_lie_last(const Tensor& t) {
+  const Storage& s = *t->storage;
+  return s.block && !s.shown && item_size(t.dtype()) <= 8 && fills_its_storage(t);
+}
+
+void set_lies_last(const Tensor& t) {
+  int64_t channels = t.size(1), pixels = pixels_of(t);
+  if (channels > 1 && pixels > 1) t->storage->last = {channels, pixels, item_size(t.dtype())};
+}
+
+Last::Last(const Tensor& t) {
+  if (lies_last(t)) {
+    data_ = as_it_lies(t);
+    return;
+  }
+  data_ = t.data();
+  Dims strides = last_strides(t.sizes());
+  bool already = true;  // by its strides
+  for (int i = 0; i < t.dim(); ++i) already = already && (t.size(i) == 1 || t.stride(i) == strides[i]);
+  if (already) return;
+  copy_.emplace(t.numel() * item_size(t.dtype()));
+  DType type = mover(item_size(t.dtype()));
+  copy_kernels().copy(type, copy_->as<char>(), strides.data(), type, data_, t.strides().data(), t.sizes().data(),
+                      t.dim());
+  data_ = copy_->as<char>();
+}
+
+LastWritten::LastWritten(const Tensor& t) : t_(t) {
+  if (!can_lie_last(t)) scratch_.emplace(t.numel() * item_size(t.dtype()));
+}
+
+LastWritten::~LastWritten() {
+  if (!scratch_) return set_lies_last(t_);
+  DType type = mover(item_size(t_.dtype()));
+  copy_kernels().copy(type, t_.data(), t_.strides().data(), type, scratch_->as<char>(), last_strides(t_.sizes()).data(),
+                      t_.sizes().data(), t_.dim());
+}
+
+}  // namespace weft

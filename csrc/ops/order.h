@@ -1,0 +1,43 @@
+// Images whose channels lie last in memory, for ops that say so (Form::any_order).
+#pragma once
+
+#include <optional>
+
+#include "core/memory.h"
+#include "ops/op.h"
+
+namespace weft {
+
+// Whether the elements of t, all that its storage has, lie channels last.
+bool lies_last(const Tensor& t);
+// Whether a result could: memory of our own that nobody else looks at, channels and pixels.
+bool can_lie_last(const Tensor& t);
+// Says that what was written into the memory of t lies channels last.
+void set_lies_last(const Tensor& t);
+// The memory as it lies.
+inline char* as_it_lies(const Tensor& t) { return t->storage->data; }
+
+// The elements of t with their channels last: as they lie, or a copy for the time of a kernel.
+class Last {
+ public:
+  explicit Last(const Tensor& t);
+  const char* data() const { return data_; }
+
+ private:
+  std::optional<Scratch> copy_;
+  const char* data_;
+};
+
+// Where a kernel writes an image with its channels last: the memory of t, or a scratch that is put in order at the end.
+class LastWritten {
+ public:
+  explicit LastWritten(const Tensor& t);
+  ~LastWritten();
+  char* data() const { return scratch_ ? scratch_->as<char>() : as_it_lies(t_); }
+
+ private:
+  const Tensor& t_;
+  std::optional<Scratch> scratch_;
+};
+
+}  // namespace weft

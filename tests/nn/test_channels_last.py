@@ -1,0 +1,205 @@
+"""Images between convolutions lie channels last in memory. Nobody can tell, in any way of looking at them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import weft
+from weft import nn
+from weft.nn import functional as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def image(seed: int = 0, *shape: int) -> weft.Tensor:
+    weft.manual_seed(seed)
+    return weft.randn(*(shape or (2, 3, 8, 8)))
+
+
+def convolved() -> weft.Tensor:
+    """Return an image as a convolution leaves it."""
+    return F.conv2d(image(), image(1, 5, 3, 3, 3), padding=1)
+
+
+def in_order() -> np.ndarray[Any, Any]:
+    """Return the same numbers, made in float64 by the plain twin."""
+    x, w = image().double(), image(1, 5, 3, 3, 3).double()
+    return np.asarray(F.conv2d(x, w, padding=1))
+
+
+LOOKS: dict[str, Callable[[weft.Tensor], Any]] = {
+    "numpy": lambda y: y.numpy(),
+    "list": lambda y: np.array(y.tolist()),
+    "buffer": lambda y: np.asarray(memoryview(y)),
+    "dlpack": lambda y: np.from_dlpack(y),
+    "clone": lambda y: y.clone().numpy(),
+    "copy": lambda y: copy.deepcopy(y).numpy(),
+    "pickle": lambda y: pickle.loads(pickle.dumps(y)).numpy(),
+    "flat view": lambda y: y.view(-1).numpy().reshape(y.shape),
+    "flatten": lambda y: y.flatten(1).numpy().reshape(y.shape),
+    "permuted": lambda y: y.permute(0, 2, 3, 1).numpy().transpose(0, 3, 1, 2),
+    "as_strided": lambda y: y.as_strided(y.shape, y.stride()).numpy(),
+    "indexed": lambda y: np.stack([y[0].numpy(), y[1].numpy()]),
+    "one element each": lambda y: np.array([v.item() for v in y.view(-1)]).reshape(y.shape),
+    "joined": lambda y: weft.cat([y, y])[:2].numpy(),
+    "channels_last": lambda y: y.contiguous(memory_format=weft.channels_last).numpy(),
+    "doubled": lambda y: y.double().numpy(),
+    "times one": lambda y: (y * 1).numpy(),
+    "plus a row": lambda y: (y + weft.zeros(8)).numpy(),
+    "plus a plain image": lambda y: (weft.zeros(2, 5, 8, 8) + y).numpy(),
+    "into a tensor": lambda y: weft.mul(y, 1, out=weft.empty(2, 5, 8, 8)).numpy(),
+    "in place": lambda y: y.add_(1).sub_(1).numpy(),
+    "in place of another": lambda y: weft.zeros(2, 5, 8, 8).add_(y).numpy(),
+    "exp and log": lambda y: (y.exp() + y.exp()).log().sub(np.log(2)).numpy(),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_every_look_sees_the_same(look: Callable[[weft.Tensor], Any]) -> None:
+    y = convolved()
+    assert y.is_contiguous() and y.stride() == (320, 64, 8, 1)
+    np.testing.assert_allclose(look(y), in_order(), rtol=1e-4, atol=1e-4)
+    assert y.is_contiguous()
+
+
+def network() -> nn.Module:
+    weft.manual_seed(1)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, padding=1),
+        nn.Conv2d(8, 6, 3, stride=2, padding=1, bias=False),
+        nn.BatchNorm2d(6, affine=False),
+        nn.Tanh(),
+        nn.AvgPool2d(2, padding=1, count_include_pad=False),
+        nn.Conv2d(6, 6, 1, groups=3),
+        nn.Flatten(),
+        nn.LazyLinear(4),
+    )
+
+
+def grads(dtype: weft.dtype, threads: int, batch: int = 3) -> list[np.ndarray[Any, Any]]:
+    before = weft.get_num_threads()
+    weft.set_num_threads(threads)
+    try:
+        net = network()
+        net(image(2, batch, 3, 16, 16))
+        net.to(dtype)
+        x = image(2, batch, 3, 16, 16).to(dtype).requires_grad_()
+        y = net(x)
+        (y * y).sum().backward()
+        return [np.asarray(t.detach().double()) for t in (y, x.grad, *(p.grad for p in net.parameters()))]
+    finally:
+        weft.set_num_threads(before)
+
+
+@pytest.mark.parametrize("batch", [3, 40])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_network_agrees_with_its_twin_in_plain_order(threads: int, batch: int) -> None:
+    for a, b in zip(grads(weft.float32, threads, batch), grads(weft.float64, 1, batch)):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * abs(b).max())
+
+
+def test_residual_sums_and_second_derivatives() -> None:
+    def f(x: weft.Tensor, w: weft.Tensor) -> weft.Tensor:
+        y = F.conv2d(x, w, padding=1)
+        return (F.max_pool2d((y + y.tanh()).relu(), 2) ** 2).sum()
+
+    found = []
+    for dtype in (weft.float32, weft.float64):
+        x = image(0, 2, 3, 6, 6).to(dtype).requires_grad_()
+        w = image(1, 4, 3, 3, 3).to(dtype).requires_grad_()
+        (g,) = weft.autograd.grad(f(x, w), x, create_graph=True)
+        (g * g).sum().backward()
+        found.append([t.grad.double() for t in (x, w)])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3 * float(b.abs().max()))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_pooling_and_norms_of_every_dimension(dims: int) -> None:
+    conv = (F.conv1d, F.conv2d, F.conv3d)[dims - 1]
+    largest = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[dims - 1]
+    mean = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[dims - 1]
+    results = []
+    for dtype in (weft.float32, weft.float64):
+        x = image(0, 2, 3, *([9] * dims)).to(dtype)
+        w = image(1, 7, 3, *([3] * dims)).to(dtype)
+        y = conv(x, w)
+        y.requires_grad_()
+        pooled, at = largest(y, 2, 2, return_indices=True)
+        loss = (mean(F.batch_norm(pooled, None, None, training=True), 3, 1, 1) ** 3).sum()
+        (g,) = weft.autograd.grad(loss, y)
+        results.append((pooled.detach().double(), at, g.double()))
+    for a, b in zip(*results):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3)
+
+
+def test_nan_wins_in_the_largest() -> None:
+    y = convolved()
+    y[0, 2, 3, 3] = float("nan")
+    y = y * 1
+    assert F.max_pool2d(y, 2)[0, 2, 1, 1].isnan()
+
+
+def test_kernels_that_are_kept_notice_changes() -> None:
+    layer = nn.Conv2d(3, 4, 3)
+    x = image()
+    with weft.no_grad():
+        before = layer(x)
+        assert weft.equal(before, layer(x))
+        layer.weight.mul_(2)
+        layer.bias.zero_()
+        after = layer(x)
+        twin = F.conv2d(x.double(), layer.weight.double())
+        np.testing.assert_allclose(after.numpy(), twin.numpy(), rtol=1e-4, atol=1e-4)
+        layer.weight.data.fill_(0)
+        layer.weight.data = layer.weight.data + 1
+        ones = F.conv2d(x.double(), weft.ones(4, 3, 3, 3, dtype=weft.float64))
+        np.testing.assert_allclose(layer(x).numpy(), ones.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_threads_may_look_while_others_compute() -> None:
+    y = F.conv2d(image(0, 16, 3, 64, 64), image(1, 8, 3, 3, 3))
+    expected = (y.detach().clone() * 1).relu().numpy()
+    wrong: list[str] = []
+
+    def compute() -> None:
+        for _ in range(20):
+            if not np.array_equal(z.relu().numpy(), expected):
+                wrong.append("computed")
+
+    def look() -> None:
+        for _ in range(20):
+            if not np.array_equal(np.maximum(z.numpy(), 0), expected):
+                wrong.append("looked")
+
+    for _ in range(5):
+        z = F.conv2d(image(0, 16, 3, 64, 64), image(1, 8, 3, 3, 3))
+        workers = [threading.Thread(target=t) for t in (compute, look, compute)]
+        for t in workers:
+            t.start()
+        for t in workers:
+            t.join()
+    assert not wrong
+
+
+def test_memory_of_others_keeps_its_order() -> None:
+    given = np.zeros((2, 5, 8, 8), np.float32)
+    out = weft.from_numpy(given)
+    out.copy_(convolved())
+    weft.mul(convolved(), 1, out=out)
+    np.testing.assert_allclose(given, in_order(), rtol=1e-4, atol=1e-4)
+    y = convolved()
+    shown = y.numpy()
+    y.mul_(2)
+    np.testing.assert_allclose(shown, 2 * in_order(), rtol=1e-4, atol=1e-4)
