@@ -392,7 +392,7 @@ Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   Grads results = change->apply(std::move(inner), create_graph);
   if (edges[0].node) {
     Tensor slice = results[0] ? results[0] : zeros(view_sizes, g.dtype());
-    results[0] = as_strided_scatter(laid_out, slice, view_sizes, view_strides, view_offset);
+    results[0] = replace_strided(laid_out, slice, view_sizes, view_strides, view_offset);
   }
   return results;
 }
