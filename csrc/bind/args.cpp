@@ -525,6 +525,9 @@ void bind_ops(nb::module_& m) {
                {&g_self, "self"}};
   for (auto& n : names) *n.at = PyUnicode_InternFromString(n.text);
   m.def("_collect_ops", collect);
+  m.def("_check_out", [](Tensor target, Tensor result, const std::string& name, bool casts) {
+    check_out(target, result, name.c_str(), casts);
+  });
   m.def("_set_device_check", [](nb::object f) { g_check_device = f.release().ptr(); });
   // What weft.ops.registry() is made of.
   m.def("_ops", [] {

@@ -48,7 +48,8 @@ void copy_data(const Tensor& dst, const Tensor& src);
 void fill_data(const Tensor& dst, const Value& value);
 Tensor clone_data(const Tensor& t);            // a copy with the same strides if dense; no history
 void resize_to(Tensor& t, const Dims& sizes);  // contiguous, the storage grows if it must
-void write_out(Tensor& target, const Tensor& result, const char* op);  // the rules of out=
+// The rules of out=: whether target may take the result, itself or (`casts`) cast to target's dtype.
+void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts);
 bool overlaps_partly(Call& c, const Tensor& written);  // an input shares memory with it, but not element by element
 
 // Arithmetic on tensors and numbers, as derivatives write it.

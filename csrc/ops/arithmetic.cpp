@@ -120,7 +120,7 @@ WEFT_OP{
 
 >>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         DType common = common_of(c);
@@ -136,7 +136,7 @@ WEFT_OP{
 
 >>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         if (is_integral(c.tensor(1).dtype()) && is_integral(c.tensor(2).dtype()))

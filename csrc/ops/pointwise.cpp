@@ -492,6 +492,8 @@ void register_pointwise(const RowSpec& spec, Row* row) {
   f.signature = spec.signature;
   f.doc = spec.doc;
   f.traits = spec.traits | kOverwrites;
+  bool keeps_type = row->operands == 1 && (row->rule == Rule::promote || row->rule == Rule::compare);
+  if (!keeps_type && row->rule != Rule::choose) f.traits |= kCastsOut;
   f.infer = pointwise_infer;
   f.run = pointwise_run;
   f.row = row;

@@ -150,6 +150,7 @@ WEFT_OP{
 tensor(6.)
 >>> weft.ones(2, 3).sum(0)
 tensor([2., 2., 2.]))",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { c.give(0, meta(sum_type(c, 1), {})); },
   .run = [](Call& c) { run_total(Reduce::sum, c, Value()); },
   .back = [](Grad& d) { sum_back(d, Value(), false); },
@@ -158,6 +159,7 @@ tensor([2., 2., 2.]))",
 WEFT_OP{
   .signature = "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The sum over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
   .run = [](Call& c) { run_total(Reduce::sum, c, c.arg(1)); },
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
@@ -184,6 +186,7 @@ WEFT_OP{
 
 >>> weft.tensor([1.0, 3.0]).mean()
 tensor(2.))",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { c.give(0, meta(mean_type(c, 1), {})); },
   .run =
       [](Call& c) {
@@ -196,6 +199,7 @@ tensor(2.))",
 WEFT_OP{
   .signature = "mean.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The mean over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), mean_type(c, 3)); },
   .run =
       [](Call& c) {
@@ -221,6 +225,7 @@ Tensor product_of_others(const Tensor& x, const Tensor& y, bool record) {
 WEFT_OP{
   .signature = "prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The product over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
   .run = [](Call& c) { run_total(Reduce::prod, c, c.arg(1)); },
   .keeps = keep::x0 | keep::y0,
@@ -246,6 +251,7 @@ WEFT_OP{
 
 >>> weft.tensor([2.0, 3.0]).prod()
 tensor(6.))",
+  .traits = kOutSetsType,
   .compose =
       [](Call& c) {
         Tensor flat = reshape(c.tensor(0), Dims{-1});
@@ -402,10 +408,6 @@ tensor(3.))",
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         Dims dims = c.has(1) ? Dims{c.integer(1)} : reduced_dims(Value(), x.dim(), "aminmax");
-        for (int i = 0; c.given_out && i < 2; ++i)
-          if (c.given_out[i].dtype() != x.dtype())
-            fail("aminmax(): Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
-                 name_of(c.given_out[i].dtype()), " instead");
         c.give(0, amin(x, dims, c.flag(2)));
         c.give(1, amax(x, dims, c.flag(2)));
       },

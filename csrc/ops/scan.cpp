@@ -39,7 +39,7 @@ WEFT_OP{
 
 >>> weft.tensor([1, 2, 3]).cumsum(0)
 tensor([1, 3, 6]))",
-  .traits = kInplace,
+  .traits = kInplace | kOutSetsType,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumsum>,
   .back =
@@ -76,7 +76,7 @@ WEFT_OP{
 
 >>> weft.tensor([1, 2, 3]).cumprod(0)
 tensor([1, 2, 6]))",
-  .traits = kInplace,
+  .traits = kInplace | kOutSetsType,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumprod>,
   .keeps = keep::x0 | keep::y0,

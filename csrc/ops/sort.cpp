@@ -154,7 +154,7 @@ tensor(2))",
   .infer =
       [](Call& c) {
         infer_pick(c, 2, c.flag(3));
-        check_out(c, c.tensor(0).dtype());
+        check_out_apart(c);
         int64_t n = c.tensor(0).dim() ? c.tensor(0).size(axis_of(c, 2)) : 1;
         if (c.integer(1) < 1 || c.integer(1) > n)
           fail("kthvalue(): selected number k out of range for dimension ", c.integer(2), ": k is ", c.integer(1),
