@@ -162,13 +162,13 @@ def _quantile_samples() -> list[S]:
 # fmt: off
 reduction("sum", over(np.sum),
     extra=lambda: [S(t(2, 3), dtype=np.dtype("float64")), S(t(2, 3), [])], wide=True, half=None)
-reduction("nansum", over(np.nansum), "fi",
+reduction("nansum", over(np.nansum), "fi", wide=True,
     extra=lambda: [S(np.array([[np.nan, 1.2], [3.0, np.nan]]), 0)])
 reduction("mean", over(np.mean), "f", extra=lambda: [S(t(2, 3), 0, dtype=np.dtype("float64"))],
     wide=True)
 reduction("nanmean", over(np.nanmean), "f",
     extra=lambda: [S(np.array([[np.nan, 1.2], [3.0, 4.0]]), 0)])
-reduction("prod", over(np.prod), a=nz, many=False, ulp=8,
+reduction("prod", over(np.prod), a=nz, many=False, ulp=8, wide=True,
     extra=lambda: [S(np.array([[0.0, 2.0, 3.0], [1.5, 0.0, 0.0]]), 1),
         S(np.array([2.0, 0.0, 3.0]))])
 reduction("amax", over(np.max), a=perm, empty=False, atol=0.0, half=0)

@@ -89,7 +89,9 @@ from .random import (  # noqa: E402
     seed,
     set_rng_state,
 )
+from .tensor import _TYPE_NAMES  # noqa: E402
 from .tensor import install as _install  # noqa: E402
+from .tensor import legacy_type as _legacy_type  # noqa: E402
 
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
@@ -131,4 +133,7 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
         return importlib.import_module(f"weft.{name}")
     if name in _LAZY_FROM:
         return getattr(importlib.import_module(f"weft.{_LAZY_FROM[name]}"), name)
+    if name in _TYPE_NAMES:
+        globals()[name] = _legacy_type(name)
+        return globals()[name]
     raise AttributeError(f"module 'weft' has no attribute '{name}'")

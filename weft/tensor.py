@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import weft
 from weft import printing
+from weft._setting import at_line
+from weft.ops.create import warn_of_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +82,15 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
     if not self.shape:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
+
+
+def __complex__(self: Tensor) -> complex:
+    """Return the only element as a complex number.
+
+    >>> complex(weft.tensor(1 + 2j))
+    (1+2j)
+    """
+    return complex(self.item())
 
 
 def __reversed__(self: Tensor) -> Tensor:
@@ -167,18 +178,22 @@ def __copy__(self: Tensor) -> Tensor:
 
 
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """Pickle by value: dtype, shape, elements. Tensors that share memory are separate afterwards.
+    """Pickle by value: dtype, shape, strides, the memory from the first to the last element.
+
+    Tensors that share memory are separate afterwards.
 
     >>> import pickle
     >>> pickle.loads(pickle.dumps(weft.arange(3)))
     tensor([0, 1, 2])
     """
-    flat = self.detach().contiguous().reshape(-1)
-    data = bytes(memoryview(flat.view(weft.uint8))) if flat.numel() else b""
+    data, stride = b"", self.stride()
+    if self.numel():
+        span = 1 + sum((n - 1) * step for n, step in zip(self.shape, stride))
+        data = bytes(memoryview(self.detach().as_strided((span,), (1,)).view(weft.uint8)))
     dtype = str(self.dtype).rpartition(".")[2]
     kind = None if type(self) is weft.Tensor else type(self)
     state = getattr(self, "__dict__", None) or None
-    return _rebuild, (data, dtype, tuple(self.shape), self.requires_grad, kind, state)
+    return _rebuild, (data, dtype, tuple(self.shape), self.requires_grad, kind, state, stride)
 
 
 def _rebuild(
@@ -188,11 +203,13 @@ def _rebuild(
     requires_grad: bool,
     kind: type | None = None,
     state: dict[str, Any] | None = None,
+    stride: tuple[int, ...] | None = None,
 ) -> Tensor:
     """Make the tensor that ``__reduce_ex__`` took apart."""
     element = getattr(weft, dtype)
     if data:
-        made = weft.frombuffer(bytearray(data), dtype=element).reshape(shape)
+        flat = weft.frombuffer(bytearray(data), dtype=element)
+        made = (flat.reshape(shape) if stride is None else flat.as_strided(shape, stride)).detach()
     else:
         made = weft.empty(shape, dtype=element)
     if kind is not None:
@@ -341,8 +358,8 @@ def new_tensor(
     """
     dtype = self.dtype if dtype is None else dtype
     if isinstance(data, weft.Tensor):
-        made = data.detach().to(dtype, copy=True)
-        return made.requires_grad_() if requires_grad else made
+        warn_of_copy("new_tensor(x)")
+        return data.detach().to(dtype, copy=True).requires_grad_(requires_grad)
     return weft.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -397,6 +414,7 @@ _METHODS: dict[str, Any] = {
     "__array__": __array__,
     "__array_priority__": 1000,
     "__array_wrap__": __array_wrap__,
+    "__complex__": __complex__,
     "__contains__": __contains__,
     "__cuda_array_interface__": property(_cuda_array_interface),
     "__copy__": __copy__,
@@ -428,14 +446,43 @@ def install(Tensor: type) -> None:
         setattr(Tensor, name, value)
 
 
-def _legacy_new(*args: Any, device: Any = None) -> Tensor:
+def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
     """``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the numbers."""
     if device is not None:
         weft.device(device)
-    if len(args) == 1 and not isinstance(args[0], int):
-        if isinstance(args[0], weft.Tensor):
-            return args[0].detach()
-        if isinstance(args[0], weft.Size):
-            return weft.empty(*args[0])
-        return weft._C._cast(weft._C._from_numbers(args[0], None), weft.get_default_dtype())
-    return weft.empty(*args)
+    kind = dtype or weft.get_default_dtype()
+    if len(args) != 1 or isinstance(args[0], int):
+        return weft.empty(args or 0, dtype=kind)
+    (data,) = args
+    if isinstance(data, weft.Tensor):
+        if dtype is not None and data.dtype != dtype:
+            raise TypeError(at_line(f"expected a tensor of {dtype}, got one of {data.dtype}"))
+        return data.detach()
+    if isinstance(data, weft.Size):
+        return weft.empty(data, dtype=kind)
+    if not hasattr(data, "__len__"):
+        raise TypeError(at_line(f"Tensor: expected sizes or a sequence, got {type(data).__name__}"))
+    return weft.tensor(data).to(kind)
+
+
+class _TypeOfTensors(type):
+    """The type of ``FloatTensor`` and its kin: it makes tensors of one dtype and knows them."""
+
+    _dtype: Any
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        """Make a tensor of sizes or of data."""
+        return _legacy_new(*args, device=device, dtype=cls._dtype)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        """Say whether ``x`` is a tensor of the dtype."""
+        return isinstance(x, weft.Tensor) and x.dtype == cls._dtype
+
+
+def legacy_type(name: str) -> type:
+    """Return ``FloatTensor`` or one of its kin: an older way to make tensors of a dtype.
+
+    >>> weft.LongTensor([1, 2])
+    tensor([1, 2])
+    """
+    return _TypeOfTensors(name, (), {"_dtype": getattr(weft, _TYPE_NAMES[name])})

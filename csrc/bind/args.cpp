@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ops/api.h"
+#include "ops/record.h"
 
 namespace weft {
 
@@ -17,7 +18,11 @@ PyObject *g_out, *g_axis, *g_keepdims, *g_dim, *g_keepdim, *g_device, *g_layout,
     *g_input, *g_self;
 PyObject* g_check_device = nullptr;  // a Python callable: raises for anything but the CPU
 
-bool read_int(PyObject* o, int64_t* v) {
+// A tensor stands for a number if it has no dimensions, and no gradient that would be lost.
+bool is_number(TensorImpl& t) { return t.sizes.empty() && !wants_grad(t); }
+
+// Sizes, counts and places may also be tensors of one element, whatever their shape.
+bool read_int(PyObject* o, int64_t* v, bool any_shape) {
   if (PyLong_CheckExact(o) || (PyLong_Check(o) && !PyBool_Check(o))) {
     *v = PyLong_AsLongLong(o);
     if (*v == -1 && PyErr_Occurred()) throw PythonError();
@@ -25,7 +30,7 @@ bool read_int(PyObject* o, int64_t* v) {
   }
   if (is_tensor(o)) {
     TensorImpl& t = *impl_of(o);
-    if (t.numel != 1 || !is_integral(t.dtype) || t.dtype == DType::Bool) return false;
+    if (!(is_number(t) || (any_shape && t.numel == 1)) || !is_integral(t.dtype) || t.dtype == DType::Bool) return false;
     *v = 0;
     visit(t.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -47,13 +52,13 @@ bool read_int(PyObject* o, int64_t* v) {
 
 bool read_ints(PyObject* o, Dims* d) {
   int64_t v;
-  if (read_int(o, &v)) {
+  if (read_int(o, &v, true)) {
     d->push(v);
     return true;
   }
   if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-    if (!read_int(PySequence_Fast_GET_ITEM(o, i), &v)) return false;
+    if (!read_int(PySequence_Fast_GET_ITEM(o, i), &v, true)) return false;
     d->push(v);
   }
   return true;
@@ -75,9 +80,9 @@ bool read_tensors(PyObject* o, TensorList* list) {
   return true;
 }
 
-// A single-element tensor as a number.
+// A tensor without dimensions as a number.
 bool read_element(PyObject* o, Value* v) {
-  if (!is_tensor(o) || impl_of(o)->numel != 1) return false;
+  if (!is_tensor(o) || !is_number(*impl_of(o))) return false;
   nb::object number = nb::steal(wrap_number(impl_of(o)->dtype, impl_of(o)->data()));
   return read_number(number.ptr(), v);
 }
@@ -107,7 +112,7 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
     case Type::Scalar: return read_number(o, v) || read_element(o, v);
     case Type::Int: {
       int64_t i;
-      if (!read_int(o, &i)) return false;
+      if (!read_int(o, &i, !p.name.starts_with("dim"))) return false;
       *v = Value(i);
       return true;
     }
@@ -193,7 +198,7 @@ bool read_common_keyword(const Op& op, PyObject* name, PyObject* o, Extras* extr
   }
   if (!op.is(kCreation)) return false;
   if (same_name(name, g_requires_grad)) {
-    *ok = PyBool_Check(o);
+    *ok = PyBool_Check(o) || o == Py_None;
     extras->requires_grad = o == Py_True;
     return true;
   }
@@ -235,11 +240,11 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
     }
     given[slot] = args[i];
     int64_t v;
-    if (op.params[slot].type == Type::Varargs && read_int(args[i], &v)) {
+    if (op.params[slot].type == Type::Varargs && read_int(args[i], &v, true)) {
       spread_at = int(slot);
       spread.push(v);
       for (++i; i < nargs; ++i) {
-        if (!read_int(args[i], &v)) {
+        if (!read_int(args[i], &v, true)) {
           *why = "argument '" + op.params[slot].name + "': expected ints, got " + Py_TYPE(args[i])->tp_name;
           return false;
         }
@@ -276,10 +281,6 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
       c.push(Value(spread));
     } else if (!given[i]) {
       if (!p.has_default) {
-        if (p.type == Type::Varargs && nargs == Py_ssize_t(i) && !kwnames) {  // x.view() and zeros(): no sizes
-          c.push(Value(Dims()));
-          continue;
-        }
         *why = "missing argument '" + p.name + "'";
         return false;
       }
@@ -525,6 +526,9 @@ void bind_ops(nb::module_& m) {
                {&g_self, "self"}};
   for (auto& n : names) *n.at = PyUnicode_InternFromString(n.text);
   m.def("_collect_ops", collect);
+  m.def("_check_out", [](Tensor target, Tensor result, const std::string& name, bool casts) {
+    check_out(target, result, name.c_str(), casts);
+  });
   m.def("_set_device_check", [](nb::object f) { g_check_device = f.release().ptr(); });
   // What weft.ops.registry() is made of.
   m.def("_ops", [] {

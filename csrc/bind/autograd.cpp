@@ -346,7 +346,7 @@ std::string shape_text(const Tensor& t) {
 // What accumulates in a tensor that is no leaf but was asked for by inputs=.
 void add_to_grad(const Tensor& t, const Tensor& g) {
   Tensor before(t->grad);
-  t->grad = before ? (before + g).ref() : g.ref();
+  t->grad = (before ? before + g : clone_of(g)).ref();  // memory of its own: users change it in place
 }
 
 nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph,

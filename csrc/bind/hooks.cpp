@@ -60,7 +60,12 @@ void before_node(Hook& hook, Grads& grads) {
 void after_node(Hook& hook, Grads& results, const Grads& grads) {
   replace_grads(results, call_hook(hook, tuple_of(results), tuple_of(grads)), "a node's hook");
 }
-void after_accumulate(Hook& hook, const Tensor& leaf) { call_hook(hook, nb::steal(wrap(leaf))); }
+void after_accumulate(Hook& hook, const Tensor& leaf) {
+  nb::object r = call_hook(hook, nb::steal(wrap(leaf)));
+  if (!r.is_none())
+    fail_type("register_post_accumulate_grad_hook: the hook must return None, not ", Py_TYPE(r.ptr())->tp_name,
+              "; change .grad itself");
+}
 
 HookHandle on_gradient(Tensor t, nb::handle f) {
   if (!wants_grad(*t.get())) fail("register_hook: cannot register a hook on a tensor that doesn't require gradient");

@@ -1,4 +1,6 @@
 // Memory shared with others: the buffer protocol, NumPy and DLPack, without copies.
+#include <optional>
+
 #include "bind/args.h"
 #include "ops/api.h"
 #include "ops/record.h"
@@ -7,6 +9,9 @@ namespace weft {
 namespace {
 
 // ---- the buffer protocol: memoryview(t), numpy.asarray(t)
+
+constexpr const char* kNotRecorded =
+    "Can't export tensors that require gradient: what others compute is not recorded. Use tensor.detach()";
 
 const char* format_of(DType t) {
   static const char* formats[kDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d", "Zf", "Zd"};
@@ -32,6 +37,7 @@ struct BufferShape {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(self);
+    if (wants_grad(t)) throw nb::builtin_exception(nb::exception_type::buffer_error, kNotRecorded);
     if (!format_of(t.dtype))
       throw nb::builtin_exception(nb::exception_type::buffer_error,
                                   "bfloat16 has no buffer format: convert it to float32 first");
@@ -181,9 +187,7 @@ struct DLOwner {
 };
 
 nb::object to_dlpack(Tensor t) {
-  if (wants_grad(*t.get()))
-    throw nb::builtin_exception(nb::exception_type::buffer_error,
-                                "Can't export tensors that require gradient, use tensor.detach()");
+  if (wants_grad(*t.get())) throw nb::builtin_exception(nb::exception_type::buffer_error, kNotRecorded);
   if (!t->storage->writable)
     throw nb::builtin_exception(nb::exception_type::buffer_error,
                                 "Can't export read-only memory, which DLPack could not protect: clone() the tensor");
@@ -230,9 +234,21 @@ Tensor from_dlpack(nb::handle capsule) {
 
 // ---- nested Python numbers
 
-// Finds the shape of nested sequences and the widest kind of number in them.
+// The dtype that NumPy gave its scalar.
+bool read_scalar_dtype(PyObject* o, DType* t) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type || type == &PyComplex_Type) return false;
+  nb::object name = nb::getattr(nb::getattr(o, "dtype", nb::none()), "name", nb::none());
+  for (int i = 0; i < kDTypes && !name.is_none(); ++i) {
+    *t = DType(i);
+    if (nb::cast<std::string>(nb::str(name)) == name_of(*t)) return true;
+  }
+  return false;
+}
+
+// Finds the shape of nested sequences and the dtype that holds all numbers in them.
 // `bottom`: the depth of the first number, below which there can be no sequence; -1 before that.
-void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors, int* bottom) {
+void scan(PyObject* o, int depth, Dims* sizes, std::optional<DType>* widest, int* bottom) {
   if (depth > 64) fail_value("tensor: too deeply nested (or a list that contains itself)");
   if (PyList_Check(o) || PyTuple_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -242,16 +258,11 @@ void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors, int* 
       sizes->push(n);
     else if ((*sizes)[depth] != n)
       fail_value("tensor: expected sequence of length ", (*sizes)[depth], " at dim ", depth, " (got ", n, ")");
-    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, tensors, bottom);
+    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, bottom);
     return;
   }
   *bottom = depth;
-  auto widen = [&](Tag t) {
-    auto rank = [](Tag x) {
-      return x == Tag::None ? -1 : x == Tag::Bool ? 0 : x == Tag::Int ? 1 : x == Tag::Float ? 2 : 3;
-    };
-    if (rank(t) > rank(*widest)) *widest = t;
-  };
+  auto widen = [&](DType t) { *widest = *widest ? promote(**widest, t) : t; };
   if (depth < sizes->size() && depth > 0) {
     if (!(is_tensor(o) && impl_of(o)->sizes.empty()) || depth != sizes->size())
       fail_value("tensor: expected a sequence of length ", (*sizes)[depth], " at dim ", depth, ", got a single value");
@@ -260,13 +271,14 @@ void scan(PyObject* o, int depth, Dims* sizes, Tag* widest, bool* tensors, int* 
   if (is_tensor(o)) {
     if (impl_of(o)->numel != 1)
       fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", impl_of(o)->sizes);
-    DType t = impl_of(o)->dtype;
-    *tensors = true;
-    widen(t == DType::Bool ? Tag::Bool : is_integral(t) ? Tag::Int : is_floating(t) ? Tag::Float : Tag::Complex);
+    widen(impl_of(o)->dtype);
+  } else if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+    fail_value("tensor: a ", Py_TYPE(o)->tp_name, " is a sequence, but not one of numbers");
   } else if (read_number(o, &v)) {
-    widen(v.tag());
+    DType t;
+    widen(read_scalar_dtype(o, &t) ? t : v.number_dtype());
   } else {
-    fail_type("tensor: could not turn a value of type '", Py_TYPE(o)->tp_name, "' into a number");
+    fail("tensor: could not infer the dtype of ", Py_TYPE(o)->tp_name);
   }
 }
 
@@ -291,19 +303,12 @@ void store_all(PyObject* o, int depth, const Dims& sizes, DType t, char** at) {
 
 Tensor from_numbers(nb::handle data, nb::handle dtype) {
   Dims sizes;
-  Tag widest = Tag::None;
-  bool tensors = false;
+  std::optional<DType> widest;
   int bottom = -1;
-  scan(data.ptr(), 0, &sizes, &widest, &tensors, &bottom);
-  DType t;
-  if (dtype.is_none()) {
-    t = widest == Tag::Bool      ? DType::Bool
-        : widest == Tag::Int     ? DType::Int64
-        : widest == Tag::Complex ? complex_of(default_dtype())
-                                 : default_dtype();
-  } else if (!read_dtype(dtype.ptr(), &t)) {
+  scan(data.ptr(), 0, &sizes, &widest, &bottom);
+  DType t = widest.value_or(default_dtype());
+  if (!dtype.is_none() && !read_dtype(dtype.ptr(), &t))
     fail_type("tensor: dtype must be a dtype, not ", Py_TYPE(dtype.ptr())->tp_name);
-  }
   Tensor out = empty(sizes, t);
   char* at = out.data();
   if (out.numel()) store_all(data.ptr(), 0, sizes, t, &at);
@@ -318,7 +323,9 @@ void bind_interop(nb::module_& m) {
   m.def("_from_buffer", [](nb::handle o) { return from_buffer(o); });
   m.def("_to_dlpack", to_dlpack);
   m.def("_from_dlpack", [](nb::handle o) { return from_dlpack(o); });
-  m.def("_from_numbers", [](nb::handle o, nb::handle t) { return from_numbers(o, t); }, nb::arg(), nb::arg().none());
+  m.def(
+      "_from_numbers", [](nb::handle o, nb::handle t) { return from_numbers(o, t); }, nb::arg().none(),
+      nb::arg().none());
   m.def("_set_cut", [](Tensor t, std::string what) {
     t->cut = Ref<Cut>(new Cut);
     t->cut->what = std::move(what);

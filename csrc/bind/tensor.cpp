@@ -40,6 +40,13 @@ template <const OpRef& op>
 PyObject* unary(PyObject* a) {
   return guarded([&] { return wrap(op(tensor_of(a))); });
 }
+PyObject* positive(PyObject* a) {
+  return guarded([&] {
+    if (impl_of(a)->dtype == DType::Bool) fail("positive: bool has no sign: use the tensor as it is");
+    Py_INCREF(a);
+    return a;
+  });
+}
 PyObject* power(PyObject* a, PyObject* b, PyObject* mod) {
   if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return call_binary(pow, a, b, false);
@@ -49,6 +56,14 @@ PyObject* power_into(PyObject* a, PyObject* b, PyObject*) { return call_binary(p
 const OpRef floor_divide{"floor_divide"}, remainder{"remainder"}, bitwise_and{"bitwise_and"}, bitwise_or{"bitwise_or"},
     bitwise_xor{"bitwise_xor"}, bitwise_not{"bitwise_not"}, shift_left{"bitwise_left_shift"},
     shift_right{"bitwise_right_shift"};
+
+PyObject* invert(PyObject* a) {
+  return guarded([&] {
+    if (is_inexact(impl_of(a)->dtype))
+      fail_type("~: only integer and bool tensors have bits to invert, got ", name_of(impl_of(a)->dtype));
+    return wrap(bitwise_not(tensor_of(a)));
+  });
+}
 
 PyObject* matrix_product(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
@@ -88,8 +103,16 @@ int truth(PyObject* self) {
   }
 }
 PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
-  nb::object v = nb::steal(item(self, nullptr));
-  return v.is_valid() ? convert(v.ptr()) : nullptr;
+  return guarded([&]() -> PyObject* {
+    nb::object v = nb::steal(item(self, nullptr));
+    if (!v.is_valid()) throw PythonError();
+    if (PyComplex_Check(v.ptr())) {
+      if (PyComplex_ImagAsDouble(v.ptr()) != 0)
+        fail("the complex number ", nb::cast<std::string>(nb::str(v)), " has an imaginary part: take .real first");
+      v = nb::steal(PyFloat_FromDouble(PyComplex_RealAsDouble(v.ptr())));
+    }
+    return convert(v.ptr());
+  });
 }
 PyObject* to_int(PyObject* self) { return as_number(self, PyNumber_Long); }
 PyObject* to_float(PyObject* self) { return as_number(self, PyNumber_Float); }
@@ -137,8 +160,8 @@ PyObject* get_requires_grad(PyObject* o, void*) {
 int set_requires_grad(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(o);
-    int on = v ? PyObject_IsTrue(v) : 0;
-    if (on < 0) throw PythonError();
+    if (!v || !PyBool_Check(v)) fail("requires_grad must be a bool, not ", v ? Py_TYPE(v)->tp_name : "deleted");
+    bool on = v == Py_True;
     if (t.grad_fn && !on)
       fail(
           "you can only change requires_grad flags of leaf variables. To use a computed variable in a subgraph that "
@@ -208,7 +231,12 @@ int set_data(PyObject* o, PyObject* v, void*) {
     t.set_geometry(from.sizes(), from.strides(), from->offset);
   });
 }
-PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(impl_of(o)->storage->version); }
+PyObject* get_version(PyObject* o, void*) {
+  return field(o, [](TensorImpl& t) {
+    if (t.inference) fail("_version: inference tensors do not track a version counter");
+    return PyLong_FromUnsignedLong(t.storage->version);
+  });
+}
 PyObject* get_base(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) { return wrap(Tensor(t.base)); });
 }
@@ -305,10 +333,18 @@ PyObject* detach_(PyObject* o, PyObject*) {
   });
 }
 PyObject* requires_grad_(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
-  bool given = n + (kw ? PyTuple_GET_SIZE(kw) : 0) > 0;
-  if (set_requires_grad(o, given ? args[0] : Py_True, nullptr) < 0) return nullptr;
-  Py_INCREF(o);
-  return o;
+  return guarded([&] {
+    Py_ssize_t given = n + (kw ? PyTuple_GET_SIZE(kw) : 0);
+    if (given > 1) fail_type("requires_grad_(): takes at most 1 argument but ", given, " were given");
+    if (n == 0 && given == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw, 0), "requires_grad") != 0)
+      fail_type("requires_grad_(): got an unexpected keyword argument '", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kw, 0)),
+                "'");
+    if (given && !PyBool_Check(args[0]))
+      fail_type("requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(args[0])->tp_name);
+    if (set_requires_grad(o, given ? args[0] : Py_True, nullptr) < 0) throw PythonError();
+    Py_INCREF(o);
+    return o;
+  });
 }
 PyObject* retain_grad(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -381,8 +417,9 @@ PyType_Slot slots[] = {{Py_tp_new, (void*)tensor_new},
                        {Py_nb_inplace_or, (void*)binary_into<bitwise_or>},
                        {Py_nb_inplace_xor, (void*)binary_into<bitwise_xor>},
                        {Py_nb_negative, (void*)unary<neg>},
+                       {Py_nb_positive, (void*)positive},
                        {Py_nb_absolute, (void*)unary<weft::ref::abs>},
-                       {Py_nb_invert, (void*)unary<bitwise_not>},
+                       {Py_nb_invert, (void*)invert},
                        {Py_nb_bool, (void*)truth},
                        {Py_nb_int, (void*)to_int},
                        {Py_nb_float, (void*)to_float},

@@ -59,13 +59,13 @@ bool read_dtype(PyObject* o, DType* t) {
     return true;
   }
   if (o == (PyObject*)&PyFloat_Type)
-    *t = default_dtype();
+    *t = DType::Double;
   else if (o == (PyObject*)&PyLong_Type)
     *t = DType::Int64;
   else if (o == (PyObject*)&PyBool_Type)
     *t = DType::Bool;
   else if (o == (PyObject*)&PyComplex_Type)
-    *t = complex_of(default_dtype());
+    *t = DType::ComplexDouble;
   else
     return false;
   return true;

@@ -12,7 +12,7 @@ namespace weft {
   X(floor) X(ceil) X(trunc) X(conj) X(add) X(sub) X(mul) X(div) X(pow) X(atan2) X(maximum) X(minimum) X(eq) X(ne) \
   X(lt) X(le) X(gt) X(ge) X(where) X(isnan) X(logical_and) X(logical_or) X(logical_not) X(matmul) X(mm) X(bmm) \
   X(permute) X(expand) X(squeeze) X(unsqueeze) X(transpose) X(view) X(reshape) X(as_strided) \
-  X(as_strided_scatter) X(layout_as) X(select) X(slice) X(detach) X(contiguous) X(cumsum) X(gather) \
+  X(replace_strided) X(layout_as) X(select) X(slice) X(detach) X(contiguous) X(cumsum) X(gather) \
   X(index_select) X(index_add) X(scatter_add) X(masked_fill) X(flip) X(tril) X(triu) X(copy_)
 // clang-format on
 #define X(name)                   \
@@ -48,7 +48,8 @@ void copy_data(const Tensor& dst, const Tensor& src);
 void fill_data(const Tensor& dst, const Value& value);
 Tensor clone_data(const Tensor& t);            // a copy with the same strides if dense; no history
 void resize_to(Tensor& t, const Dims& sizes);  // contiguous, the storage grows if it must
-void write_out(Tensor& target, const Tensor& result, const char* op);  // the rules of out=
+// The rules of out=: whether target may take the result, itself or (`casts`) cast to target's dtype.
+void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts);
 bool overlaps_partly(Call& c, const Tensor& written);  // an input shares memory with it, but not element by element
 
 // Arithmetic on tensors and numbers, as derivatives write it.

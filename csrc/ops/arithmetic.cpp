@@ -86,7 +86,7 @@ tensor([0.0000, 0.5000, 1.0000]))",
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        if (is_complex(x.dtype())) fail("clamp: clamp is not supported for complex types");
+        if (is_complex(x.dtype())) fail_missing("clamp: complex numbers have no order, got ", name_of(x.dtype()));
         for (int i = 1; i < 3; ++i)
           if (is_integral(x.dtype()) && c.arg(i).tag() == Tag::Int) check_fits(c.arg(i), x.dtype(), "clamp");
         if (c.has(1) && c.has(2)) return c.give(0, clamp_both(x, c.arg(1), c.arg(2)));
@@ -120,10 +120,11 @@ WEFT_OP{
 
 >>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         DType common = common_of(c);
+        if (common == DType::Bool) fail_missing("addcmul: not implemented for 'bool'");
         Tensor product = mul(widened(c.tensor(1), common), c.tensor(2));
         bool one = c.arg(3).tag() == Tag::Int && c.integer(3) == 1;
         c.give(0, to_dtype(add(c.tensor(0), one ? product : mul(product, c.arg(3))), common));
@@ -136,7 +137,7 @@ WEFT_OP{
 
 >>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         if (is_integral(c.tensor(1).dtype()) && is_integral(c.tensor(2).dtype()))

@@ -91,7 +91,7 @@ WEFT_ROWS(arithmetic) {
   r.binary({"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Subtracts other from input, element by element.",
             Rule::promote,
-            kInplace,
+            kInplace | kRefusesBool,
             {},
             "subtract"},
            types::arithmetic, light([](auto a, auto b) { return a - b; }), pass,
@@ -194,7 +194,7 @@ WEFT_ROWS(arithmetic) {
         [](auto g, auto x, auto lo, auto hi, auto) { return where(x > hi || hi < lo, g, lit(g, 0.0)); }));
   r.ternary(
       {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
-       "input + weight * (end - input), exact at both ends.", Rule::promote, kInplace},
+       "input + weight * (end - input), exact at both ends.", Rule::alike, kInplace},
       types::inexact,
       [](auto a, auto b, auto w) {
         if constexpr (complex_v<decltype(w)>)

@@ -119,12 +119,15 @@ void note_ranges(OpNode& n, Call& c) {
       *n.ranges += "\n  " + c.op.params[size_t(i)].name + ": " + describe_range(v.tensor());
 }
 
-Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_self) {
-  const Form& form = c.op.form;
-  uint32_t keeps = form.keeps_when ? form.keeps_when(c.op, wanting) : form.keeps;
-  int kept = __builtin_popcount(keeps >> 16);
-  OpNode* n = OpNode::make(c.op, inputs, c.count, kept);
-  Ref<Node> node(n);
+uint32_t keeps_of(const Call& c, uint32_t wanting) {
+  return c.op.form.keeps_when ? c.op.form.keeps_when(c.op, wanting) : c.op.form.keeps;
+}
+
+// The node of a call and what it keeps of the inputs. In place this happens before anything is written: what may not
+// be kept is refused while the data is as it was.
+Ref<OpNode> record_inputs(Call& c, uint32_t wanting, int inputs, const Tensor& original_self) {
+  uint32_t keeps = keeps_of(c, wanting);
+  Ref<OpNode> n(OpNode::make(c.op, inputs, c.count, __builtin_popcount(keeps >> 16)));
   n->origin = Origin::here();
   each_input(c, [&](int p, TensorImpl* t) {
     if (!t || !wants_grad(*t)) return;
@@ -148,10 +151,6 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
       if (v.is_tensor() && wanted) {
         bool self = original_self && (position == 0 || v.tensor().is(c.tensor(0)));
         n->args[i] = keep_tensor(self ? original_self : v.tensor());
-        // A further input that looks into the memory which was just changed: what it was is lost, and backward must say
-        // so.
-        if (c.inplace && !self && v.tensor()->storage == c.tensor(0)->storage && n->args[i].is_tensor())
-          --n->args[i].extra;
       } else if (!v.is_tensor())
         n->args[i] = v;
       ++position;
@@ -159,17 +158,22 @@ Ref<Node> record(Call& c, uint32_t wanting, int inputs, const Tensor& original_s
       n->args[i] = v;
     }
   }
+  if (t_modes.anomaly) note_ranges(*n, c);
+  return n;
+}
+
+// What it keeps of the results.
+void record_outputs(OpNode& n, Call& c, uint32_t wanting) {
+  uint32_t keeps = keeps_of(c, wanting);
   int k = 0;
   for (int i = 0; i < c.out_count; ++i) {
     if (!(keeps & (keep::y0 << i))) continue;
-    n->kept_slot[k] = uint8_t(i);
-    n->kept[k++] = keep_tensor(alias(c.out[i]));
+    n.kept_slot[k] = uint8_t(i);
+    n.kept[k++] = keep_tensor(alias(c.out[i]));
   }
-  n->outputs = uint32_t(std::max(c.out_count, 1));
-  if (t_modes.anomaly) note_ranges(*n, c);
+  n.outputs = uint32_t(std::max(c.out_count, 1));
   if (c.out_count > 1)
-    for (int i = 0; i < c.out_count; ++i) n->output_metas.push_back({c.out[i].sizes(), c.out[i].dtype()});
-  return node;
+    for (int i = 0; i < c.out_count; ++i) n.output_metas.push_back({c.out[i].sizes(), c.out[i].dtype()});
 }
 
 // Remembers why the results have no history although an input had one.
@@ -203,16 +207,24 @@ void mark_views(Call& c) {
   out->view_version = out->storage->version;
 }
 
-// In place: the result of the shape rule must fit into self, which then takes its place.
-void run_inplace(Call& c, bool recording, Tensor& original_self) {
-  Tensor self = c.tensor(0);
+void note_change(const Tensor& t) {
+  if (t->untracked)
+    ++t->storage->changes;
+  else
+    t->storage->touch();
+}
+
+// In place: the result of the shape rule must fit into self, which then takes its place. Returns the node, if one is
+// wanted.
+Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
+  Tensor self = c.tensor(0), original_self;
   Tensor& result = c.out[0];
   if (!(result.sizes() == self.sizes()))
     fail(c.op.base, "_: output with shape ", self.sizes(), " doesn't match the broadcast shape ", result.sizes());
   if (!can_cast(result.dtype(), self.dtype()))
     fail(c.op.base, "_: result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
          name_of(self.dtype()));
-  uint32_t keeps = c.op.form.keeps_when ? c.op.form.keeps_when(c.op, ~0u) : c.op.form.keeps;
+  uint32_t keeps = keeps_of(c, ~0u);
   bool again = false;  // self is a further argument too, as in x.mul_(x)
   for (int i = 1; i < c.count; ++i) again = again || (c.arg(i).is_tensor() && c.tensor(i).is(self));
   if (recording && ((keeps & keep::x0) || again)) {  // the value before, with its place in the graph
@@ -220,6 +232,8 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
     Edge before = gradient_edge(*self.get());
     original_self->set_history(std::move(before.node), before.slot);
   }
+  Ref<OpNode> node;
+  if (recording) node = record_inputs(c, wanting, inputs, original_self);
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
   if (direct) {
     result = self;
@@ -230,39 +244,47 @@ void run_inplace(Call& c, bool recording, Tensor& original_self) {
     copy_data(self, result);
     result = self;
   }
+  note_change(self);
+  return node;
 }
 
-void note_change(const Tensor& t) {
-  if (t->untracked)
-    ++t->storage->changes;
-  else
-    t->storage->touch();
+// out= stands for dtype=, and must agree with it.
+void take_type_of_out(Call& c) {
+  for (int i = 0; i < c.count; ++i) {
+    if (c.op.params[size_t(i)].type != Type::DType) continue;
+    DType wanted = c.given_out[0].dtype();
+    if (c.has(i) && c.arg(i).dtype() != wanted)
+      fail(c.op.base, ": dtype=", name_of(c.arg(i).dtype()), " is not the dtype of out=, ", name_of(wanted));
+    c.arg(i) = Value(wanted);
+  }
 }
 
-// Makes `target` ready to take `result`.
-void prepare_out(Tensor& target, const Tensor& result, const char* op) {
-  if (!can_cast(result.dtype(), target.dtype()))
-    fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
-         name_of(target.dtype()));
-  if (!target->storage->writable) fail(op, ": out= is read-only");
-  if (t_modes.grad && (target.wants_grad() || result.wants_grad()))
-    fail(op,
-         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-         "requires grad.");
-  if (!(target.sizes() == result.sizes())) resize_to(target, result.sizes());
-  check_apart(target, op);
+void write_out(Tensor& target, const Tensor& result, const char* op, bool casts) {
+  if (result.is(target)) return;
+  check_out(target, result, op, casts);
+  if (!(target.sizes() == result.sizes())) {
+    resize_to(target, result.sizes());
+    check_apart(target, op);
+  }
+  copy_data(target, result);
+  note_change(target);
+}
+
+void write_all_out(Call& c) {
+  for (int i = 0; i < c.out_count; ++i) check_out(c.given_out[i], c.out[i], c.name(), c.op.is(kCastsOut));
+  for (int i = 0; i < c.out_count; ++i) {
+    write_out(c.given_out[i], c.out[i], c.name(), c.op.is(kCastsOut));
+    c.out[i] = c.given_out[i];
+  }
 }
 
 void run_into_given(Call& c) {
   for (int i = 0; i < c.out_count; ++i) {
-    prepare_out(c.given_out[i], c.out[i], c.name());
+    check_out(c.given_out[i], c.out[i], c.name(), c.op.is(kCastsOut));
     if (!c.out[i]->storage) give_memory(*c.out[i].get());
   }
   if (!c.op.is(kView)) run(c);
-  for (int i = 0; i < c.out_count; ++i) {
-    write_out(c.given_out[i], c.out[i], c.name());
-    c.out[i] = c.given_out[i];
-  }
+  write_all_out(c);
 }
 
 void run_composed(Call& c) {
@@ -284,31 +306,43 @@ void run_composed(Call& c) {
     if (!c.out[0].is(self)) copy_.into(self, c.out[0]);
     c.out[0] = self;
   } else if (c.given_out) {
-    for (int i = 0; i < c.out_count; ++i) {
-      write_out(c.given_out[i], c.out[i], c.name());
-      c.out[i] = c.given_out[i];
-    }
+    write_all_out(c);
   }
+}
+
+// Views are inference tensors if what they look into is one.
+bool makes_inference(Call& c) {
+  if (c.inplace || c.given_out) return false;
+  return c.op.is(kView) ? c.tensor(0)->inference : t_modes.inference;
 }
 
 }  // namespace
 
-void write_out(Tensor& target, const Tensor& result, const char* op) {
-  if (result.is(target)) return;
-  prepare_out(target, result, op);
-  copy_data(target, result);
-  note_change(target);
+void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts) {
+  if (casts ? !can_cast(result.dtype(), target.dtype())
+            : result.dtype() != target.dtype() &&
+                  !(result.dtype() == DType::Bool && target.dtype() == DType::UInt8))  // as truth was kept once
+    fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
+         name_of(target.dtype()), casts ? "" : ": out= must have the dtype of the result");
+  if (!target->storage->writable) fail(op, ": out= is read-only");
+  if (t_modes.grad && (target.wants_grad() || result.wants_grad()))
+    fail(op,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+         "requires grad.");
+  if (target.sizes() == result.sizes()) check_apart(target, op);
 }
 
 void run_call(Call& c) {
   const Op& op = c.op;
+  if (c.given_out && (op.is(kCreation) || op.is(kOutSetsType))) take_type_of_out(c);
   if (op.form.compose) {
     if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
     return run_composed(c);
   }
   int inputs = 0;
   uint32_t wanting = inputs_wanting_grad(c, &inputs);
-  bool recording = wanting && t_modes.grad && op.differentiable();
+  bool into_integers = c.inplace && is_integral(c.tensor(0).dtype());  // which have no gradient
+  bool recording = wanting && t_modes.grad && op.differentiable() && !into_integers;
   if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
   if (c.inplace && recording) check_rebase(c.tensor(0));
   if (c.given_out && recording)
@@ -316,10 +350,9 @@ void run_call(Call& c) {
          "(): functions with out=... arguments don't support automatic differentiation, but one of the "
          "arguments requires grad.");
   infer(c);
-  Tensor original_self;
+  Ref<OpNode> node;
   if (c.inplace) {
-    run_inplace(c, recording, original_self);
-    note_change(c.out[0]);
+    node = run_inplace(c, recording, wanting, inputs);
   } else if (c.given_out) {
     run_into_given(c);
   } else if (!op.is(kView)) {
@@ -329,18 +362,18 @@ void run_call(Call& c) {
   } else {
     mark_views(c);
   }
-  if (t_modes.inference)
-    for (int i = 0; i < c.out_count; ++i)
-      if (!c.inplace) c.out[i]->inference = true;
+  if (makes_inference(c))
+    for (int i = 0; i < c.out_count; ++i) c.out[i]->inference = true;
   if (recording) {
-    Ref<Node> node = record(c, wanting, inputs, original_self);
+    if (!c.inplace) node = record_inputs(c, wanting, inputs, Tensor());
+    record_outputs(*node, c, wanting);
     if (c.inplace) {
-      rebase_history(c.out[0], std::move(node));
+      rebase_history(c.out[0], Ref<Node>(node.get()));
     } else {
       bool any = false;
       for (int i = 0; i < c.out_count; ++i)
         if (is_inexact(c.out[i].dtype())) {
-          c.out[i]->set_history(node, uint32_t(i));
+          c.out[i]->set_history(Ref<Node>(node.get()), uint32_t(i));
           any = true;
         }
       if (!any) note_cut(c, wanting);

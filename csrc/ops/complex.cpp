@@ -170,9 +170,6 @@ tensor([1.+2.j]))",
           fail("complex: Expected both inputs to be Half, Float or Double tensors of one type but got ",
                name_of(re.dtype()), " and ", name_of(im.dtype()));
         DType dtype = complex_of(re.dtype());
-        if (c.given_out && c.given_out[0].dtype() != dtype)
-          fail("complex: Expected object of scalar type ", name_of(dtype), " but got scalar type ",
-               name_of(c.given_out[0].dtype()), " for argument 'out'");
         c.give(0, meta(dtype, broadcast(re.sizes(), im.sizes(), "complex")));
       },
   .run =

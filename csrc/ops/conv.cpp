@@ -53,7 +53,7 @@ DType common(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
     fail(c.name(), ": Input type (", name_of(a.dtype()), ") and weight type (", name_of(b.dtype()),
          ") should be the same");
-  if (a.dtype() == DType::Bool) fail(c.name(), ": not implemented for 'Bool'");
+  if (a.dtype() == DType::Bool) fail_missing(c.name(), ": not implemented for 'Bool'");
   return a.dtype();
 }
 

@@ -81,6 +81,8 @@ tensor([7, 7]))",
         const Value& v = c.arg(1);
         if (v.is_tensor() && v.tensor().dim())
           fail_type("full: fill_value must be a number or a 0-d tensor, got a tensor of shape ", v.tensor().sizes());
+        if (v.is_tensor() && v.tensor().wants_grad())
+          fail_type("full: fill_value requires a gradient, which would be lost: expand() it, or detach() it first");
         c.give(0, meta(c.dtype_or(2, v.is_tensor() ? v.tensor().dtype() : v.number_dtype()), c.ints(0)));
       },
   .run = [](Call& c) { fill_data(c.out[0], c.arg(1)); },
@@ -230,6 +232,7 @@ int64_t whole(const Value& v) { return v.tag() == Tag::Float ? int64_t(v.real())
 
 void infer_arange(Call& c, const Value& from, const Value& to, const Value& by, DType dtype) {
   double start = from.real(), end = to.real(), step = by.real();
+  if (dtype == DType::Bool || is_complex(dtype)) fail_missing("arange: not implemented for '", name_of(dtype), "'");
   if (step == 0) fail("arange: step must be nonzero");
   if (!std::isfinite(start) || !std::isfinite(end)) fail("arange: unsupported range: ", start, " -> ", end);
   if ((step > 0) != (end >= start) && start != end)
@@ -250,8 +253,6 @@ void run_arange(const Tensor& out, const Value& start, const Value& step) {
   double x = start.real(), dx = step.real();
   if (is_integral(out.dtype()))
     generate(out, [=](int64_t i, auto) { return a + i * s; });
-  else if (is_complex(out.dtype()))
-    fail("arange: complex types are not supported");
   else
     generate(out, [=](int64_t i, auto) { return x + double(i) * dx; });
 }

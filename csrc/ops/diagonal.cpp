@@ -80,7 +80,7 @@ Tensor replace_part(const Tensor& x, const Tensor& part, const Tensor& src, cons
   if (!(src.sizes() == part.sizes()))
     fail(op, ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
          ", slice size = ", part.sizes());
-  return as_strided_scatter(x, to_dtype(src, x.dtype()), part.sizes(), part.strides(), part->offset - x->offset);
+  return replace_strided(x, to_dtype(src, x.dtype()), part.sizes(), part.strides(), part->offset - x->offset);
 }
 
 // The input in order, and the view of it that `show` makes; only the geometry of the view counts.

@@ -196,7 +196,7 @@ WEFT_ROWS(elementary) {
             Rule::promote, kInplace}, types::floating, [](auto a, auto b) { return after(a, b); },
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return where(a == b, lit(g, 0.0), g); }),
            d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; }));
-  r.binary({"heaviside(Tensor input, Tensor values) -> Tensor", "0 below zero, 1 above, values at zero.", Rule::promote,
+  r.binary({"heaviside(Tensor input, Tensor values) -> Tensor", "0 below zero, 1 above, values at zero.", Rule::alike,
             kInplace, steps}, types::real, [](auto x, auto v) { return step_at_zero(x, v); });
   r.binary({"logaddexp(Tensor input, Tensor other) -> Tensor", "log(exp(input) + exp(other)), without overflow.",
             Rule::promote}, types::inexact, [](auto a, auto b) {
@@ -233,9 +233,9 @@ WEFT_ROWS(elementary) {
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return where(a <= b || isnan(b), g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return where(a <= b || isnan(b), lit(g, 0.0), g); }));
   r.binary({"ldexp(Tensor input, Tensor other) -> Tensor", "input * 2 ** other.", Rule::floating, kInplace},
-           types::floating, [](auto a, auto b) { return a * exp2(b); },
-           d(keep::x1, [](auto g, auto, auto b, auto) { return g * exp2(b); }),
-           d(keep::y0, [](auto g, auto, auto, auto y) { return g * y * lit(y, 0.69314718055994531); }));
+           types::inexact, [](auto a, auto b) { return a * exp2(b); },
+           d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(exp2(b)); }),
+           d(keep::y0, [](auto g, auto, auto, auto y) { return g * conj(y) * lit(g, 0.69314718055994531); }));
   r.binary({"gcd(Tensor input, Tensor other) -> Tensor",
             "The greatest common divisor.\n\n>>> weft.gcd(weft.tensor([4]), weft.tensor([6]))\ntensor([2])",
             Rule::promote, kInplace, whole},

@@ -224,7 +224,7 @@ tensor([[1, 1],
       [](Call& c) {
         const Tensor &x = c.tensor(0), &index = c.tensor(2);
         check_gather(c, x, wrap_dim(c.integer(1), x.dim(), "gather"), index);
-        check_out(c, x.dtype());
+        check_out_apart(c);
         c.give(0, meta(x.dtype(), index.sizes()));
       },
   .run =
@@ -251,7 +251,7 @@ tensor([[4, 5],
         const Tensor &x = c.tensor(0), &index = c.tensor(2);
         int dim = wrap_dim(c.integer(1), x.dim(), "index_select");
         check_index_dtype(index, "index_select()");
-        check_out(c, x.dtype());
+        check_out_apart(c);
         if (index.dim() > 1) fail_index("index_select(): Index is supposed to be a vector, got shape ", index.sizes());
         if (x.dim() == 0 && index.numel() != 1)
           fail_index("index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
@@ -278,7 +278,7 @@ WEFT_OP{
 tensor([4, 6]))",
   .compose =
       [](Call& c) {
-        check_out(c, c.tensor(0).dtype());
+        check_out_apart(c);
         if (c.tensor(1).dtype() != DType::Int64)
           fail("take(): Expected a long tensor for index, but got ", name_of(c.tensor(1).dtype()));
         c.give(0, index_places(reshape(c.tensor(0), Dims{-1}), TensorList{c.tensor(1)}));

@@ -59,8 +59,7 @@ TensorList index_tensors(const Tensor& x, const TensorList& indices);
 void check_index_dtype(const Tensor& index, const char* op);
 void check_dims(int n, const char* op);  // no more than the kernels take
 bool shares_memory(const Tensor& a, const Tensor& b);
-// out= of these ops must have the result's type, and memory of its own.
-void check_out(Call& c, DType result);
+void check_out_apart(Call& c);  // out= of these ops must have memory of its own
 
 // A tensor's elements, broadcast to `sizes`, in order: its own memory where they lie so, else a copy for the time
 // being.

@@ -17,6 +17,13 @@ DType joint_dtype(const TensorList& list) {
   return t;
 }
 
+// Joined tensors go where any of them could: another type of out= is a TypeError here.
+void check_joint_out(Call& c, DType type) {
+  if (c.given_out && !can_cast(type, c.given_out[0].dtype()))
+    fail_type(c.name(), "(): tensors of type ", name_of(type), " can't be cast to the type of out=, ",
+              name_of(c.given_out[0].dtype()));
+}
+
 // Writes the tensors of list side by side: out seen as [rows, bytes of one of each].
 void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int dim) {
   bool plain = out.contiguous();
@@ -93,6 +100,7 @@ WEFT_OP{
 
 >>> weft.cat([weft.tensor([1, 2]), weft.tensor([3])])
 tensor([1, 2, 3]))",
+  .traits = kCastsOut,
   .compose =
       [](Call& c) {
         TensorList& list = c.arg(0).tensors();  // taken over: nobody reads it after this
@@ -102,7 +110,8 @@ tensor([1, 2, 3]))",
           if (list[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
         }
         DType type = joint_dtype(list);
-        if (c.given_out && can_cast(type, c.given_out[0].dtype())) check_out(c, c.given_out[0].dtype());
+        check_joint_out(c, type);
+        check_out_apart(c);
         auto rest = std::remove_if(list.begin() + 1, list.end(), is_nothing);
         list.erase(rest, list.end());
         if (list.size() > 1 && is_nothing(list[0])) list.erase(list.begin());
@@ -120,6 +129,7 @@ WEFT_OP{
 >>> weft.stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
 tensor([[1, 2],
         [3, 4]]))",
+  .traits = kCastsOut,
   .infer =
       [](Call& c) {
         const TensorList& list = c.tensors(0);
@@ -132,7 +142,9 @@ tensor([[1, 2],
                  list[i].sizes(), " at entry ", i);
         Dims sizes = list[0].sizes();
         sizes.insert(wrap_dim(c.integer(1), list[0].dim() + 1, "stack"), int64_t(list.size()));
-        c.give(0, meta(joint_dtype(list), sizes));
+        DType type = joint_dtype(list);
+        check_joint_out(c, type);
+        c.give(0, meta(type, sizes));
       },
   .run =
       [](Call& c) {
@@ -170,6 +182,7 @@ WEFT_OP{
 
 >>> weft.hstack([weft.tensor([1, 2]), weft.tensor([3])])
 tensor([1, 2, 3]))",
+  .traits = kCastsOut,
   .compose =
       [](Call& c) {
         TensorList list = all_at_least(c, 1);
@@ -185,6 +198,7 @@ WEFT_OP{
 >>> weft.vstack([weft.tensor([1, 2]), weft.tensor([3, 4])])
 tensor([[1, 2],
         [3, 4]]))",
+  .traits = kCastsOut,
   .compose = [](Call& c) { c.give(0, cat(all_at_least(c, 2), 0)); },
   .aliases = "row_stack",
 };
@@ -195,6 +209,7 @@ WEFT_OP{
 
 >>> weft.dstack([weft.tensor([1, 2]), weft.tensor([3, 4])]).shape
 torch.Size([1, 2, 2]))",
+  .traits = kCastsOut,
   .compose = [](Call& c) { c.give(0, cat(all_at_least(c, 3), 2)); },
 };
 
@@ -205,6 +220,7 @@ WEFT_OP{
 >>> weft.column_stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
 tensor([[1, 3],
         [2, 4]]))",
+  .traits = kCastsOut,
   .compose =
       [](Call& c) {
         TensorList list = all_at_least(c, 1);

@@ -12,7 +12,7 @@ void check_types(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
     fail(c.name(), ": expected both operands to have the same dtype, but got ", name_of(a.dtype()), " and ",
          name_of(b.dtype()));
-  if (a.dtype() == DType::Bool) fail(c.name(), ": not implemented for 'Bool'");
+  if (a.dtype() == DType::Bool) fail_missing(c.name(), ": not implemented for 'Bool'");
 }
 
 void check_dims(Call& c, int i, int dims) {
@@ -271,6 +271,7 @@ WEFT_OP{
 >>> weft.outer(weft.tensor([1, 2]), weft.tensor([3, 4]))
 tensor([[3, 4],
         [6, 8]]))",
+  .traits = kCastsOut,
   .compose =
       [](Call& c) {
         check_dims(c, 0, 1), check_dims(c, 1, 1);
@@ -449,7 +450,7 @@ WEFT_OP{
 >>> weft.addr(weft.zeros(2, 2), weft.tensor([1.0, 2.0]), weft.tensor([3.0, 4.0]))
 tensor([[3., 4.],
         [6., 8.]]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         static const OpRef outer{"outer"};

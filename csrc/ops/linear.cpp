@@ -29,7 +29,7 @@ WEFT_OP{
         if (x.dtype() != w.dtype() || (c.has(2) && c.tensor(2).dtype() != x.dtype()))
           fail("linear: mat1 and mat2 must have the same dtype, but got ", name_of(x.dtype()), " and ",
                name_of(w.dtype()), c.has(2) ? " and " : "", c.has(2) ? name_of(c.tensor(2).dtype()) : "");
-        if (x.dtype() == DType::Bool) fail("linear: not implemented for 'Bool'");
+        if (x.dtype() == DType::Bool) fail_missing("linear: not implemented for 'Bool'");
         if (x.size(-1) != w.size(1))
           fail("linear: mat1 and mat2 shapes cannot be multiplied (", x.sizes(), " and the transpose of ", w.sizes(),
                ")");

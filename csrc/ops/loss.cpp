@@ -34,7 +34,7 @@ WEFT_OP{
         if (x.dim() != 2 || target.dim() != 1 || x.size(0) != target.size(0) || target.dtype() != DType::Int64)
           fail("cross_entropy: expected scores (N, C) and classes (N), got shapes ", x.sizes(), " and ",
                target.sizes());
-        if (!is_floating(x.dtype())) fail("cross_entropy: not implemented for '", name_of(x.dtype()), "'");
+        if (!is_floating(x.dtype())) fail_missing("cross_entropy: not implemented for '", name_of(x.dtype()), "'");
         c.give(0, meta(x.dtype(), c.integer(3) == kNone ? Dims{x.size(0)} : Dims{}));
         c.give(1, meta(work_type(x.dtype()), Dims{x.size(0)}));
       },

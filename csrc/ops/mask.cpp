@@ -85,7 +85,7 @@ tensor([0, 2]))",
       [](Call& c) {
         const Tensor &x = c.tensor(0), &mask = c.tensor(1);
         check_mask(mask, "masked_select");
-        check_out(c, x.dtype());
+        check_out_apart(c);
         Dims sizes = broadcast(x.sizes(), mask.sizes(), "masked_select");
         int64_t times = mask.numel() ? numel_of(sizes) / mask.numel()
                                      : 0;  // a broadcast mask keeps its elements that often

@@ -15,7 +15,8 @@ const OpRef rows_back{"norm_rows_backward"}, channels_back{"norm_channels_backwa
     sum_dim{"sum.dim"}, rsqrt{"rsqrt"};
 
 void need_floating(Call& c) {
-  if (!is_floating(c.tensor(0).dtype())) fail(c.name(), ": not implemented for '", name_of(c.tensor(0).dtype()), "'");
+  if (!is_floating(c.tensor(0).dtype()))
+    fail_missing(c.name(), ": not implemented for '", name_of(c.tensor(0).dtype()), "'");
 }
 
 // ---- by rows

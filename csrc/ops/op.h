@@ -50,7 +50,7 @@ enum Trait : uint32_t {
   kInplace = 2,             // has an in-place twin name_
   kNoFunction = 4,          // only a method
   kNoMethod = 8,            // only a function
-  kCreation = 16,           // takes dtype=, device=, layout=, requires_grad=, pin_memory=
+  kCreation = 16,           // takes dtype= (or out= for it), device=, layout=, requires_grad=, pin_memory=
   kNoOut = 32,              // no out=
   kOverwrites = 64,         // elementwise: run may write where it reads (in-place needs no temporary)
   kInplaceOnly = 128,       // the signature's name already ends in _: changes its first argument
@@ -59,6 +59,9 @@ enum Trait : uint32_t {
   kRefusesZero = 2048,      // integer division: zeros in the second operand are an error
   kRefusesNegative = 4096,  // whole powers: a negative number as second operand of integers is an error
   kKeepsLock = 512,         // run makes tensors or calls back: the interpreter lock stays held
+  kRefusesBool = 8192,      // bool operands are an error: what a user means is another op
+  kCastsOut = 16384,        // out= may have a dtype that the result can be cast to; else it must have the result's
+  kOutSetsType = 32768,     // out= stands for dtype=: the result is computed in its dtype
 };
 
 struct Form {

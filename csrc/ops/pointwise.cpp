@@ -402,6 +402,8 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   if (row.rule == Rule::choose) {
     Operands chosen{2, {in.v[1], in.v[2]}};
     common = common_dtype(chosen);
+  } else if (row.rule == Rule::alike) {
+    common = in.v[0]->tensor().dtype();
   } else if (in.count == 1)
     common = in.v[0]->tensor().dtype();
   else if (in.count == 2 && in.v[0]->is_tensor() && in.v[1]->is_tensor() &&
@@ -412,10 +414,27 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   if (row.rule == Rule::floating && is_integral(common)) common = default_dtype();
   if (row.rule == Rule::counting && common == DType::Bool) common = DType::Int64;
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
-  if (!row.base->forward[int(compute)]) fail("\"", op, "\" not implemented for '", name_of(common), "'");
+  if (!row.base->forward[int(compute)]) fail_missing("\"", op, "\" not implemented for '", name_of(common), "'");
   DType result = row.rule == Rule::compare || row.rule == Rule::truth ? DType::Bool : common;
   if (row.base->real_result) result = real_of(result);
   return {common, compute, result};
+}
+
+// Operands that the op refuses for their dtype, before any common one is looked for.
+void check_dtypes(Call& c, const Operands& in, Rule rule) {
+  auto dtype = [&](int i) { return in.v[i]->is_tensor() ? in.v[i]->tensor().dtype() : in.v[i]->number_dtype(); };
+  if (c.op.is(kRefusesBool))
+    for (int i = 0; i < in.count; ++i)
+      if (dtype(i) == DType::Bool)
+        fail(c.op.base, ": bool has no differences and no negatives, but operand ", i,
+             " is bool. To invert a mask use ~ or logical_not(), to see where two differ use ^, or cast to integers");
+  if (rule == Rule::choose && dtype(0) != DType::Bool && dtype(0) != DType::UInt8)
+    fail(c.op.base, ": expected a condition of dtype bool, got ", name_of(dtype(0)));
+  if (rule == Rule::alike)
+    for (int i = 1; i < in.count; ++i)
+      if (in.v[i]->is_tensor() && dtype(i) != dtype(0) && !(i == 2 && in.v[i]->tensor().dim() == 0))
+        fail(c.op.base, ": expected '", c.op.params[size_t(i)].name, "' to have the dtype of '", c.op.params[0].name,
+             "', ", name_of(dtype(0)), ", got ", name_of(dtype(i)));
 }
 
 void pointwise_infer(Call& c) {
@@ -424,11 +443,13 @@ void pointwise_infer(Call& c) {
   bool any = false;
   for (int i = 0; i < in.count; ++i) any = any || in.v[i]->is_tensor();
   if (!any) fail_type(c.op.base, "(): at least one of the arguments must be a Tensor, got only numbers");
+  check_dtypes(c, in, row.rule);
   Types types = types_of(in, row, c.name());
   if (c.op.is(kRefusesNegative) && is_integral(types.common) && in.v[1]->is_number() && in.v[1]->integer() < 0)
     fail(c.op.base, ": Integers to negative integer powers are not allowed.");
   if (c.op.is(kRefusesNegative) && types.common == DType::Bool && !in.v[1]->is_number())
-    fail(c.op.base, ": \"pow\" not implemented for 'Bool'");  // as in PyTorch, which only knows the powers 0 and 1
+    fail_missing(c.op.base,
+                 ": \"pow\" not implemented for 'Bool'");  // as in PyTorch, which only knows the powers 0 and 1
   c.give(0, pointwise_meta(in, types.result, c.name()));
 }
 
@@ -520,6 +541,8 @@ void register_pointwise(const RowSpec& spec, Row* row) {
   f.signature = spec.signature;
   f.doc = spec.doc;
   f.traits = spec.traits | kOverwrites;
+  bool keeps_type = row->operands == 1 && (row->rule == Rule::promote || row->rule == Rule::compare);
+  if (!keeps_type && row->rule != Rule::choose) f.traits |= kCastsOut;
   f.infer = pointwise_infer;
   f.run = pointwise_run;
   f.any_order = pointwise_any_order;

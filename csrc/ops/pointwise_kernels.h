@@ -28,6 +28,7 @@ enum class Rule : uint8_t {
   compare,   // computed in the common type, gives bool
   truth,     // each operand as a truth value, gives bool
   choose,    // the common type of all but the first, which is a condition
+  alike,     // the type of the first operand, which all others must have (a last one without dimensions may not)
 };
 
 struct RowSpec {

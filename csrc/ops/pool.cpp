@@ -64,7 +64,7 @@ WEFT_OP{
         if (p.pixels() > std::numeric_limits<int32_t>::max())
           fail(c.name(), ": planes of more than 2^31 elements, got shape ", x.sizes());
         if (x.dtype() == DType::Bool || is_complex(x.dtype()))
-          fail(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
+          fail_missing(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
         Dims sizes = with_planes(x.sizes(), c.ints(5));
         c.give(0, meta(x.dtype(), sizes));
         c.give(1, meta(DType::Int64, sizes));
@@ -164,7 +164,7 @@ Pool mean_pool_of(Call& c, const Dims& sizes, int at) {
 
 void need_mean_type(Call& c) {
   DType t = c.tensor(0).dtype();
-  if (t == DType::Bool || is_complex(t)) fail(c.name(), ": not implemented for '", name_of(t), "'");
+  if (t == DType::Bool || is_complex(t)) fail_missing(c.name(), ": not implemented for '", name_of(t), "'");
 }
 
 WEFT_OP{

@@ -28,7 +28,7 @@ void no_influence(Grad& d) {
     if (d.needs(i)) d.give(i, zeros(d.shape(i), d.dtype(i)));
 }
 
-void refuse_type(DType t, const char* op) { fail("\"", op, "\" not implemented for '", name_of(t), "'"); }
+void refuse_type(DType t, const char* op) { fail_missing("\"", op, "\" not implemented for '", name_of(t), "'"); }
 
 namespace {
 

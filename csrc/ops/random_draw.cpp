@@ -62,6 +62,7 @@ WEFT_OP{
 
 >>> weft.bernoulli(weft.tensor([0.0, 1.0]))
 tensor([0., 1.]))",
+  .traits = kCastsOut,
   .infer =
       [](Call& c) {
         if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
@@ -74,6 +75,7 @@ tensor([0., 1.]))",
 WEFT_OP{
   .signature = "bernoulli.p(Tensor input, float p, *, Generator? generator=None) -> Tensor",
   .doc = "Random zeros and ones in the shape of input: p is the probability of a one.",
+  .traits = kCastsOut,
   .infer =
       [](Call& c) {
         check_probability(c.real(1), "bernoulli");
@@ -174,7 +176,7 @@ void infer_normal(Call& c, int like) {
 WEFT_OP{
   .signature = "normal.tensors(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
   .doc = "Random numbers of the normal distribution, each with its own mean and standard deviation.",
-  .traits = kNoMethod,
+  .traits = kNoMethod | kCastsOut,
   .infer = [](Call& c) { infer_normal(c, 0); },
   .run = [](Call& c) { run_normal(c); },
   .back = no_influence,
@@ -183,7 +185,7 @@ WEFT_OP{
 WEFT_OP{
   .signature = "normal.mean(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
   .doc = "Random numbers of the normal distribution, each with its own mean.",
-  .traits = kNoMethod,
+  .traits = kNoMethod | kCastsOut,
   .infer = [](Call& c) { infer_normal(c, 0); },
   .run = [](Call& c) { run_normal(c); },
   .back = no_influence,
@@ -192,7 +194,7 @@ WEFT_OP{
 WEFT_OP{
   .signature = "normal.std(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
   .doc = "Random numbers of the normal distribution, each with its own standard deviation.",
-  .traits = kNoMethod,
+  .traits = kNoMethod | kCastsOut,
   .infer = [](Call& c) { infer_normal(c, 1); },
   .run = [](Call& c) { run_normal(c); },
   .back = no_influence,
@@ -349,8 +351,6 @@ tensor([1, 1]))",
               "replacement: ",
               n, " > ", x.size(-1));
         if (x.size(-1) > 1 << 24) fail("multinomial: number of categories cannot exceed 2^24, got ", x.size(-1));
-        if (c.given_out && c.given_out[0].dtype() != DType::Int64)
-          fail("multinomial expects Long tensor out, got: ", name_of(c.given_out[0].dtype()));
         c.give(0, meta(DType::Int64, x.dim() == 1 ? Dims{n} : Dims{x.size(0), n}));
       },
   .run =

@@ -380,7 +380,7 @@ void infer_triangle_indices(Call& c, bool upper) {
   int64_t offset = std::clamp(c.integer(2), -rows, cols);
   int64_t n = upper ? checked_mul(rows, cols) - count_lower(rows, cols, offset - 1) : count_lower(rows, cols, offset);
   DType t = c.dtype_or(3, DType::Int64);
-  if (t != DType::Int64 && t != DType::Int32) fail(c.name(), ": not implemented for '", name_of(t), "'");
+  if (t != DType::Int64 && t != DType::Int32) fail_missing(c.name(), ": not implemented for '", name_of(t), "'");
   c.give(0, meta(t, Dims{2, n}));
 }
 

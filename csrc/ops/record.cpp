@@ -260,7 +260,13 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
 
 // ---- history
 
-bool view_is_stale(const TensorImpl& t) { return t.base && t.view_version != t.storage->version; }
+// Made before its base, a leaf, was told to require a gradient.
+static bool view_came_early(const TensorImpl& t) {
+  return !t.grad_fn && !t.requires_grad && !t.cut && t.base->requires_grad;
+}
+bool view_is_stale(const TensorImpl& t) {
+  return t.base && (t.view_version != t.storage->version || view_came_early(t));
+}
 
 // A view whose base was changed through another view gets its history from the base again.
 static void refresh_view(TensorImpl& t) {
@@ -269,7 +275,7 @@ static void refresh_view(TensorImpl& t) {
   if (!wants_grad(*t.base)) return;
   GradMode on(true);
   Tensor base(t.base.get());
-  if (base.is_leaf()) return;
+  if (base.is_leaf() && !view_came_early(t)) return;
   Tensor again = as_strided(base, t.sizes, t.strides, t.offset);
   t.set_history(again->grad_fn, again->slot);
 }
@@ -386,7 +392,7 @@ Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   Grads results = change->apply(std::move(inner), create_graph);
   if (edges[0].node) {
     Tensor slice = results[0] ? results[0] : zeros(view_sizes, g.dtype());
-    results[0] = as_strided_scatter(laid_out, slice, view_sizes, view_strides, view_offset);
+    results[0] = replace_strided(laid_out, slice, view_sizes, view_strides, view_offset);
   }
   return results;
 }

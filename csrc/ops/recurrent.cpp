@@ -25,7 +25,7 @@ struct Sequence {
     if (x.dim() != 3 || w.dim() != 2 || x.size(2) != w.size(0) || w.size(0) != gates * w.size(1))
       fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x.sizes(),
            " and ", w.sizes());
-    if (!is_floating(x.dtype())) fail(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
+    if (!is_floating(x.dtype())) fail_missing(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
     time = x.size(0), rows = x.size(1), n = w.size(1), item = item_size(work_type(x.dtype()));
   }
   int64_t at(int64_t step) const { return reverse ? time - 1 - step : step; }  // where the step lies in memory

@@ -150,6 +150,7 @@ WEFT_OP{
 tensor(6.)
 >>> weft.ones(2, 3).sum(0)
 tensor([2., 2., 2.]))",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { c.give(0, meta(sum_type(c, 1), {})); },
   .run = [](Call& c) { run_total(Reduce::sum, c, Value()); },
   .back = [](Grad& d) { sum_back(d, Value(), false); },
@@ -158,6 +159,7 @@ tensor([2., 2., 2.]))",
 WEFT_OP{
   .signature = "sum.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The sum over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
   .run = [](Call& c) { run_total(Reduce::sum, c, c.arg(1)); },
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
@@ -184,6 +186,7 @@ WEFT_OP{
 
 >>> weft.tensor([1.0, 3.0]).mean()
 tensor(2.))",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { c.give(0, meta(mean_type(c, 1), {})); },
   .run =
       [](Call& c) {
@@ -196,6 +199,7 @@ tensor(2.))",
 WEFT_OP{
   .signature = "mean.dim(Tensor input, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The mean over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), mean_type(c, 3)); },
   .run =
       [](Call& c) {
@@ -221,6 +225,7 @@ Tensor product_of_others(const Tensor& x, const Tensor& y, bool record) {
 WEFT_OP{
   .signature = "prod.dim_int(Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
   .doc = "The product over dim.",
+  .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
   .run = [](Call& c) { run_total(Reduce::prod, c, c.arg(1)); },
   .keeps = keep::x0 | keep::y0,
@@ -246,6 +251,7 @@ WEFT_OP{
 
 >>> weft.tensor([2.0, 3.0]).prod()
 tensor(6.))",
+  .traits = kOutSetsType,
   .compose =
       [](Call& c) {
         Tensor flat = reshape(c.tensor(0), Dims{-1});
@@ -256,7 +262,7 @@ tensor(6.))",
 // ---- extremes
 
 void refuse_complex(const Tensor& x, const char* op) {
-  if (is_complex(x.dtype())) fail("\"", op, "\" not implemented for '", name_of(x.dtype()), "'");
+  if (is_complex(x.dtype())) fail_missing("\"", op, "\" not implemented for '", name_of(x.dtype()), "'");
 }
 
 // The gradient is shared evenly among equal extremes.
@@ -281,7 +287,7 @@ void infer_extreme(Call& c, const Value& dim, bool keepdim) {
 }
 
 WEFT_OP{
-  .signature = "amax(Tensor input, int[] dim=[], bool keepdim=False) -> Tensor",
+  .signature = "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
   .doc = R"(The largest value over dim; equal ones share the gradient.
 
 >>> weft.tensor([[1.0, 2.0], [4.0, 3.0]]).amax(1)
@@ -293,7 +299,7 @@ tensor([2., 4.]))",
 };
 
 WEFT_OP{
-  .signature = "amin(Tensor input, int[] dim=[], bool keepdim=False) -> Tensor",
+  .signature = "amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
   .doc = R"(The smallest value over dim; equal ones share the gradient.
 
 >>> weft.tensor([[1.0, 2.0], [4.0, 3.0]]).amin(1)
@@ -402,10 +408,6 @@ tensor(3.))",
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         Dims dims = c.has(1) ? Dims{c.integer(1)} : reduced_dims(Value(), x.dim(), "aminmax");
-        for (int i = 0; c.given_out && i < 2; ++i)
-          if (c.given_out[i].dtype() != x.dtype())
-            fail("aminmax(): Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
-                 name_of(c.given_out[i].dtype()), " instead");
         c.give(0, amin(x, dims, c.flag(2)));
         c.give(1, amax(x, dims, c.flag(2)));
       },
@@ -414,7 +416,7 @@ tensor(3.))",
 void infer_arg(Call& c) {
   const Tensor& x = c.tensor(0);
   refuse_complex(x, c.name());
-  if (x.dtype() == DType::Bool) fail("\"", c.name(), "\" not implemented for 'Bool'");
+  if (x.dtype() == DType::Bool) fail_missing("\"", c.name(), "\" not implemented for 'Bool'");
   need_elements(x, reduced_dims(c.arg(1), x.dim(), c.name()), c.name());
   infer_over(c, c.arg(1), c.flag(2), DType::Int64);
 }
@@ -457,25 +459,34 @@ tensor(0))",
 
 DType truth_type(const Tensor& x) { return x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool; }
 
-template <Reduce op>
-void run_truth(Call& c, const Value& dim) {
-  run_reduce(op, c.tensor(0), c.tensor(0).dtype(), reduced_dims(dim, c.tensor(0).dim(), c.name()), c.out[0].data());
+// Unlike in other reductions, an empty list of dimensions joins nothing.
+Dims truth_dims(Call& c) {
+  if (c.arg(1).tag() == Tag::Ints && c.ints(1).empty()) return {};
+  return reduced_dims(c.arg(1), c.tensor(0).dim(), c.name());
 }
 
-#define WEFT_TRUTH(name, text, example)                                                    \
-  WEFT_OP{                                                                                 \
-    .signature = #name "(Tensor input) -> Tensor",                                         \
-    .doc = text "\n\n" example,                                                            \
-    .infer = [](Call& c) { c.give(0, meta(truth_type(c.tensor(0)), {})); },                \
-    .run = [](Call& c) { run_truth<Reduce::name>(c, Value()); },                           \
-    .no_derivative = "the result is bool",                                                 \
-  };                                                                                       \
-  WEFT_OP{                                                                                 \
-    .signature = #name ".dim(Tensor input, int[]? dim, bool keepdim=False) -> Tensor",     \
-    .doc = text,                                                                           \
-    .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), truth_type(c.tensor(0))); }, \
-    .run = [](Call& c) { run_truth<Reduce::name>(c, c.arg(1)); },                          \
-    .no_derivative = "the result is bool",                                                 \
+template <Reduce op>
+void run_truth(Call& c, const Dims& dims) {
+  run_reduce(op, c.tensor(0), c.tensor(0).dtype(), dims, c.out[0].data());
+}
+
+#define WEFT_TRUTH(name, text, example)                                                                        \
+  WEFT_OP{                                                                                                     \
+    .signature = #name "(Tensor input) -> Tensor",                                                             \
+    .doc = text "\n\n" example,                                                                                \
+    .infer = [](Call& c) { c.give(0, meta(truth_type(c.tensor(0)), {})); },                                    \
+    .run = [](Call& c) { run_truth<Reduce::name>(c, reduced_dims(Value(), c.tensor(0).dim(), #name)); },       \
+    .no_derivative = "the result is bool",                                                                     \
+  };                                                                                                           \
+  WEFT_OP{                                                                                                     \
+    .signature = #name ".dim(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",                    \
+    .doc = text,                                                                                               \
+    .infer =                                                                                                   \
+        [](Call& c) {                                                                                          \
+          c.give(0, meta(truth_type(c.tensor(0)), kept_sizes(c.tensor(0).sizes(), truth_dims(c), c.flag(2)))); \
+        },                                                                                                     \
+    .run = [](Call& c) { run_truth<Reduce::name>(c, truth_dims(c)); },                                         \
+    .no_derivative = "the result is bool",                                                                     \
   };
 WEFT_TRUTH(all, "Whether all elements are nonzero, or all along dim.",
            ">>> weft.tensor([True, False]).all()\ntensor(False)")
@@ -490,7 +501,7 @@ WEFT_OP{
 tensor(2))",
   .traits = kNoOut,
   .infer = [](Call& c) { infer_over(c, c.arg(1), false, DType::Int64); },
-  .run = [](Call& c) { run_truth<Reduce::count_nonzero>(c, c.arg(1)); },
+  .run = [](Call& c) { run_truth<Reduce::count_nonzero>(c, reduced_dims(c.arg(1), c.tensor(0).dim(), c.name())); },
   .no_derivative = "a count has no derivative",
 };
 

@@ -106,6 +106,10 @@ std::complex<R> sgn(std::complex<R> x) {
   R m = __builtin_hypot(x.real(), x.imag());
   return m == 0 ? std::complex<R>(0) : std::complex<R>(x.real() / m, x.imag() / m);
 }
+template <class R>
+std::complex<R> exp2(std::complex<R> x) {
+  return std::exp(x * std::log(R(2)));
+}
 template <class T>
   requires scalar_v<T>
 constexpr T reciprocal(T x) {

@@ -39,7 +39,7 @@ WEFT_OP{
 
 >>> weft.tensor([1, 2, 3]).cumsum(0)
 tensor([1, 3, 6]))",
-  .traits = kInplace,
+  .traits = kInplace | kOutSetsType,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumsum>,
   .back =
@@ -76,7 +76,7 @@ WEFT_OP{
 
 >>> weft.tensor([1, 2, 3]).cumprod(0)
 tensor([1, 2, 6]))",
-  .traits = kInplace,
+  .traits = kInplace | kOutSetsType,
   .infer = infer_scan,
   .run = run_scan<&ScanKernels::cumprod>,
   .keeps = keep::x0 | keep::y0,
@@ -98,7 +98,7 @@ tensor([0.0000, 0.6931]))",
       [](Call& c) {
         axis_of(c);
         if (!is_inexact(c.tensor(0).dtype()))
-          fail("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+          fail_missing("\"logcumsumexp\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
         c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
       },
   .run = run_scan<&ScanKernels::logcumsumexp>,
@@ -124,7 +124,7 @@ tensor([0.0000, 0.6931]))",
 void infer_extreme_scan(Call& c) {
   axis_of(c);
   if (is_complex(c.tensor(0).dtype()))
-    fail("\"", c.name(), "\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
+    fail_missing("\"", c.name(), "\" not implemented for '", name_of(c.tensor(0).dtype()), "'");
   c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
   c.give(1, meta(DType::Int64, c.tensor(0).sizes()));
 }
@@ -171,7 +171,8 @@ tensor([3, 1, 1]))",
 void infer_softmax(Call& c) {
   axis_of(c);
   DType t = c.dtype_or(2, c.tensor(0).dtype());
-  if (!is_floating(t)) fail("\"", c.name(), "\" not implemented for '", name_of(t), "': give a floating dtype=");
+  if (!is_floating(t))
+    fail_missing("\"", c.name(), "\" not implemented for '", name_of(t), "': give a floating dtype=");
   c.give(0, meta(t, c.tensor(0).sizes()));
 }
 

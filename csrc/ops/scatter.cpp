@@ -65,7 +65,7 @@ void give_src(Grad& d, const Tensor& index, const Tensor& g) {
   const Dims& sizes = d.shape(2);
   Tensor part = gather(g, d.arg(1), index);
   if (part.sizes() == sizes) return d.give(2, part);
-  d.give(2, as_strided_scatter(zeros(sizes, g.dtype()), part, part.sizes(), contiguous_strides(sizes), 0));
+  d.give(2, replace_strided(zeros(sizes, g.dtype()), part, part.sizes(), contiguous_strides(sizes), 0));
 }
 
 WEFT_OP{

@@ -13,7 +13,7 @@ const OpRef logit{"logit"}, lgamma{"lgamma"}, digamma{"digamma"}, zeta{"special_
 WEFT_OP{
   .signature = "logit.eps(Tensor input, float? eps=None) -> Tensor",
   .doc = "log(x / (1 - x)) with x = input kept between eps and 1 - eps.",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         if (!c.has(1)) return c.give(0, logit(c.tensor(0)));
@@ -77,13 +77,14 @@ WEFT_OP{
 
 >>> weft.polygamma(1, weft.tensor([1.0]))
 tensor([1.6449]))",
+  .traits = kCastsOut,
   .compose = [](Call& c) { c.give(0, polygamma(c.integer(0), c.tensor(1))); },
 };
 
 WEFT_OP{
   .signature = "polygamma.method(Tensor input, int n) -> Tensor",
   .doc = "The n-th derivative of digamma.",
-  .traits = kNoFunction | kInplace,
+  .traits = kNoFunction | kInplace | kCastsOut,
   .compose = [](Call& c) { c.give(0, polygamma(c.integer(1), c.tensor(0))); },
 };
 
@@ -93,7 +94,7 @@ WEFT_OP{
 
 >>> weft.mvlgamma(weft.tensor([1.0]), 1)
 tensor([0.]))",
-  .traits = kInplace,
+  .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
         int64_t p = c.integer(1);

@@ -59,6 +59,7 @@ WEFT_OP{
 
 >>> weft.tensor([1.0, 3.0]).var()
 tensor(2.))",
+  .traits = kCastsOut,
   .infer = infer_spread,
   .run = run_spread<Reduce::var>,
   .keeps = keep::x0,
@@ -77,6 +78,7 @@ WEFT_OP{
 
 >>> weft.tensor([1.0, 3.0]).std(correction=0)
 tensor(1.))",
+  .traits = kCastsOut,
   .infer = infer_spread,
   .run = run_spread<Reduce::std>,
   .keeps = keep::x0 | keep::y0,
@@ -262,6 +264,7 @@ WEFT_OP{
 
 >>> weft.logsumexp(weft.zeros(2), 0)
 tensor(0.6931))",
+  .traits = kCastsOut,
   .compose =
       [](Call& c) {
         Tensor x = c.tensor(0);
@@ -285,6 +288,7 @@ WEFT_OP{
 
 >>> weft.nansum(weft.tensor([1.0, float("nan")]))
 tensor(1.))",
+  .traits = kOutSetsType,
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
@@ -300,6 +304,7 @@ WEFT_OP{
 
 >>> weft.nanmean(weft.tensor([1.0, float("nan")]))
 tensor(1.))",
+  .traits = kOutSetsType,
   .compose =
       [](Call& c) {
         Tensor x = c.has(3) ? to_dtype(c.tensor(0), c.arg(3).dtype()) : c.tensor(0);

@@ -15,6 +15,10 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
 
 namespace {
 
+// The first input of a recorded call. Only where its elements lie matters, not what became of them: no look at the
+// version.
+Tensor input_place(Grad& d) { return d.arg(0).is_tensor() ? d.arg(0).tensor() : d.x(0); }
+
 WEFT_OP{
   .signature = "as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
   .doc = R"(A view with any sizes, strides and offset that stay inside the storage.
@@ -39,8 +43,7 @@ tensor([[0, 1],
   .back =
       [](Grad& d) {
         static const OpRef back{"as_strided_backward"};
-        // Only where its elements lie matters, not what became of them: no look at the version.
-        Tensor x = d.arg(0).is_tensor() ? d.arg(0).tensor() : d.x(0);
+        Tensor x = input_place(d);
         int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
         if (!is_dense(x.sizes(), x.strides()) || offset < 0)
           fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",
@@ -88,12 +91,9 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature =
-      "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-  .doc = R"(A copy of input with src written into the part that as_strided would show.
-
->>> weft.as_strided_scatter(weft.zeros(4), weft.ones(2), (2,), (2,))
-tensor([1., 0., 1., 0.]))",
+  .signature = "replace_strided(Tensor input, Tensor src, int[] size, int[] stride, int offset) -> Tensor",
+  .doc = "A copy of input, laid out alike, with src at the places that lie so from its first element.",
+  .traits = kHidden,
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
@@ -104,23 +104,47 @@ tensor([1., 0., 1., 0.]))",
                                                     : meta(x.dtype(), x.sizes());
         Storage extent;
         extent.bytes = y.numel() * item_size(y.dtype());
-        check_bounds(extent, y.dtype(), c.ints(2), c.ints(3), c.has(4) ? c.integer(4) : 0, "as_strided_scatter");
+        check_bounds(extent, y.dtype(), c.ints(2), c.ints(3), c.integer(4), "as_strided_scatter");
         c.give(0, y);
       },
   .run =
       [](Call& c) {
         const Tensor& y = c.out[0];
         copy_data(y, c.tensor(0));
-        int64_t offset = c.has(4) ? c.integer(4) : 0;
-        if (c.tensor(1).numel()) copy_box(y.data() + offset * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
+        if (c.tensor(1).numel())
+          copy_box(y.data() + c.integer(4) * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
       },
+  .keeps = keep::x0,
   .back =
       [](Grad& d) {
-        Tensor g = contiguous_of(d.g());
-        int64_t offset = d.arg(4).none() ? 0 : d.arg(4).integer();
-        if (d.needs(0))
-          d.give(0, as_strided_scatter(g, zeros(d.arg(2).ints(), g.dtype()), d.arg(2).ints(), d.arg(3).ints(), offset));
-        if (d.needs(1)) d.give(1, as_strided(g, d.arg(2).ints(), d.arg(3).ints(), offset));
+        Tensor x = input_place(d);
+        const Dims &sizes = d.arg(2).ints(), &strides = d.arg(3).ints();
+        Tensor g = is_dense(x.sizes(), x.strides()) ? layout_as(d.g(), x.strides()) : contiguous_of(d.g());
+        if (d.needs(0)) d.give(0, replace_strided(g, zeros(sizes, g.dtype()), sizes, strides, d.arg(4)));
+        if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + d.arg(4).integer()));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+  .doc = R"(A copy of input with src written into the part that as_strided would show.
+
+>>> weft.as_strided_scatter(weft.zeros(4), weft.ones(2), (2,), (2,))
+tensor([1., 0., 1., 0.]))",
+  .compose =
+      [](Call& c) {
+        Tensor x = c.tensor(0);
+        for (int i = 0; i < x.dim(); ++i)
+          if (x.stride(i) == 0 && x.size(i) > 1) x = contiguous_of(c.tensor(0));  // expanded: a place for each element
+        Value offset = c.has(4) ? c.arg(4) : Value(x->offset);
+        int64_t places = x->storage->bytes / item_size(x.dtype());
+        if (x->offset == 0 && places == x.numel() && is_dense(x.sizes(), x.strides()))
+          return c.give(0, replace_strided(x, c.arg(1), c.arg(2), c.arg(3), offset));
+        // What it is cut from is copied too: size, stride and offset count in the whole storage.
+        Tensor all = as_strided(x, Dims{places}, Dims{1}, 0);
+        Tensor copy = replace_strided(all, c.arg(1), c.arg(2), c.arg(3), offset);
+        c.give(0, as_strided(copy, x.sizes(), x.strides(), x->offset));
       },
 };
 

@@ -19,6 +19,7 @@ enum Trait : uint32_t {
   kNoOut = 32,
   kHidden = 256,
   kRefusesZero = 2048,
-  kRefusesNegative = 4096
+  kRefusesNegative = 4096,
+  kRefusesBool = 8192
 };
 }  // namespace weft

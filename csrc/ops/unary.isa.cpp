@@ -77,10 +77,6 @@ template <class R>
 std::complex<R> expm1(std::complex<R> x) {
   return std::exp(x) - R(1);
 }
-template <class R>
-std::complex<R> exp2(std::complex<R> x) {
-  return std::exp(x * std::log(R(2)));
-}
 #endif
 
 }  // namespace weft::WEFT_ISA::rows
@@ -90,11 +86,12 @@ WEFT_ROWS(unary) {
   auto zero = d(keep::nothing, [](auto g, auto, auto) { return g * 0; });
 
   r.unary(
-      {"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"}, types::all,
-      [](auto x) { return magnitude(x); }, d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
+      {"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"},
+      types::arithmetic, [](auto x) { return magnitude(x); },
+      d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
   r.unary(
-      {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace, {}, "negative"}, types::arithmetic,
-      [](auto x) { return -x; }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
+      {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
+      types::arithmetic, [](auto x) { return -x; }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));

@@ -332,7 +332,7 @@ def test_native_steps_and_their_twins(
                 monkeypatch.setattr(weft._C, kernel, lambda *args: False)
         weft.manual_seed(0)
         shapes = ((3, 4), (5,), (), (2, 0), (300, 200))
-        params = [weft.randn(*shape).to(element).requires_grad_() for shape in shapes]
+        params = [weft.randn(shape).to(element).requires_grad_() for shape in shapes]
         params.append(weft.randn(4, 3).to(element).t().detach().requires_grad_())
         optimizer = getattr(optim, name)(params, **options)
         for _ in range(4):

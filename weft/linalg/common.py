@@ -43,11 +43,12 @@ def _square(name: str, a: Tensor) -> tuple[int, ...]:
     return shape
 
 
-def _same_dtype(name: str, a: Tensor, b: Tensor) -> None:
+def _same_dtype(name: str, a: Tensor, b: Tensor, called: tuple[str, str] = ("A", "B")) -> None:
     if a.dtype != b.dtype:
+        one, other = called
         raise RuntimeError(
-            f"linalg.{name}: Expected A and B to have the same dtype, but found A of type "
-            f"{a.dtype} and B of type {b.dtype} instead"
+            f"linalg.{name}: Expected {one} and {other} to have the same dtype, but found {one} of "
+            f"type {a.dtype} and {other} of type {b.dtype} instead"
         )
 
 

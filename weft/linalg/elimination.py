@@ -10,7 +10,7 @@ import math
 
 import weft
 from weft._C import Tensor
-from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
+from weft.linalg.common import _h, _matrix, _same_dtype, _square
 from weft.linalg.decompose import solve_triangular
 from weft.ops import named_tuple, op, primitive
 
@@ -104,7 +104,7 @@ def _refuse(info: Any, name: str) -> None:
     for i, code in enumerate(info.reshape(-1).tolist()):
         if code:
             which = f"(Batch element {i}): " if info.ndim else ""
-            raise LinAlgError(
+            raise RuntimeError(
                 f"linalg.{name}: {which}U[{code},{code}] is zero and using it on lu_solve would "
                 "result in a division by zero. If you still want the factors, call linalg.lu or "
                 "linalg.lu_factor_ex"

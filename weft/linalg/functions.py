@@ -108,6 +108,7 @@ def _tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     function=False,
     method=False,
     out=True,
+    casts_out=True,
     derivative="a rank is a whole number",
 )
 def matrix_rank(
@@ -175,7 +176,7 @@ class _Pinv:
 _pinv: Any = _Pinv
 
 
-@op(name="linalg_pinv", function=False, method=False, out=True)
+@op(name="linalg_pinv", function=False, method=False, out=True, casts_out=True)
 def pinv(
     A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
@@ -192,7 +193,7 @@ def pinv(
     return _pinv(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
 
 
-@op(name="linalg_lstsq", function=False, method=False, out=True)
+@op(name="linalg_lstsq", function=False, method=False, out=True, casts_out=True)
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """Return the X that makes A X - B smallest, the residuals, rank and singular values of A.
 
@@ -286,7 +287,7 @@ matrix_exp: Any = _MatrixExp
 # ---- tensors as matrices ----
 
 
-@op(name="linalg_tensorinv", function=False, method=False, out=True)
+@op(name="linalg_tensorinv", function=False, method=False, out=True, casts_out=True)
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """Return the inverse of A with respect to tensordot over its last dimensions.
 
@@ -306,7 +307,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(n, n)).reshape(shape[ind:] + shape[:ind])
 
 
-@op(name="linalg_tensorsolve", function=False, method=False, out=True)
+@op(name="linalg_tensorsolve", function=False, method=False, out=True, casts_out=True)
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """Return the X of tensordot(A, X, X.ndim) = B.
 

@@ -115,7 +115,7 @@ def norm(
     return weft.linalg_vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-@op(name="linalg_cond", function=False, method=False, out=True)
+@op(name="linalg_cond", function=False, method=False, out=True, casts_out=True)
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """Return the condition number of a matrix in the p-norm (by default 2).
 

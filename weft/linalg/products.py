@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
+from weft.linalg.common import _same_dtype
 from weft.linalg.decompose import inv
 from weft.ops import op
 
@@ -21,6 +22,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    _same_dtype("cross", input, other, ("input", "other"))
     n = input.ndim
     if not -n <= dim < n:
         raise IndexError(

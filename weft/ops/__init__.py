@@ -53,6 +53,7 @@ def op(
     function: bool = True,
     inplace: bool = False,
     out: bool = False,
+    casts_out: bool = False,
     creation: bool = False,
     aliases: tuple[str, ...] = (),
     derivative: bool | str = True,
@@ -60,14 +61,17 @@ def op(
     """Make a function of tensors an op made of other ops.
 
     ``derivative`` is True (it comes from the parts) or the reason why there is none. With
-    ``out=True`` the op takes ``out=`` and copies its result there; with ``inplace=True`` ``name_``
-    is derived; with ``creation=True`` it takes ``device=, layout=, requires_grad=, pin_memory=``.
+    ``out=True`` the op takes ``out=`` and copies its result there, with ``casts_out=True`` also
+    into another dtype; with ``inplace=True`` ``name_`` is derived; with ``creation=True`` it takes
+    ``device=, layout=, requires_grad=, pin_memory=``, and ``out=`` for ``dtype=``.
     """
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         base = name or f.__name__.rstrip("_")
-        g = _named(_creating(f) if creation else f, base.removeprefix("nn_functional_"))
-        g = _with_out(g, base) if out else g
+        typed = not base.startswith("nn_functional_")  # layers of users may be looser
+        of_tensors = method and not function
+        g = _named(_creating(f) if creation else f, _public_name(base), typed, of_tensors)
+        g = _with_out(g, base, casts_out, creation) if out else g
         for n in (base, *aliases):
             if function:
                 setattr(weft, n, g)
@@ -92,6 +96,14 @@ def op(
     return declare
 
 
+def _public_name(base: str) -> str:
+    """Return an op's name as users write it: ``linalg.inv`` for ``linalg_inv``."""
+    for family in ("linalg_", "fft_", "special_", "signal_windows_"):
+        if base.startswith(family):
+            return family.replace("_", ".") + base.removeprefix(family)
+    return base.removeprefix("nn_functional_")
+
+
 def _alike(g: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
     g.__name__, g.__qualname__, g.__doc__ = f.__name__, f.__qualname__, f.__doc__
     g.__module__, g.__wrapped__ = f.__module__, f  # type: ignore[attr-defined]
@@ -99,11 +111,99 @@ def _alike(g: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
     return g
 
 
-def _named(f: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Let errors of the parts name the op that the user called, and the line of the call."""
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def _is_whole(x: Any) -> bool:
+    if isinstance(x, Tensor):
+        return not (x.shape or x.is_floating_point() or x.is_complex() or x.dtype == weft.bool)
+    return hasattr(x, "__index__") and not isinstance(x, bool)
+
+
+def _is_real(x: Any) -> bool:
+    return not (isinstance(x, Tensor) and x.shape) and hasattr(x, "__float__")
+
+
+_KINDS: dict[str, tuple[set[type], Callable[[Any], bool]]] = {  # annotations arguments are held to
+    "Tensor": ({Tensor}, lambda x: isinstance(x, Tensor)),
+    "bool": ({bool}, lambda x: type(x).__module__ == "numpy"),
+    "int": ({int}, _is_whole),
+    "float": ({float, int, bool}, _is_real),
+}
+
+
+class _Parameters:
+    """The parameters of a function written in Python, and what their annotations ask for."""
+
+    def __init__(self, f: Callable[..., Any], name: str, method_only: bool) -> None:
+        """Read the annotations that name a kind, which may allow None."""
+        self.name, self.names = name, _parameters(f)
+        self.kinds: dict[str, tuple[str, set[type], Callable[[Any], bool]]] = {}
+        for parameter, annotation in f.__annotations__.items():
+            kind, _, rest = str(annotation).partition(" | ")
+            if kind in _KINDS and rest in ("", "None") and parameter != "return":
+                types, fits = _KINDS[kind]
+                self.kinds[parameter] = kind, types | ({type(None)} if rest else set()), fits
+        if method_only:  # what it is a method of is a Tensor
+            self.kinds.pop(self.names[0], None)
+        self.places = [self.kinds.get(name) for name in self.names]
+        self.starred = next((i for i, name in enumerate(self.names) if name[0] == "*"), None)
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise a TypeError for the first argument that is not of its kind."""
+        for i, (value, asked) in enumerate(zip(args, self.places)):
+            if asked and type(value) not in asked[1] and not asked[2](value):
+                self.refuse(self.names[i], value)
+        for parameter, value in kwargs.items():
+            asked = self.kinds.get(parameter)
+            if asked and type(value) not in asked[1] and not asked[2](value):
+                self.refuse(parameter, value)
+        if self.starred is not None and self.names[self.starred][1:] in self.kinds:
+            parameter = self.names[self.starred][1:]
+            for value in args[self.starred :]:
+                if not self.kinds[parameter][2](value):
+                    self.refuse(parameter, value)
+
+    def refuse(self, parameter: str, value: Any) -> None:
+        """Raise the TypeError for an argument."""
+        raise TypeError(
+            at_line(
+                f"{self.name}: argument '{parameter}' must be {self.kinds[parameter][0]}, "
+                f"not {type(value).__name__}"
+            )
+        )
+
+    def renamed(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return keyword arguments under our names where a caller used NumPy's."""
+        return {
+            _NUMPY_NAMES[k] if _NUMPY_NAMES.get(k) in self.names else k: v
+            for k, v in kwargs.items()
+        }
+
+
+def _named(
+    f: Callable[..., Any], name: str, typed: bool = False, method_only: bool = False
+) -> Callable[..., Any]:
+    """Let errors of the parts name the op that the user called, and the line of the call.
+
+    With ``typed``, arguments are held to the annotations, and NumPy's names for ``dim`` and
+    ``keepdim`` are understood.
+    """
+    read: list[_Parameters] = []  # on the first call
+
+    def parameters() -> _Parameters:
+        if not read:
+            read.append(_Parameters(f, name, method_only))
+        return read[0]
 
     def g(*args: Any, **kwargs: Any) -> Any:
         try:
+            if typed:
+                asked = read[0] if read else parameters()
+                if kwargs and not _NUMPY_NAMES.keys().isdisjoint(kwargs):
+                    kwargs = asked.renamed(kwargs)
+                if asked.kinds:
+                    asked.check(args, kwargs)
             return f(*args, **kwargs)
         except (RuntimeError, IndexError, ValueError, TypeError) as e:
             if e.args and isinstance(e.args[0], str):
@@ -111,14 +211,7 @@ def _named(f: Callable[..., Any], name: str) -> Callable[..., Any]:
                 e.args = (at_line(text), *e.args[1:])
             raise
         except AttributeError:
-            for parameter, value in zip(_parameters(f), args):
-                if f.__annotations__.get(parameter) == "Tensor" and not isinstance(value, Tensor):
-                    raise TypeError(
-                        at_line(
-                            f"{name}: argument '{parameter}' must be Tensor, "
-                            f"not {type(value).__name__}"
-                        )
-                    ) from None
+            parameters().check(args, kwargs)
             raise
 
     return _alike(g, f)
@@ -157,32 +250,32 @@ def _signature(f: Callable[..., Any], name: str) -> str:
     return f"{name}({', '.join(_parameters(f))})"
 
 
-def _write(out: Any, result: Any, name: str) -> Any:
-    if isinstance(result, tuple):
-        if len(out) != len(result):
-            raise RuntimeError(f"{name}: out= needs {len(result)} tensors, got {len(out)}")
-        for o, r in zip(out, result):
-            _write(o, r, name)
-        return getattr(type(result), "_make", type(result))(out)
-    if _C._grad_enabled() and (result.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad."
-        )
-    if not weft.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(
-            f"{name}: result type {result.dtype} can't be cast to the desired output type "
-            f"{out.dtype}"
-        )
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    return out.copy_(result)
+def _write(out: Any, result: Any, name: str, casts: bool = False) -> Any:
+    if not isinstance(result, tuple):
+        return _write((out,), (result,), name, casts)[0]
+    if len(out) != len(result):
+        raise RuntimeError(f"{name}: out= needs {len(result)} tensors, got {len(out)}")
+    for target, value in zip(out, result):
+        _C._check_out(target, value, name, casts)
+    for target, value in zip(out, result):
+        if target.shape != value.shape:
+            target.resize_(value.shape)
+        target.copy_(value)
+    return getattr(type(result), "_make", type(result))(out)
 
 
-def _with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _with_out(f: Callable[..., Any], name: str, casts: bool, creation: bool) -> Callable[..., Any]:
     def g(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        result = f(*args, **kwargs)
-        return result if out is None else _write(out, result, name)
+        if out is None:
+            return f(*args, **kwargs)
+        if creation:
+            asked = kwargs.get("dtype")
+            if asked not in (None, out.dtype):
+                raise RuntimeError(
+                    at_line(f"{name}: dtype={asked} is not the dtype of out=, {out.dtype}")
+                )
+            kwargs["dtype"] = out.dtype
+        return _write(out, f(*args, **kwargs), name, casts)
 
     return _alike(g, f)
 
@@ -296,8 +389,10 @@ def primitive(signature: str) -> Callable[[Any], Any]:
                 got = form.backward(ctx, *gs)
                 return tuple(got) if isinstance(got, (tuple, list)) else (got,)
 
+        named = _public_name(base.partition(".")[0])
         _C._declare_op(
-            signature, form.__doc__ or "", form.infer, run, backward, mask,
+            signature, form.__doc__ or "", _named(form.infer, named), _named(run, named), backward,
+            mask,
             getattr(form, "no_derivative", ""),
         )  # fmt: skip
         return _C._op_function(base.partition(".")[0])

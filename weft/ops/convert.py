@@ -185,6 +185,15 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+def is_nonzero(input: Tensor) -> bool:
+    """Say whether the only element is not zero.
+
+    >>> weft.is_nonzero(weft.tensor([0.0]))
+    False
+    """
+    return bool(input)
+
+
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype that arithmetic on both would give.
 
@@ -205,5 +214,6 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     )
 
 
-for _f in (is_floating_point, is_complex, numel, result_type):
+for _f in (is_floating_point, is_complex, is_nonzero, numel, result_type):
     setattr(weft, _f.__name__, _f)
+Tensor.is_nonzero = is_nonzero

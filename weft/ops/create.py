@@ -5,6 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
+from weft._setting import at_line
 from weft.ops import op
 
 TYPE_CHECKING = False
@@ -25,31 +26,43 @@ def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
         import numpy
 
-        array = numpy.asarray(data)
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        if array.dtype.kind in "uiV" and array.dtype.itemsize > 1 and array.dtype.kind == "u":
-            raise TypeError(
-                f"can't convert np.ndarray of type numpy.{array.dtype}. The supported types are: "
-                "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
-                "uint8, and bool."
-            )
-        if copy or any(s < 0 for s in array.strides):
-            array = array.copy()
-        t = _C._from_buffer(array)
-        _C._set_cut(t, "NumPy: what is computed there is not recorded, and the tensor was made")
-        return t if dtype is None or t.dtype == dtype else _C._cast(t, dtype)
+        t = _on_array(numpy.asarray(data))
+        if dtype is not None and t.dtype != dtype:
+            return _C._cast(t, dtype)
+        return t.clone(memory_format=weft.contiguous_format) if copy else t
     if isinstance(data, (list, tuple)) and _holds_arrays(data):
         import numpy
 
         return _read(numpy.array(data), dtype, copy)
-    if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__getitem__"):
-        if isinstance(data, (dict, str)):
-            raise RuntimeError(f"tensor: could not infer the dtype of {type(data).__name__}")
-        data = list(data)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(at_line(f"tensor: a {type(data).__name__} holds no numbers"))
     if isinstance(data, (dict, set)):
-        raise RuntimeError(f"tensor: could not infer the dtype of {type(data).__name__}")
+        raise RuntimeError(at_line(f"tensor: could not infer the dtype of {type(data).__name__}"))
+    if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__getitem__"):
+        data = list(data)
     return _C._from_numbers(data, dtype)
+
+
+def _on_array(array: Any) -> Tensor:
+    """Make a tensor on the memory of a NumPy array."""
+    if array.dtype.kind not in "biufc":
+        raise TypeError(
+            at_line(
+                f"can't convert an array of NumPy's type {array.dtype}. The supported types are: "
+                "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+                "uint8 and bool."
+            )
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            at_line(
+                f"the array's elements, of type {array.dtype.str}, have another byte order than "
+                "this machine. Convert it first: array.astype(array.dtype.newbyteorder('='))"
+            )
+        )
+    t = _C._from_buffer(array)
+    _C._set_cut(t, "NumPy: what is computed there is not recorded, and the tensor was made")
+    return t
 
 
 def _holds_arrays(data: Any) -> bool:
@@ -76,9 +89,22 @@ def tensor(
         weft.device(device)
     if pin_memory:
         raise NotImplementedError("tensor: pin_memory=True: weft has no device to pin memory for")
+    if isinstance(data, Tensor):
+        warn_of_copy("tensor(x)")
     with weft.no_grad():
         t = _read(data, dtype, True)
-    return t.requires_grad_() if requires_grad else t
+    return t.requires_grad_(requires_grad)
+
+
+def warn_of_copy(call: str) -> None:
+    """Warn that a tensor made of a tensor is outside the graph."""
+    import warnings
+
+    warnings.warn(
+        f"{call} copies a tensor and leaves its graph: write x.detach().clone(), or x.clone() to "
+        "stay in the graph",
+        stacklevel=3,
+    )
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
@@ -124,13 +150,11 @@ def from_numpy(ndarray: Any) -> Tensor:
     >>> weft.from_numpy(numpy.array([1.0, 2.0], dtype=numpy.float32))
     tensor([1., 2.])
     """
-    if type(ndarray).__module__ != "numpy" and not hasattr(ndarray, "__array_interface__"):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if not hasattr(ndarray, "strides"):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    t = _C._from_buffer(ndarray)
-    _C._set_cut(t, "NumPy: what is computed there is not recorded, and the tensor was made")
-    return t
+    import numpy
+
+    if not isinstance(ndarray, numpy.ndarray):
+        raise TypeError(at_line(f"from_numpy: expected an array, got {type(ndarray).__name__}"))
+    return _on_array(ndarray)
 
 
 def frombuffer(

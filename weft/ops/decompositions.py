@@ -89,7 +89,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return weft.linalg.pinv(input, rcond)
 
 
-@op(out=True)
+@op(out=True, casts_out=True)
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of a positive-definite matrix.
 
@@ -99,7 +99,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return weft.linalg.cholesky(input, upper=upper)
 
 
-@op(out=True)
+@op(out=True, casts_out=True)
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """Return the X of A X = B, given the Cholesky factor of A.
 
@@ -109,7 +109,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     return weft.linalg.decompose._cholesky_solve(B, L, upper)
 
 
-@op(out=True)
+@op(out=True, casts_out=True)
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Return the inverse of A, given its Cholesky factor.
 

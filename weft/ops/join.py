@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def _given(tensors: tuple[Tensor | Sequence[Tensor], ...]) -> list[Tensor]:
     """Return the tensors of a call that takes them one by one or as one sequence."""
     many = len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
-    return list(tensors[0] if many else tensors)
+    found = list(tensors[0] if many else tensors)
+    for i, t in enumerate(found):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected a Tensor as element {i}, got {type(t).__name__}")
+    return found
 
 
 @op(method=False)

@@ -60,7 +60,7 @@ def _numel(t: Tensor, dims: list[int]) -> int:
     return n
 
 
-@op(out=True)
+@op(out=True, casts_out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: every element of input times all of other.
 

@@ -215,7 +215,7 @@ def isin(
     return ~found if invert else found
 
 
-@op(out=True)
+@op(out=True, casts_out=True)
 def diff(
     input: Tensor,
     n: int = 1,

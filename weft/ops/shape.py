@@ -109,13 +109,13 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
 
 @op()
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+def broadcast_to(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Repeat dimensions of size one without a copy.
 
     >>> weft.ones(1, 2).broadcast_to((3, 2)).shape
     torch.Size([3, 2])
     """
-    return input.expand(tuple(size))
+    return input.expand(*size)
 
 
 @op(function=False)
@@ -188,7 +188,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     [torch.Size([2, 3]), torch.Size([2, 3])]
     """
     shape: list[int] = []
-    for t in tensors:
+    for t in _given(tensors):
         shape += [1] * (t.dim() - len(shape)) if not shape else []
         if len(shape) < t.dim():
             shape = [1] * (t.dim() - len(shape)) + shape
@@ -258,14 +258,10 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return self.resize_(tuple(the_template.shape), memory_format=memory_format)
 
 
-def _at_least(dims: int, place: Any, name: str, tensors: tuple[Any, ...]) -> Any:
+def _at_least(dims: int, place: Any, tensors: tuple[Any, ...]) -> Any:
     """Each tensor with at least ``dims`` dimensions; ``place`` adds them where they are missing."""
     one = len(tensors) == 1 and isinstance(tensors[0], Tensor)
-    given = _given(tensors)
-    for t in given:
-        if not isinstance(t, Tensor):
-            raise TypeError(f"{name}: expected tensors, got {type(t).__name__}")
-    wide = tuple(t if t.dim() >= dims else place(t) for t in given)
+    wide = tuple(t if t.dim() >= dims else place(t) for t in _given(tensors))
     return wide[0] if one else wide
 
 
@@ -276,7 +272,7 @@ def atleast_1d(*tensors: Any) -> Any:
     >>> weft.atleast_1d(weft.tensor(2.0))
     tensor([2.])
     """
-    return _at_least(1, lambda t: t.reshape(1), "atleast_1d", tensors)
+    return _at_least(1, lambda t: t.reshape(1), tensors)
 
 
 @op(method=False)
@@ -286,7 +282,7 @@ def atleast_2d(*tensors: Any) -> Any:
     >>> weft.atleast_2d(weft.tensor([1, 2]))
     tensor([[1, 2]])
     """
-    return _at_least(2, lambda t: t.reshape(1, -1), "atleast_2d", tensors)
+    return _at_least(2, lambda t: t.reshape(1, -1), tensors)
 
 
 @op(method=False)
@@ -300,7 +296,7 @@ def atleast_3d(*tensors: Any) -> Any:
     def place(t: Tensor) -> Tensor:
         return t.unsqueeze(-1) if t.dim() == 2 else t.reshape(1, -1, 1)
 
-    return _at_least(3, place, "atleast_3d", tensors)
+    return _at_least(3, place, tensors)
 
 
 Tensor.resize_ = resize_

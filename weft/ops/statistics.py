@@ -293,7 +293,7 @@ def _histogram(points: Tensor, edges: list[Tensor], weight: Tensor | None, densi
 
 def _check_weight(input: Tensor, weight: Tensor | None, count: int, name: str) -> None:
     if not input.is_floating_point():
-        raise RuntimeError(f"\"{name}\" not implemented for '{input.dtype}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
     if weight is None:
         return
     if weight.dtype != input.dtype:
@@ -309,7 +309,7 @@ def _check_weight(input: Tensor, weight: Tensor | None, count: int, name: str) -
 @op(out=True, derivative="a count has no derivative")
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
