@@ -294,7 +294,7 @@ PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLong(impl_of(o)->sizes
 PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o)->data()); }
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->offset); }
 PyObject* storage_bytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->storage->bytes); }
-PyObject* storage_ptr(PyObject* o, PyObject*) { 
+PyObject* storage_ptr(PyObject* o, PyObject*) {
   return guarded([&] {
     impl_of(o)->data();  // puts the elements in order
     return PyLong_FromVoidPtr(impl_of(o)->storage->data);

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "loops/attention.h"
 #include "loops/copy.h"
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
@@ -38,6 +39,7 @@ Isa machine_isa() {
   return best;
 }
 
+WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)

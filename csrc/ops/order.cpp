@@ -56,6 +56,17 @@ void set_lies_last(const Tensor& t) {
   if (channels > 1 && pixels > 1) t->storage->last = {channels, pixels, item_size(t.dtype())};
 }
 
+bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count) {
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    if (single[i]) continue;
+    const Tensor& t = operands[i]->tensor();
+    if (!t->storage->last.channels || !lies_last(t) || !(t.sizes() == out.sizes())) return false;
+    any = true;
+  }
+  return any && (lies_last(out) || can_lie_last(out));
+}
+
 Last::Last(const Tensor& t) {
   if (lies_last(t)) {
     data_ = as_it_lies(t);
@@ -78,7 +89,10 @@ LastWritten::LastWritten(const Tensor& t) : t_(t) {
 }
 
 LastWritten::~LastWritten() {
-  if (!scratch_) return set_lies_last(t_);
+  if (!scratch_) {
+    set_lies_last(t_);
+    return;
+  }
   DType type = mover(item_size(t_.dtype()));
   copy_kernels().copy(type, t_.data(), t_.strides().data(), type, scratch_->as<char>(), last_strides(t_.sizes()).data(),
                       t_.sizes().data(), t_.dim());

@@ -14,6 +14,8 @@ bool lies_last(const Tensor& t);
 bool can_lie_last(const Tensor& t);
 // Says that what was written into the memory of t lies channels last.
 void set_lies_last(const Tensor& t);
+// Whether all operands but the single elements lie channels last, so that an output of their shape may too.
+bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count);
 // The memory as it lies.
 inline char* as_it_lies(const Tensor& t) { return t->storage->data; }
 

@@ -109,19 +109,6 @@ void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
   }
 }
 
-// Whether all operands but the single ones lie channels last, so that the output may too.
-bool all_lie_last(const Tensor& out, const Operands& in, const bool* single) {
-  const Tensor* first = nullptr;
-  for (int i = 0; i < in.count; ++i) {
-    if (single[i]) continue;
-    const Tensor& t = in.v[i]->tensor();
-    if (!t->storage->last.channels || !lies_last(t)) return false;
-    if (first && !(t.sizes() == first->sizes())) return false;
-    first = &t;
-  }
-  return first && out.sizes() == first->sizes() && (lies_last(out) || can_lie_last(out));
-}
-
 // All operands lie like the output, or are single elements: one flat run.
 bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
   if (out.dtype() != result) return false;
@@ -137,7 +124,7 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, c
     singles += single[i];
   }
   if (!out.contiguous() && !is_dense(out.sizes(), out.strides())) return false;
-  bool last = all_lie_last(out, in, single);
+  bool last = all_lie_last(out, in.v, single, in.count);
   int64_t in_size = item_size(type), out_size = item_size(result);
   char* p[kMaxOperands] = {last ? as_it_lies(out) : out.data()};
   int64_t step[kMaxOperands] = {out_size};
@@ -485,7 +472,7 @@ bool pointwise_any_order(Call& c) {
     number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
     if (!number[i] && in.v[i]->tensor().dtype() != DType::Float) return false;
   }
-  return out.dtype() == DType::Float && all_lie_last(out, in, number);
+  return out.dtype() == DType::Float && all_lie_last(out, in.v, number, in.count);
 }
 
 uint32_t pointwise_keeps(const Op& op, uint32_t needs) {

@@ -97,7 +97,10 @@ def grads(dtype: weft.dtype, threads: int, batch: int = 3) -> list[np.ndarray[An
         x = image(2, batch, 3, 16, 16).to(dtype).requires_grad_()
         y = net(x)
         (y * y).sum().backward()
-        return [np.asarray(t.detach().double()) for t in (y, x.grad, *(p.grad for p in net.parameters()))]
+        return [
+            np.asarray(t.detach().double())
+            for t in (y, x.grad, *(p.grad for p in net.parameters()))
+        ]
     finally:
         weft.set_num_threads(before)
 
@@ -106,7 +109,7 @@ def grads(dtype: weft.dtype, threads: int, batch: int = 3) -> list[np.ndarray[An
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_network_agrees_with_its_twin_in_plain_order(threads: int, batch: int) -> None:
     for a, b in zip(grads(weft.float32, threads, batch), grads(weft.float64, 1, batch)):
-        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * abs(b).max())
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * max(abs(b).max(), 1e-2))
 
 
 def test_residual_sums_and_second_derivatives() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, like, wide
 from weft.nn.functional.dropout import dropout
@@ -13,6 +14,9 @@ from weft.nn.functional.linear import linear
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_attend = _C._op_function("attend")
 
 
 def _safe_softmax(scores: Tensor) -> Tensor:
@@ -97,7 +101,46 @@ def scaled_dot_product_attention(
             )
         key = key.repeat_interleave(heads // key.shape[-3], -3)
         value = value.repeat_interleave(heads // value.shape[-3], -3)
-    return plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if dropout_p > 0 or not _fits_native(query, key, value, attn_mask):
+        return plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    if attn_mask is not None and attn_mask.dtype == weft.bool:
+        attn_mask = weft.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(
+            ~attn_mask, -float("inf")
+        )
+    q, k, v = _with_rows(query), _with_rows(key), _with_rows(value)
+    result: Tensor = _attend(q, k, v, attn_mask, is_causal, scale)[0]
+    return result.squeeze(0) if query.ndim == 2 else result
+
+
+def _fits_native(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Say whether the op that keeps no scores can do it: no broadcasting, a mask without gradient."""
+    batch = query.shape[:-2]
+    if query.dtype not in (weft.float32, weft.float64) or key.shape[:-2] != batch:
+        return False
+    if value.shape[:-2] != batch or query.shape[-1] != key.shape[-1]:
+        return False
+    if key.shape[-2] != value.shape[-2] or not (query.numel() and key.numel() and value.numel()):
+        return False
+    if mask is None:
+        return True
+    full = (*batch, query.shape[-2], key.shape[-2])
+    return (
+        not mask.requires_grad
+        and 2 <= mask.ndim <= len(full)
+        and mask.dtype in (weft.bool, query.dtype)
+        and all(m in (1, n) for m, n in zip(reversed(mask.shape), reversed(full)))
+    )
+
+
+def _with_rows(x: Tensor) -> Tensor:
+    """Return ``x`` with a batch and with contiguous rows that do not overlap."""
+    if x.ndim == 2:
+        x = x.unsqueeze(0)
+    rows, columns = x.shape[-2:]
+    step, one = x.stride()[-2:]
+    return x if (one == 1 or columns == 1) and (step >= columns or rows == 1) else x.contiguous()
 
 
 # ---- several heads -------------------------------------------------------------------------------
