@@ -6,6 +6,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PARITY := .venv-parity
 PARITY_PY := $(PARITY)/bin/python
+ARGS ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -28,8 +29,8 @@ help: ## list the targets
 build: build/dev/build.ninja ## build weft/_C into the source tree (again: only what changed)
 	@$(LOCK) $(CMAKE) --build build/dev
 
-run: build ## train a small network on the bundled handwritten digits
-	@$(PY) examples/digits.py
+run: build ## train a network on the bundled handwritten digits (again: resume; ARGS=--fresh: anew)
+	@$(PY) examples/digits.py $(ARGS)
 
 test: build $(VENV)/.test ## run the tests
 	@$(PY) -m pytest tests -q --ignore=tests/parity $(PYTEST_ARGS)

@@ -1,115 +1,146 @@
-"""Trains a small network on the 1,797 handwritten digits that come with weft.
+"""Trains a small convolutional network on the 1,797 handwritten digits that come with weft.
 
     make run                          or
-    python examples/digits.py --epochs 40 --hidden 64
+    python examples/digits.py --epochs 20
 
-Only tensors and the tape: the layers, the loss and the optimiser are written out below.
+After every epoch all that the training needs is saved. So the program can be stopped at any time
+(Ctrl-C) and started again: it goes on where it was, and the result is the same, bit for bit.
 """
 
 import argparse
-import math
+import os
 import sys
 import time
-from collections.abc import Iterator
-from itertools import pairwise
+from pathlib import Path
 
 import weft
+from weft import nn
+from weft.data import ShuffledBatches
 from weft.data.digits import load_digits
+from weft.nn import functional as F
+
+CHECKPOINT = Path(__file__).resolve().parents[1] / "build" / "digits.weft"
+AFRESH = "--fresh begins anew (make run ARGS=--fresh)."
 
 
-def make_parameters(sizes: list[int]) -> list[weft.Tensor]:
-    """Weights and biases of a chain of linear layers, drawn so that tanh keeps the scale."""
-    parameters = []
-    for fan_in, fan_out in pairwise(sizes):
-        w = weft.randn(fan_in, fan_out) * math.sqrt(2 / (fan_in + fan_out))
-        b = weft.zeros(fan_out)
-        parameters += [w.requires_grad_(), b.requires_grad_()]
-    return parameters
+class Net(nn.Module):
+    """Three convolutions, each with batch norm and ReLU, and a linear layer."""
+
+    def __init__(self, width: int = 32) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            *self.block(1, width),
+            *self.block(width, width),
+            nn.MaxPool2d(2),  # 8x8 pixels to 4x4
+            *self.block(width, 2 * width),
+            nn.MaxPool2d(2),  # 4x4 to 2x2
+        )
+        self.classify = nn.Sequential(nn.Flatten(), nn.Dropout(0.3), nn.Linear(2 * width * 4, 10))
+
+    @staticmethod
+    def block(channels: int, width: int) -> list[nn.Module]:
+        return [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+
+    def forward(self, images: weft.Tensor) -> weft.Tensor:
+        return self.classify(self.features(images))
 
 
-def network(x: weft.Tensor, parameters: list[weft.Tensor]) -> weft.Tensor:
-    """Scores of the ten digits: linear layers with tanh between them."""
-    for w, b in zip(parameters[:-2:2], parameters[1:-2:2]):
-        x = weft.tanh(x @ w + b)
-    w, b = parameters[-2:]
-    return x @ w + b
+def split_digits() -> list[tuple[weft.Tensor, weft.Tensor]]:
+    """Images and labels to learn from (80 %), and others to test with."""
+    images, labels = (weft.from_numpy(array) for array in load_digits())
+    images = images.unsqueeze(1)  # one channel: grey
+    order = weft.randperm(len(images), generator=weft.Generator().manual_seed(0))
+    cut = int(0.8 * len(images))
+    return [(images[part], labels[part]) for part in (order[:cut], order[cut:])]
 
 
-def nll(scores: weft.Tensor, labels: weft.Tensor) -> weft.Tensor:
-    """The mean negative log-likelihood of the right digits."""
-    log_p = weft.log_softmax(scores, dim=1)
-    return -log_p.gather(1, labels.unsqueeze(1)).mean()
+def start(samples: int, epochs: int) -> weft.TrainingState:
+    """All that a training needs, at its beginning."""
+    weft.manual_seed(0)
+    model = Net()
+    optimizer = weft.optim.AdamW(model.parameters(), lr=3e-3)
+    return weft.TrainingState(
+        model=model,
+        optimizer=optimizer,
+        scheduler=weft.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs),
+        batches=ShuffledBatches(samples, batch_size=32, seed=0),
+        epochs=epochs,
+    )
 
 
-def accuracy(x: weft.Tensor, labels: weft.Tensor, parameters: list[weft.Tensor]) -> float:
+def progress(text: str, done: int, total: int, result: str = "") -> None:
+    """Draw a bar: in place on a terminal, else one line when there is a result."""
+    terminal = sys.stdout.isatty()
+    if terminal or result:
+        bar = "#" * (30 * done // total)
+        start, end = ("\r" if terminal else ""), ("\n" if result else "")
+        print(f"{start}{text} [{bar:<30}] {result}", end=end, flush=True)
+
+
+def train(run: weft.TrainingState, images: weft.Tensor, labels: weft.Tensor, text: str) -> float:
+    """Train for one epoch and return the mean loss."""
+    run.model.train()
+    total = 0.0
+    for index in run.batches:
+        loss = F.cross_entropy(run.model(images[index]), labels[index])
+        run.optimizer.zero_grad()
+        loss.backward()
+        run.optimizer.step()
+        total += loss.item() * len(index)
+        progress(text, run.batches.next_batch, len(run.batches))
+    run.scheduler.step()
+    return total / len(images)
+
+
+def accuracy(model: nn.Module, images: weft.Tensor, labels: weft.Tensor) -> float:
+    """The part of the images that the model recognises."""
+    model.eval()
     with weft.no_grad():
-        guesses = network(x, parameters).argmax(dim=1)
-        return (guesses == labels).float().mean().item()
+        return (model(images).argmax(dim=1) == labels).float().mean().item()
 
 
-def sgd(
-    parameters: list[weft.Tensor], velocities: list[weft.Tensor], lr: float, momentum: float
-) -> None:
-    """One step of v = momentum * v + gradient, p = p - lr * v; then forgets the gradients."""
-    with weft.no_grad():
-        for p, v in zip(parameters, velocities):
-            v.mul_(momentum).add_(p.grad)
-            p.sub_(lr * v)
-            p.grad = None
-
-
-def batches(
-    x: weft.Tensor, labels: weft.Tensor, size: int
-) -> Iterator[tuple[weft.Tensor, weft.Tensor]]:
-    order = weft.randperm(x.shape[0])
-    for start in range(0, x.shape[0], size):
-        index = order[start : start + size]
-        yield x[index], labels[index]
-
-
-def progress(done: int, total: int, text: str) -> None:
-    """Draws a bar on stderr: in place on a terminal, else a line now and then."""
-    terminal = sys.stderr.isatty()
-    if not terminal and done % max(1, total // 5) and done != total:
-        return
-    bar = "#" * (30 * done // total)
-    start, end = ("\r", "\n" if done == total else "") if terminal else ("", "\n")
-    print(f"{start}[{bar:<30}] {done}/{total}  {text}", end=end, file=sys.stderr, flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Trains a small network on handwritten digits.")
-    parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--lr", type=float, default=0.05)
-    parser.add_argument("--momentum", type=float, default=0.9)
-    parser.add_argument("--seed", type=int, default=0)
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Trains a network on handwritten digits.")
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--fresh", action="store_true", help="begin anew, without the checkpoint")
+    parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT, help="where it is saved")
     args = parser.parse_args()
+    where = os.path.relpath(args.checkpoint)
 
-    weft.manual_seed(args.seed)
-    images, digits = load_digits()
-    x, labels = weft.from_numpy(images).reshape(-1, 64), weft.from_numpy(digits)
-    order = weft.randperm(x.shape[0])
-    cut = int(0.8 * x.shape[0])
-    train, test = order[:cut], order[cut:]
+    weft.set_num_threads(1)  # the network is too small for more
+    learn, test = split_digits()
+    run = start(len(learn[0]), args.epochs)
+    size = sum(p.numel() for p in run.model.parameters())
+    print(f"{len(learn[0])} digits to learn from, {len(test[0])} to test with; {size} parameters")
 
-    parameters = make_parameters([64, args.hidden, 10])
-    velocities = [weft.zeros_like(p) for p in parameters]
+    args.checkpoint.parent.mkdir(exist_ok=True)
+    saved = 0
+    if not args.fresh and run.resume(args.checkpoint):
+        saved = run.batches.epoch
+        if run.epochs != args.epochs:
+            print(f"{where} is from a training of {run.epochs} epochs, not {args.epochs}: {AFRESH}")
+            return 2
+        rest = "the training is complete" if saved == run.epochs else "going on from there"
+        print(f"{where} has {saved} of {run.epochs} epochs: {rest}. {AFRESH}")
     begin = time.perf_counter()
-    for epoch in range(1, args.epochs + 1):
-        total = 0.0
-        for xs, ys in batches(x[train], labels[train], args.batch):
-            loss = nll(network(xs, parameters), ys)
-            loss.backward()
-            sgd(parameters, velocities, args.lr, args.momentum)
-            total += loss.item() * xs.shape[0]
-        progress(epoch, args.epochs, f"loss {total / cut:.4f}")
-    seconds = time.perf_counter() - begin
-
-    reached = accuracy(x[test], labels[test], parameters)
-    print(f"test accuracy {reached:.1%} on {test.shape[0]} unseen digits, {seconds:.2f} s")
+    try:
+        for epoch in range(saved, run.epochs):
+            text = f"epoch {epoch + 1:>2}/{run.epochs}"
+            loss = train(run, *learn, text)
+            right = accuracy(run.model, *test)
+            progress(text, 1, 1, f"loss {loss:.4f}, {right:.1%} of unseen digits right")
+            run.save(args.checkpoint)
+            saved = epoch + 1
+    except KeyboardInterrupt:
+        if saved:
+            print(f"\nStopped: {saved} of {run.epochs} epochs are in {where}; make run goes on.")
+        else:
+            print("\nStopped in the first epoch: nothing is saved yet.")
+        return 130
+    print(f"{time.perf_counter() - begin:.1f} s; the network is in {where}")
+    print(f"test accuracy {accuracy(run.model, *test):.1%} on {len(test[0])} unseen digits")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -201,6 +201,16 @@ def test_other_objects_are_refused(obj: Any, said: str) -> None:
         weft.save(obj, io.BytesIO())
 
 
+def test_large_keys_come_back() -> None:
+    """What can be saved can be loaded: keys that are deep, or have many parts."""
+    deep: Any = 1
+    for _ in range(40):
+        deep = (deep,)
+    wide = {tuple(range(1000)): 1, deep: 2, frozenset(range(1000)): 3}
+    assert again(wide) == wide
+    assert again({deep}) == {deep}
+
+
 def test_cycles_and_depth_are_refused() -> None:
     """A list in itself, and one in a thousand others."""
     loop: list[Any] = []
@@ -358,9 +368,9 @@ def test_npz(tmp_path: Path) -> None:
     assert (made["a"].numpy() == np.arange(1000).reshape(10, 100).T).all()
     assert made["b"].tolist() == [0, 1, 2]
     np.savez(path, a=np.array([object()], dtype=object))
-    with pytest.raises(FileError, match="object"):
+    with pytest.raises(FileError, match=r"the NumPy dtype '\|O' is not one of numbers"):
         weft.load(path)
-    np.savez_compressed(path, a=np.zeros(100 << 20, dtype=np.int32))
+    np.savez_compressed(path, a=np.zeros(60 << 20, dtype=np.int8))
     with pytest.raises(FileError, match="claim to hold"):
         weft.load(path)
 

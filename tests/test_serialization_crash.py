@@ -7,22 +7,21 @@ import io
 import os
 import random
 import resource
-import shutil
 import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from crashes import SIZE, Tracer, fork, in_child, mount_small_disk, number_of, state
 
 import weft
 from weft.serialization import FileError, atomic
+
+BIG = 300_000  # elements that take several writes
 
 
 class Faults:
@@ -34,7 +33,7 @@ class Faults:
         """Put a counter around each system call that saving makes."""
         self.count, self.at, self.act = 0, at, act
         self.seen: list[str] = []
-        for name in ("open", "dup", "fchmod", "fsync", "replace", "unlink", "close"):
+        for name in ("open", "dup", "fchmod", "fsync", "link", "replace", "unlink", "close"):
             monkeypatch.setattr(atomic.os, name, self.around(name, getattr(os, name)))
         # io.FileIO.write is what the buffers call.
         monkeypatch.setattr(
@@ -45,7 +44,7 @@ class Faults:
         """Return ``call`` with the counter before it."""
 
         def counted(*args: Any, **kwargs: Any) -> Any:
-            ours = method or name in ("dup", "fchmod", "replace") or self.ours(args)
+            ours = method or name in ("dup", "fchmod", "link", "replace") or self.ours(args)
             if ours and threading.current_thread() is threading.main_thread():
                 self.count += 1
                 self.seen.append(name)
@@ -61,32 +60,6 @@ class Faults:
         return bool(args) and (isinstance(args[0], int) or "weft" in str(args[0]))
 
 
-def state(number: int) -> dict[str, Any]:
-    """A checkpoint that says which one it is, twice."""
-    return {"number": number, "x": weft.full((5000,), float(number))}
-
-
-def number_of(path: Path) -> int:
-    """The number of a checkpoint, which must be whole."""
-    made = weft.load(path)
-    assert set(made) == {"number", "x"}
-    assert (made["x"] == made["number"]).all()
-    return made["number"]
-
-
-def in_child(work: Callable[[], None]) -> int:
-    """Run ``work`` in a copy of this process; return its wait status."""
-    pid = os.fork()
-    if pid == 0:
-        status = 3
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitpid(pid, 0)[1]
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A file with checkpoint 1 in it."""
@@ -95,19 +68,44 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "folder" / "c.weft"
 
 
-def test_killed_at_every_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kill -9 before each system call of a save: the old or the new one loads (D1)."""
+def trained(number: int, size: int = SIZE) -> Any:
+    """A TrainingState that says which one it is, twice."""
+    return weft.TrainingState(**state(number, size))
+
+
+def save_state(number: int, path: Path, size: int = SIZE) -> None:
+    """``weft.save``."""
+    weft.save(state(number, size), path)
+
+
+def save_training(number: int, path: Path, size: int = SIZE) -> None:
+    """``TrainingState.save``, which also keeps the file before."""
+    trained(number, size).save(path)
+
+
+SAVERS = [save_state, save_training]
+
+
+def allowed(path: Path) -> set[str]:
+    """What may be in the folder after a save."""
+    previous = f"{path.name}.previous"
+    return {path.name, previous} if (path.parent / previous).exists() else {path.name}
+
+
+@pytest.mark.parametrize("save", SAVERS)
+def test_killed_at_every_step(save: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kill -9 before each step that saving makes in Python: the old or the new one loads (D1)."""
     outcomes = []
     for k in range(1, 100):
 
         def work(k: int = k) -> None:
             Faults(monkeypatch, lambda name: os.kill(os.getpid(), signal.SIGKILL), k)
-            weft.save(state(2), path)
+            save(2, path)
 
         status = in_child(work)
         outcomes.append(number_of(path))
-        weft.save(state(1), path)  # also sweeps up
-        assert sorted(os.listdir(path.parent)) == ["c.weft"]
+        save(1, path)  # also sweeps up
+        assert set(os.listdir(path.parent)) == allowed(path)
         if status == 0:
             break
         assert os.WIFSIGNALED(status)
@@ -116,80 +114,148 @@ def test_killed_at_every_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(outcomes) == {1, 2}
 
 
-SAVER = """
-import os, sys, weft, weft.serialization
-x = weft.full((5000,), 2.0)
-os.path.exists("/this is where saving begins")
-weft.save({"number": 2, "x": x}, sys.argv[1])
-"""
-
-
-def test_killed_at_every_system_call(path: Path) -> None:
-    """The same with strace, which sees what Python does not (D1)."""
-    strace = shutil.which("strace")
-    env = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1]), "PYTHONHASHSEED": "0"}
-    log = path.parent.parent / "calls.txt"
-
-    def run(*options: str) -> int:
-        command = [str(strace), "-o", str(log), *options, sys.executable, "-c", SAVER, str(path)]
-        return subprocess.run(command, env=env, capture_output=True, check=False).returncode
-
-    if strace is None or run() != 0:
+def traced(save: Callable[[int], None], path: Path) -> tuple[Tracer, list[tuple[str, int, str]]]:
+    """A tracer, and the system calls of a save that replaces a file which replaced another."""
+    tracer = Tracer(path.parent.parent / "calls.txt")
+    for _ in range(2):
+        save(1)
+    calls = tracer.calls(lambda: save(2))
+    if not calls:
         pytest.skip("no strace, or it may not trace")
-    counts: Counter[str] = Counter()
-    kills, begun = [], False
-    for line in log.read_text().splitlines():
-        call = line.split("(")[0]
-        counts[call] += 1
-        begun = begun or "this is where saving begins" in line
-        if begun and call in ("openat", "flock", "fchmod", "write", "fsync", "close", "rename"):
-            kills.append((call, counts[call]))
-    assert len(kills) >= 12
-    outcomes = set()
-    for call, when in kills:
-        weft.save(state(1), path)
-        assert run("-e", f"inject={call}:signal=KILL:when={when}") != 0
-        outcomes.add(number_of(path))
-    assert outcomes == {1, 2}
-    weft.save(state(1), path)
-    assert os.listdir(path.parent) == ["c.weft"]
+    return tracer, calls
+
+
+@pytest.mark.parametrize(("save", "size"), [(save_state, SIZE), (save_training, BIG)])
+def test_killed_at_every_system_call(save: Any, size: int, path: Path) -> None:
+    """kill -9 at each call that the system sees, one after the other: the old or the new (D1)."""
+    tracer, calls = traced(lambda number: save(number, path, size), path)
+    assert len(calls) > 40
+    assert {"write", "fsync", "close", "rename"} <= {name for name, *_ in calls}
+    save(1, path, size)
+    outcomes = []
+    for name, count, _ in calls:
+        inject = f"inject={name}:signal=KILL:when={count}"
+        status = tracer.run(lambda: save(2, path, size), "-e", inject)
+        assert status is not None and os.WIFSIGNALED(status), (name, count)
+        outcomes.append(number_of(path))
+        if save is save_training:
+            assert number_of(f"{path}.previous") in (1, 2)
+        save(1, path, size)  # also sweeps up
+        assert set(os.listdir(path.parent)) == allowed(path), (name, count)
+    print(len(calls), "kills")
+    assert outcomes == sorted(outcomes) and set(outcomes) == {1, 2}
 
 
 def test_killed_at_random_times(path: Path) -> None:
-    """kill -9 while saving in a loop (D2)."""
+    """kill -9 while saving in a loop, in the main thread and in another one (D2)."""
     seed = int(os.environ.get("WEFT_SEED", "0"))
     print("seed", seed)
     rng = random.Random(seed)
     last = 1
 
-    def work() -> None:
+    def work(save: Any) -> None:
         for number in range(last + 1, last + 1000):
-            weft.save(state(number), path)
+            save(number, path)
 
-    for _ in range(100):
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work()
-            finally:
-                os._exit(0)
-        time.sleep(rng.uniform(0.001, 0.03))
+    def work_behind(save: Any) -> None:
+        thread = threading.Thread(target=work, args=(save,))
+        thread.start()
+        while thread.is_alive():
+            weft.rand(50, 50) @ weft.rand(50, 50)
+
+    for i in range(200):
+        pid = fork(lambda i=i: (work, work_behind)[i % 2](SAVERS[i // 2 % 2]))
+        time.sleep(rng.uniform(0.001, 0.05))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         now = number_of(path)
         assert now >= last
+        if len(allowed(path)) > 1:
+            assert number_of(f"{path}.previous") <= now
         last = now
-    assert last > 1
+    print("200 kills, at most", last, "saves")
+    assert last > 20
     weft.save(state(0), path)
-    assert os.listdir(path.parent) == ["c.weft"]
+    assert set(os.listdir(path.parent)) == allowed(path)
 
 
-ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS)
+FAILING = "openat flock fchmod fcntl write fsync close link rename unlink".split()
+INTERRUPTED = "openat flock fcntl write fsync close".split()  # others cannot be
+
+
+@pytest.mark.parametrize("code", ["ENOSPC", "EIO", "EDQUOT", "EINTR"])
+def test_errors_of_the_system_at_every_call(code: str, path: Path) -> None:
+    """A real error code from each call: it is reported with the path, and the old file stays (D4)."""
+    tracer, calls = traced(lambda number: save_training(number, path, BIG), path)
+
+    def work() -> int:
+        try:
+            save_training(2, path, BIG)
+        except OSError as e:
+            right = e.errno == getattr(errno, code) and e.filename == str(path)
+            return 10 if right else 11
+        return 0
+
+    names = [name for name, *_ in calls]
+    close = names.index("close", names.index("fsync"))  # of the file that was written
+    renamed = len(names) - 1 - names[::-1].index("rename")
+    kinds = INTERRUPTED if code == "EINTR" else FAILING
+    steps = [(i, *call) for i, call in enumerate(calls) if call[0] in kinds]
+    for i, name, count, line in steps:
+        save_training(1, path, BIG)
+        status = tracer.run(work, "-e", f"inject={name}:error={code}:when={count}")
+        assert status is not None
+        result = os.waitstatus_to_exitcode(status)
+        assert result in (0, 10), (name, count, line, result)
+        essential = name in ("write", "fsync", "rename") or "O_CREAT" in line or i == close
+        if essential and code != "EINTR":  # Python calls again after an interruption
+            assert result == 10, (name, count, line)
+        assert number_of(path) == (1 if result == 10 and i <= renamed else 2), (name, count)
+        assert number_of(f"{path}.previous") in (1, 2)
+    save_training(1, path, BIG)
+    assert set(os.listdir(path.parent)) == allowed(path)
+    print(len(steps), "errors")
+
+
+def test_full_disk_of_many_sizes(path: Path) -> None:
+    """A real file system that is full at some point of the save (D4)."""
+    folder = path.parent.parent / "disk"
+    folder.mkdir()
+
+    def work(size: int) -> int:
+        file = folder / "c.weft"
+        if not mount_small_disk(folder, size):
+            return 77
+        save_training(1, file, 2000)
+        try:
+            save_training(2, file, BIG)
+            result = 20
+        except OSError as e:
+            assert e.errno == errno.ENOSPC and e.filename == str(file), e
+            assert "the old file is kept" in str(e)
+            result = 10
+        assert number_of(file) == result // 10
+        assert set(os.listdir(folder)) == allowed(file)
+        return result
+
+    whole = 4 * BIG
+    results = []
+    for size in (65536, *range(131072, whole * 2, whole // 16)):
+        results.append(os.waitstatus_to_exitcode(in_child(lambda size=size: work(size))))
+    if 77 in results:
+        pytest.skip("this system does not let us mount a file system")
+    assert set(results) == {10, 20} and results == sorted(results), results
+
+
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EINTR, errno.EROFS)
 
 
 @pytest.mark.parametrize("code", ERRORS, ids=[errno.errorcode[e] for e in ERRORS])
-def test_io_errors_at_every_step(path: Path, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error at each system call: it is reported, and the old file is there (D4)."""
+@pytest.mark.parametrize("save", SAVERS)
+def test_io_errors_at_every_step(
+    save: Any, path: Path, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error at each step in Python: it is reported, and the old file is there (D4)."""
     steps, replaced = set(), False
     for k in range(1, 100):
         with monkeypatch.context() as patch:
@@ -199,7 +265,7 @@ def test_io_errors_at_every_step(path: Path, code: int, monkeypatch: pytest.Monk
 
             faults = Faults(patch, fail, k)
             try:
-                weft.save(state(2), path)
+                save(2, path)
                 failed = False
             except OSError as e:
                 failed = True
@@ -210,17 +276,47 @@ def test_io_errors_at_every_step(path: Path, code: int, monkeypatch: pytest.Monk
             break
         step = faults.seen[k - 1]
         steps.add(step)
-        replaced = replaced or "replace" in faults.seen[: k - 1]
-        if not failed:
-            assert step in ("close", "unlink", "open"), step  # closing the lock, sweeping
-        assert number_of(path) in ((1, 2) if replaced else (1,))
-        weft.save(state(1), path)
-        assert os.listdir(path.parent) == ["c.weft"], step
+        replaced = replaced or faults.seen[: k - 1].count("replace") == 1 + (save is save_training)
+        again = step == "write" and code == errno.EINTR  # as Python does after an interruption
+        assert failed or again or step in ("close", "unlink", "open", "link"), step
+        assert number_of(path) == (1 if failed and not replaced else 2)
+        save(1, path)
+        assert set(os.listdir(path.parent)) == allowed(path), step
     assert {"open", "write", "fsync", "replace"} <= steps
 
 
-def test_short_writes_are_continued(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that takes a few bytes at a time gets all of them."""
+def test_short_writes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write may take only a part: the rest follows; if it cannot, that is an error (D4)."""
+    for then in (0, errno.ENOSPC):
+        for k in range(1, 100):
+            count = 0
+
+            def write(self: Any, data: Any, k: int = k, then: int = then) -> int:
+                nonlocal count
+                count += 1
+                if then and count == k + 1:
+                    raise OSError(then, os.strerror(then))
+                part = memoryview(data)[: max(1, len(data) // 3)] if count == k else data
+                return io.FileIO.write(self, part)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(atomic._Counted, "write", write)
+                try:
+                    save_state(2, path, BIG)
+                    saved = True
+                except OSError as e:
+                    saved = False
+                    assert e.errno == then and e.filename == str(path)
+            assert number_of(path) == (2 if saved else 1), k
+            assert saved == (not then or count < k + 1)
+            save_state(1, path)
+            if count < k:
+                break
+        assert k > 6
+
+
+def test_tiny_writes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that always takes a few bytes at a time gets all of them."""
 
     def write(self: Any, data: Any) -> int:
         return io.FileIO.write(self, bytes(data)[:777])

@@ -109,7 +109,10 @@ _LAZY = (
     "special",
     "testing",
 )
-_LAZY_FROM = {"load": "serialization", "save": "serialization", "summary": "nn.summary"}
+_LAZY_FROM = {
+    **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
+    "summary": "nn.summary",
+}
 _LAYERS = """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
 avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d

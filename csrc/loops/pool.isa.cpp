@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "loops/lanes.h"
 #include "loops/parallel.h"
 
 namespace weft::WEFT_ISA {
@@ -249,35 +250,46 @@ inline void each_place(const Pool& p, const F& f) {
       for (int64_t e = 0; e < p.result[2]; ++e) f(place++, a, b, e);
 }
 
+// The channels [0, n) of one window, at most a vector of them.
+template <bool whole>
+inline void largest_of_window(const Pool& p, int64_t channels, int64_t a, int64_t b, int64_t e, const float* x,
+                              int64_t n, float* y, int64_t* at) {
+  Vec<float> best = splat(kLeast<float>);  // what a window of padding alone has
+  Vec<int32_t> where = {};
+  bool fresh = true;  // the first element of a window is taken, whatever it is
+  each_pixel(p, a, b, e, [&](int64_t pixel) {
+    const float* from = x + pixel * channels;
+    Vec<float> v;
+    if constexpr (whole)
+      v = load<Vec<float>>(from);
+    else
+      v = load_some(from, n, 0.0f);
+    auto better = fresh ? Vec<int32_t>{} == 0 : (v > best) | (v != v);
+    best = better ? v : best;
+    where = better ? splat(int32_t(pixel)) : where;
+    fresh = false;
+  });
+  alignas(64) int32_t places[kLanes<int32_t>];
+  store(places, where);
+  if constexpr (whole) {
+    store(y, best);
+    for (int64_t i = 0; i < kLanes<float>; ++i) at[i] = places[i];
+  } else {
+    store_some(y, n, best);
+    for (int64_t i = 0; i < n; ++i) at[i] = places[i];
+  }
+}
+
 void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at) {
+  constexpr int64_t L = kLanes<float>;
   each_image(p, channels, [&](int64_t image) {
     const float* in = x + image * p.pixels() * channels;
     each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
-      float* out = y + (image * p.places() + place) * channels;
-      int64_t* to = at + (image * p.places() + place) * channels;
-      float best[kRow];
-      int32_t where[kRow];
-      for (int64_t c = 0; c < channels; c += kRow) {
-        int64_t n = channels - c < kRow ? channels - c : kRow;
-        bool fresh = true;  // the first element of a window is taken, whatever it is
-        for (int64_t i = 0; i < n; ++i) best[i] = kLeast<float>, where[i] = 0;
-        each_pixel(p, a, b, e, [&](int64_t pixel) {
-          const float* from = in + pixel * channels + c;
-          if (fresh) {
-            for (int64_t i = 0; i < n; ++i) best[i] = from[i], where[i] = int32_t(pixel);
-            fresh = false;
-            return;
-          }
-          for (int64_t i = 0; i < n; ++i) {
-            float v = from[i];
-            bool better = v > best[i] || v != v;
-            best[i] = better ? v : best[i];
-            where[i] = better ? int32_t(pixel) : where[i];
-          }
-        });
-        for (int64_t i = 0; i < n; ++i) out[c + i] = best[i];
-        for (int64_t i = 0; i < n; ++i) to[c + i] = where[i];
-      }
+      int64_t from = (image * p.places() + place) * channels, c = 0;
+      for (; c + L <= channels; c += L)
+        largest_of_window<true>(p, channels, a, b, e, in + c, L, y + from + c, at + from + c);
+      if (c < channels)
+        largest_of_window<false>(p, channels, a, b, e, in + c, channels - c, y + from + c, at + from + c);
     });
   });
 }

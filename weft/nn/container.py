@@ -114,6 +114,11 @@ class Sequential(_Numbered):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
+    def _arguments_now(self) -> list[Any]:
+        if list(self._modules) == [str(i) for i in range(len(self))]:
+            return list(self)
+        return [OrderedDict(self._modules)]
+
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
@@ -198,6 +203,9 @@ class ModuleList(_Numbered):
         super().__init__()
         if modules is not None:
             self.extend(modules)
+
+    def _arguments_now(self) -> list[Any]:
+        return [list(self)]
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add several modules at the end.
@@ -290,6 +298,9 @@ class ModuleDict(Module):
         if modules is not None:
             self.update(modules)
 
+    def _arguments_now(self) -> list[Any]:
+        return [dict(self._modules)]
+
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
 
@@ -359,6 +370,9 @@ class ParameterList(Module):
         self._size = 0
         if values is not None:
             self.extend(values)
+
+    def _arguments_now(self) -> list[Any]:
+        return [list(self)]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -443,6 +457,9 @@ class ParameterDict(Module):
         self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
+
+    def _arguments_now(self) -> list[Any]:
+        return [OrderedDict(self.items())]
 
     @staticmethod
     def _attr(key: Any) -> str:

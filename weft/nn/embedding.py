@@ -54,6 +54,10 @@ class _Table(Module):
                 )
             self.weight = Parameter(weight, requires_grad=not freeze)
 
+    def _forget_weight(self) -> None:
+        """Keep the given table only as what it became: a converted one would stay alive twice."""
+        self._made.kwargs.pop("_weight", None)
+
     def reset_parameters(self) -> None:
         """Draw the table anew, normally distributed, with zeros in the padding row."""
         init.normal_(self.weight)
@@ -153,7 +157,7 @@ class Embedding(_Table):
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
-        return cls(
+        made = cls(
             rows,
             columns,
             padding_idx,
@@ -164,6 +168,8 @@ class Embedding(_Table):
             _weight=embeddings,
             _freeze=freeze,
         )
+        made._forget_weight()
+        return made
 
 
 class EmbeddingBag(_Table):
@@ -288,4 +294,5 @@ class EmbeddingBag(_Table):
             padding_idx=padding_idx,
         )
         made.weight.requires_grad_(not freeze)
+        made._forget_weight()
         return made

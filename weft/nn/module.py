@@ -3,7 +3,8 @@
 Parameters, buffers and children are kept in three tables, as in PyTorch, and also in the module's
 ``__dict__``, so that reading ``self.weight`` is an ordinary, quick attribute access: there is no
 ``__getattr__``. ``Members`` keeps both places equal. The walks over the tree are in
-``module_tree.py``, the state is in ``module_state.py``, hooks are in ``module_hooks.py``.
+``module_tree.py``, the state is in ``module_state.py``, hooks are in ``module_hooks.py``, files in
+``module_checkpoint.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import weakref
 from weft import _C, Tensor
 from weft._C import ModuleBase
 from weft.nn import module_hooks as _hooks
+from weft.nn.module_arguments import ATOMS, Made, keep
+from weft.nn.module_checkpoint import CheckpointMethods
 from weft.nn.module_hooks import (
     HookMethods,
     RemovableHandle,
@@ -35,6 +38,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from typing_extensions import Self
+
 __all__ = [
     "_EXTRA_STATE_KEY_SUFFIX",
     "Module",
@@ -52,6 +57,7 @@ __all__ = [
 
 _TABLES = ("_parameters", "_buffers", "_modules")
 _PLAIN = frozenset((int, float, bool, str, tuple, list))
+_new = ModuleBase.__new__
 
 
 def __getattr__(name: str) -> Any:
@@ -65,12 +71,7 @@ class Members(dict):
     """One of a module's tables; what is in it is also an attribute of the module."""
 
     __slots__ = ("_owner",)
-
-    def __init__(self, owner: Any, items: Any = ()) -> None:
-        super().__init__(items)
-        self._owner = weakref.ref(owner)
-        if self:
-            owner.__dict__.update(self)
+    _owner: Any
 
     def __setitem__(self, name: str, value: Any) -> None:
         dict.__setitem__(self, name, value)
@@ -125,6 +126,15 @@ class Members(dict):
         return self.__reduce__()
 
 
+def _members(owner: Any, items: Any = ()) -> Members:
+    """Make one of the tables of a module."""
+    made = Members(items)  # without an __init__ of its own: every module makes three of these
+    made._owner = weakref.ref(owner)
+    if made:
+        owner.__dict__.update(made)
+    return made
+
+
 def _type_name(value: Any) -> str:
     """Name a type as PyTorch's messages do."""
     return value.type() if isinstance(value, Tensor) else type(value).__name__
@@ -135,7 +145,7 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + spaces * " ")
 
 
-class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
+class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBase):
     """The base of all layers and networks: holds parameters and children, and is called.
 
     A subclass makes its layers in ``__init__``, after ``super().__init__()``, and computes in
@@ -161,6 +171,18 @@ class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
     call_super_init = False
     training: bool
     _version: int = 1
+    _made: Any = None
+    _mixed_new = False  # whether a class behind Module in the order of bases has a __new__
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Note how the module is made, for ``load_from_checkpoint``."""
+        self = super().__new__(cls, *args, **kwargs) if cls._mixed_new else _new(cls)
+        if not ATOMS.issuperset(map(type, args)):
+            args = keep(args)
+        if kwargs and not ATOMS.issuperset(map(type, kwargs.values())):
+            kwargs = dict(zip(kwargs, keep(kwargs.values())))
+        self.__dict__["_made"] = Made((weakref.ref(self), cls, args, kwargs))
+        return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -174,10 +196,14 @@ class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
             )
         d = self.__dict__
         d["training"] = True
-        d["_parameters"] = Members(self)
-        d["_buffers"] = Members(self)
+        owner = weakref.ref(self)
+        d["_parameters"] = members = Members()
+        members._owner = owner
+        d["_buffers"] = members = Members()
+        members._owner = owner
         d["_non_persistent_buffers_set"] = set()
-        d["_modules"] = Members(self)
+        d["_modules"] = members = Members()
+        members._owner = owner
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -238,7 +264,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
         elif name in _TABLES:
             for old in d[name]:
                 d.pop(old, None)
-            d[name] = Members(self, value)
+            d[name] = _members(self, value)
             return None
         object.__setattr__(self, name, value)
 
@@ -301,14 +327,20 @@ class Module(TreeMethods, HookMethods, StateMethods, ModuleBase):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for table in _TABLES:
-            self.__dict__[table] = Members(self, self.__dict__.get(table, ()))
+            self.__dict__[table] = _members(self, self.__dict__.get(table, ()))
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        made = self.__dict__.get("_made")
+        if made is None or made.module is not None:  # a shallow copy shares the original's
+            self.__dict__["_made"] = made = Made(made or (None, type(self), (), {}))
+        made[0] = weakref.ref(self)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Let a subclass call ``super().__getattr__``, which Module has no need of."""
         super().__init_subclass__(**kwargs)
         if "__getattr__" in cls.__dict__:
             _reword_getattr(cls)
+        behind = cls.__mro__[cls.__mro__.index(Module) + 1 : -1]
+        cls._mixed_new = any("__new__" in vars(base) for base in behind)
 
     def _check_name(self, kind: str, name: Any, table: str) -> None:
         """Refuse names that cannot be those of a parameter, buffer or child."""

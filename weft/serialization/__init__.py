@@ -16,9 +16,11 @@ from .common import FileError
 from .files import load, save
 from .npz import load_npz, save_npz
 from .safetensors import load_file, read_metadata, save_file
+from .training import TrainingState
 
 __all__ = [
     "FileError",
+    "TrainingState",
     "load",
     "load_file",
     "load_npz",

@@ -82,27 +82,28 @@ class Archive:
         return self.members[name]
 
     def read(self, name: str, most: int) -> bytes:
-        """Return a member of at most ``most`` bytes."""
+        """Return a stored member of at most ``most`` bytes."""
         where = f"{self.what}: member {name!r:.200}"
         size = self.seek(name)
         info = self.info(name)
         if info.file_size > most:
             raise FileError(f"{where}: {info.file_size} bytes, more than {most}")
         data = read_exactly(self.file, size, where)
-        if info.compress_type == zipfile.ZIP_DEFLATED:
-            data = _inflate(data, info.file_size, where)
         self._check_crc(name, zlib.crc32(data))
         return data
 
     def fill(self, name: str, flat: Tensor) -> None:
-        """Read a stored member into a tensor of the same number of bytes."""
-        crc = _Crc()
-        size = self.seek(name)
-        if size != len(as_bytes(flat)):
-            raise FileError(
-                f"{self.what}: member {name!r:.200}: {size} bytes, expected {len(as_bytes(flat))}"
-            )
-        fill(flat, self.file, f"{self.what}: member {name!r:.200}", crc)
+        """Read a member into a tensor of the same number of bytes."""
+        crc, where = _Crc(), f"{self.what}: member {name!r:.200}"
+        size, info = self.seek(name), self.info(name)
+        if info.file_size != len(as_bytes(flat)):
+            raise FileError(f"{where}: {info.file_size} bytes, expected {len(as_bytes(flat))}")
+        source: Any = self.file
+        if info.compress_type == zipfile.ZIP_DEFLATED:
+            source = _Inflated(self.file, size, where)
+        fill(flat, source, where, crc)
+        if source is not self.file and not source.at_end():
+            raise FileError(f"{where}: decompresses to more than {info.file_size} bytes")
         self._check_crc(name, crc.value)
 
     def _check_crc(self, name: str, crc: int) -> None:
@@ -119,13 +120,30 @@ class _Crc:
         self.value = zlib.crc32(data, self.value)
 
 
-def _inflate(data: bytes, size: int, where: str) -> bytes:
-    """Decompress to exactly ``size`` bytes, and never to more."""
-    inflater = zlib.decompressobj(-15)
-    try:
-        made = inflater.decompress(data, size + 1)
-    except zlib.error as e:
-        raise FileError(f"{where}: damaged: {e}") from None
-    if len(made) != size or not inflater.eof:
-        raise FileError(f"{where}: does not decompress to {size} bytes")
-    return made
+class _Inflated:
+    """A compressed member as a file to read from, which is decompressed a piece at a time."""
+
+    def __init__(self, file: BinaryIO, size: int, where: str) -> None:
+        self.file, self.left, self.where = file, size, where
+        self.inflater, self.rest = zlib.decompressobj(-15), b""
+
+    def read(self, count: int) -> bytes:
+        """Return up to ``count`` bytes; none at the end."""
+        made = b""
+        while not made and not self.inflater.eof:
+            if not self.rest:
+                part = min(self.left, 1 << 16)
+                self.rest = read_exactly(self.file, part, self.where)
+                self.left -= part
+                if not part:
+                    break
+            try:
+                made = self.inflater.decompress(self.rest, count)
+            except zlib.error as e:
+                raise FileError(f"{self.where}: damaged: {e}") from None
+            self.rest = self.inflater.unconsumed_tail
+        return made
+
+    def at_end(self) -> bool:
+        """Say whether there is nothing more, and nothing is missing."""
+        return not self.read(1) and self.inflater.eof

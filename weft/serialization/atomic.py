@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import secrets
+import shutil
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,13 @@ __all__ = ["write_file"]
 _ENDING = ".weft-tmp"
 
 
-def write_file(f: Any, write: Callable[[BinaryIO], None]) -> None:
+def write_file(f: Any, write: Callable[[BinaryIO], None], previous: str = "") -> None:
     """Let ``write`` write to a path, all or nothing, or to an open file.
+
+    Args:
+        f: a path, or a file open for writing.
+        write: is given an open file.
+        previous: what to append to the path for a name under which the replaced file is kept.
 
     >>> import os, tempfile
     >>> from weft.serialization.atomic import write_file
@@ -57,47 +63,47 @@ def write_file(f: Any, write: Callable[[BinaryIO], None]) -> None:
         with open(path, "wb") as device:  # a pipe or a device has no content to keep
             write(device)
         return
-    _replace(path, mode, write)
+    _replace(path, mode, write, previous)
 
 
-def _replace(path: str, mode: int | None, write: Callable[[BinaryIO], None]) -> None:
+def _replace(path: str, mode: int | None, write: Callable[[BinaryIO], None], previous: str) -> None:
     folder, base = os.path.split(path)
     folder = folder or "."
-    _sweep(folder, base)
-    fd, temporary = _create(folder, base)
-    lock = -1
-    counted = _Counted(fd)
+    lock, temporary, counted, kept = -1, "", None, "the old file is kept"
     try:
-        lock = os.dup(fd)  # keeps the lock when the file is closed
+        _sweep(folder, base)
+        lock, temporary = _create(folder, base)  # is locked for longer than it is written to
         if mode is not None:
-            os.fchmod(fd, stat.S_IMODE(mode))
+            os.fchmod(lock, stat.S_IMODE(mode))
+        counted = _Counted(os.dup(lock), "r+b")
         with io.BufferedRandom(counted, 1 << 20) as file:
             write(file)
             file.flush()
-            os.fsync(fd)
+            os.fsync(lock)
+        if previous and mode is not None:
+            _keep(path, path + previous, _spare_name(folder, base))
         os.replace(temporary, path)
+        kept = "the new file is in place, but may not outlast a power failure"
         _sync_folder(folder)
     except BaseException as e:
-        with contextlib.suppress(OSError):
-            counted.close()
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         if isinstance(e, OSError) and e.errno is not None:
-            text = f"{os.strerror(e.errno)} (after {counted.written} bytes; the old file is kept)"
+            written = counted.written if counted else 0
+            text = f"{os.strerror(e.errno)} (after {written} bytes; {kept})"
             raise type(e)(e.errno, text, path) from e
         raise
     finally:
         if lock >= 0:
-            os.close(lock)
+            with contextlib.suppress(OSError):  # the content has been on the disk for long
+                os.close(lock)
 
 
 class _Counted(io.FileIO):
     """A file that knows how much was written to it."""
 
     written = 0
-
-    def __init__(self, fd: int) -> None:
-        super().__init__(fd, "r+b")
 
     def write(self, data: Any) -> int:
         done = super().write(data)
@@ -107,10 +113,28 @@ class _Counted(io.FileIO):
         return done
 
 
+def _keep(path: str, previous: str, spare: str) -> None:
+    """Let the file at ``path`` also be the one at ``previous``; at all times both are whole."""
+    try:
+        try:
+            os.link(path, spare)
+        except OSError:
+            shutil.copy(path, spare)  # some file systems have no links
+        os.replace(spare, previous)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(spare)  # is left by an error, or if both names were those of one file
+
+
+def _spare_name(folder: str, base: str) -> str:
+    """Return a new name for a temporary file, which ``_sweep`` knows."""
+    return os.path.join(folder, f".{base[:150]}.{secrets.token_hex(8)}{_ENDING}")
+
+
 def _create(folder: str, base: str) -> tuple[int, str]:
     """Return a new, locked temporary file for ``base``."""
     while True:
-        temporary = os.path.join(folder, f".{base[:150]}.{secrets.token_hex(8)}{_ENDING}")
+        temporary = _spare_name(folder, base)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         fd = os.open(temporary, flags, 0o666)
         if fcntl is None:

@@ -168,7 +168,7 @@ def view_of(
         )
     try:
         return storage.as_strided(shape, stride, offset)
-    except (RuntimeError, OverflowError, ValueError) as e:
+    except (RuntimeError, OverflowError, ValueError, MemoryError) as e:  # too many elements
         raise FileError(f"{what}: {e}") from None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
+import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ import weft
 
 from .archive import Archive
 from .atomic import write_file
-from .common import LARGEST_HEADER, FileError, name_of
-from .structure import array_of
+from .common import FileError, as_bytes, as_count, empty, name_of
+from .structure import array_of, plain_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["load_npz", "save_npz"]
 
-_PLAIN = 256 << 20  # bytes that may be decompressed without a thought
-_RATIO = 64  # beyond that, how much larger than the file
+_PLAIN = 48 << 20  # bytes that may be decompressed without a thought
+_RATIO = 16  # beyond that, how much larger than the file
+_LONGEST_HEAD = 1 << 12
+_HEAD = re.compile(  # the text of a Python dict, as NumPy writes it
+    rb"\{\s*'descr':\s*'(?P<dtype>[^']{1,8})',\s*'fortran_order':\s*(?P<fortran>True|False),"
+    rb"\s*'shape':\s*\((?P<shape>(\d{1,20}(, ?\d{1,20}){0,63})?),?\s?\),?\s*\}\s*",
+    re.ASCII,
+)
 
 
 def save_npz(tensors: Mapping[str, Tensor], filename: Any) -> None:
@@ -87,7 +93,9 @@ def read(archive: Archive) -> dict[str, Tensor]:
         where = f"{archive.what}: {name!r:.200}"
         if not name.endswith(".npy"):
             raise FileError(f"{where}: no array")
-        array = _array(archive.read(name, info.file_size), where)
+        content = empty("uint8", info.file_size, where)
+        archive.fill(name, content)
+        array = _array(as_bytes(content), where)
         try:
             found[name.removesuffix(".npy")] = weft.from_numpy(array)
         except (TypeError, RuntimeError) as e:
@@ -95,22 +103,19 @@ def read(archive: Archive) -> dict[str, Tensor]:
     return found
 
 
-def _array(data: bytes, where: str) -> Any:
-    """Parse one ``.npy``: its head is checked before the array is made."""
-    f = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(f)
-        readers = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        if version not in readers or len(data) > LARGEST_HEADER << 20:
-            raise ValueError(f"version {version}")
-        shape, fortran, dtype = readers[version](f)
-    except Exception as e:  # NumPy parses the head as a Python literal, which fails in many ways
-        raise FileError(f"{where}: damaged: {e}") from None
-    if dtype.hasobject or dtype.names or dtype.subdtype or dtype.kind not in "biufc":
-        raise FileError(f"{where}: an array of {dtype!s:.100}, not of numbers")
-    body = data[f.tell() :]
-    made = array_of(dtype, list(shape), "F" if fortran else "C", body, where)
-    return np.ascontiguousarray(made.astype(dtype.newbyteorder("="))).reshape(made.shape)
+def _array(data: memoryview, where: str) -> Any:
+    """Return the array of one ``.npy``, in its memory; the head is checked before."""
+    size = {1: 2, 2: 4, 3: 4}.get(data[6] if len(data) > 6 else 0)
+    if data[:6] != b"\x93NUMPY" or size is None or len(data) < 8 + size:
+        raise FileError(f"{where}: not an array of NumPy, or of an unknown version")
+    begin = 8 + size
+    length = int.from_bytes(data[8:begin], "little")
+    head = _HEAD.fullmatch(bytes(data[begin : begin + min(length, _LONGEST_HEAD)]))
+    if length > len(data) - begin or head is None:
+        raise FileError(f"{where}: the head is damaged, or not that of an array of numbers")
+    dtype = plain_dtype(head["dtype"].decode(), where)
+    shape = [as_count(int(n), f"{where}: shape") for n in head["shape"].split(b",") if n.strip()]
+    order = "F" if head["fortran"] == b"True" else "C"
+    made = array_of(dtype, shape, order, data[begin + length :], where, copy=False)
+    native = made.astype(dtype.newbyteorder("="), copy=False)
+    return native if native.flags.aligned else native.copy()

@@ -149,7 +149,7 @@ def read(archive: Archive) -> Any:
         raise FileError(f"{what}: {MANIFEST} is incomplete")
     storages = _read_storages(archive, data.get("sha256"))
     tensors = [_tensor(entry, storages, f"{what}: tensor {i}") for i, entry in enumerate(table)]
-    return Decoder(tensors, what).decode(manifest["object"])
+    return Decoder(tensors, what, archive.info(DATA).file_size).decode(manifest["object"])
 
 
 def _read_storages(archive: Archive, expected: Any) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ import pickletools
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from .common import FileError
+from .common import FileError, size_of
 from .structure import check_key
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Global", "Reader"]
 
 _MOST = 50_000_000  # instructions
+_LARGEST_KEY = 500  # parts of a key: tuples in tuples, and what is in them
+_PLAIN, _RATIO, _ITEM = 16 << 20, 16, 64  # bytes that calls may copy, plus so many per byte read
 
 
 class Global:
@@ -56,10 +58,13 @@ class Reader:
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
+        self.unfinished: dict[int, list[int]] = {}  # where in the memo each patch is
+        self.copied = 0
 
     def run(self, f: BinaryIO) -> Any:
         """Read one pickle from a file, and leave the file behind it."""
-        self.stack, self.marks, self.memo = [], [], {}
+        self.stack, self.marks, self.memo, self.unfinished = [], [], {}, {}
+        self.copied = -_RATIO * size_of(f)
         try:
             for count, (op, arg, at) in enumerate(pickletools.genops(f)):
                 if count > _MOST:
@@ -120,6 +125,7 @@ class Reader:
             raise self.wrong(f"calls {name}, which is not allowed")
         if not isinstance(args, tuple):
             raise self.wrong(f"calls {target.name} without a tuple of arguments")
+        self.copy_of(args)
         try:
             self.stack.append(target.call(*args))
         except FileError:
@@ -127,16 +133,42 @@ class Reader:
         except Exception as e:
             raise self.wrong(f"{target.name}: {type(e).__name__}: {e!s:.200}") from None
 
+    def copy(self, size: int) -> None:
+        """Count what calls copy: a few bytes can ask for the same large copy again and again."""
+        self.copied += size
+        if self.copied > _PLAIN:
+            raise self.wrong("copies its data too often")
+
+    def copy_of(self, args: Any) -> None:
+        """Count what a call with these arguments may copy."""
+        for arg in args if isinstance(args, tuple) else ():
+            if isinstance(arg, (str, bytes, bytearray)):
+                self.copy(len(arg))
+            elif isinstance(arg, (list, tuple, dict, set, frozenset)):
+                self.copy(_ITEM * len(arg))
+
+    def key(self, x: Any) -> Any:
+        """Return what may be a key of a dict, or in a set."""
+        check_key(x, self.what, _LARGEST_KEY)
+        return x
+
+    def put(self, place: int) -> None:
+        """Remember the top of the stack."""
+        self.memo[place] = top = self.stack[-1]
+        if isinstance(top, Patch):
+            self.unfinished.setdefault(id(top), []).append(place)
+
     def build(self) -> None:
         """Complete an object: arrays, and the notes of versions on a state dict."""
         state = self.stack.pop()
         target = self.stack[-1]
         if isinstance(target, Patch):
+            self.copy_of(state)
             made = target.build(state, self.what)
             self.stack[-1] = made
-            for key, value in self.memo.items():
-                if value is target:
-                    self.memo[key] = made
+            for place in self.unfinished.pop(id(target), ()):
+                if self.memo.get(place) is target:
+                    self.memo[place] = made
         elif (
             type(target) is OrderedDict and isinstance(state, dict) and set(state) <= {"_metadata"}
         ):
@@ -153,8 +185,7 @@ class Reader:
         if not isinstance(target, dict):
             raise self.wrong(f"adds items to {type(target).__name__}")
         for key, value in zip(pairs[::2], pairs[1::2]):
-            check_key(key, self.what)
-            target[key] = value
+            target[self.key(key)] = value
 
     def extend(self, items: list[Any]) -> None:
         """Append to the list on top of the stack."""
@@ -168,9 +199,7 @@ class Reader:
         target = self.stack[-1]
         if type(target) is not set:
             raise self.wrong(f"adds to {type(target).__name__}")
-        for item in items:
-            check_key(item, self.what)
-        target.update(items)
+        target.update(map(self.key, items))
 
     def pop(self, count: int) -> list[Any]:
         """Take the last objects of the stack."""
@@ -182,9 +211,7 @@ class Reader:
 
     def frozen(self, items: list[Any]) -> None:
         """Put a frozenset on the stack."""
-        for item in items:
-            check_key(item, self.what)
-        self.stack.append(frozenset(items))
+        self.stack.append(frozenset(map(self.key, items)))
 
     def mapping(self, pairs: list[Any]) -> None:
         """Put a dict on the stack."""
@@ -215,10 +242,6 @@ def _constant(make: Callable[[], Any]) -> Callable[[Reader, Any], None]:
 
 def _tuple(count: int) -> Callable[[Reader, Any], None]:
     return lambda self, arg: self.stack.append(tuple(self.pop(count)))
-
-
-def _put(self: Reader, arg: Any) -> None:
-    self.memo[int(arg)] = self.stack[-1]
 
 
 def _text_of_bytes(self: Reader, arg: Any) -> None:
@@ -256,10 +279,10 @@ _STEPS: dict[str, Callable[[Reader, Any], None]] = {
     "SETITEM": lambda self, arg: self.put_items(self.pop(2)),
     "SETITEMS": lambda self, arg: self.put_items(self.to_mark()),
     "ADDITEMS": lambda self, arg: self.add(self.to_mark()),
-    "PUT": _put,
-    "BINPUT": _put,
-    "LONG_BINPUT": _put,
-    "MEMOIZE": lambda self, arg: _put(self, len(self.memo)),
+    "PUT": lambda self, arg: self.put(int(arg)),
+    "BINPUT": Reader.put,
+    "LONG_BINPUT": Reader.put,
+    "MEMOIZE": lambda self, arg: self.put(len(self.memo)),
     "GET": lambda self, arg: self.stack.append(self.memo[int(arg)]),
     "BINGET": lambda self, arg: self.stack.append(self.memo[arg]),
     "LONG_BINGET": lambda self, arg: self.stack.append(self.memo[arg]),

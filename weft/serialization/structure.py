@@ -59,7 +59,7 @@ class Encoder:
             return self._array(x, path)
         if kind in _CONTAINERS:
             return self._container(x, path, depth)
-        raise TypeError(f"save: {path} is of type {_full_name(kind)}, {_advice(x)}")
+        raise TypeError(f"save: {path} is of type {full_name(kind)}, {_advice(x)}")
 
     def _text(self, x: str, path: str) -> str:
         try:
@@ -103,7 +103,7 @@ class Encoder:
         """Return the number of a tensor; the same object gets the same."""
         kind = type(x)
         if kind is not weft.Tensor and not is_parameter(x):
-            raise TypeError(f"save: {path} is of type {_full_name(kind)}, a subclass of Tensor")
+            raise TypeError(f"save: {path} is of type {full_name(kind)}, a subclass of Tensor")
         if id(x) not in self._numbers:
             self._numbers[id(x)] = len(self.tensors)
             self.tensors.append(x)
@@ -141,7 +141,8 @@ def is_parameter(x: Tensor) -> bool:
     return kind.__name__ == "Parameter" and kind.__module__ == "weft.nn.parameter"
 
 
-def _full_name(kind: type) -> str:
+def full_name(kind: type) -> str:
+    """Return the name of a type, with that of its module unless it is a builtin one."""
     return (
         kind.__qualname__
         if kind.__module__ == "builtins"
@@ -191,9 +192,9 @@ _ENCODERS: dict[type, Callable[[Encoder, Any], Any]] = {
 class Decoder:
     """Makes objects of JSON; trusts nothing in it."""
 
-    def __init__(self, tensors: list[Tensor], what: str) -> None:
-        """Keep the tensors that the JSON refers to."""
-        self.tensors, self.what = tensors, what
+    def __init__(self, tensors: list[Tensor], what: str, stored: int) -> None:
+        """Keep the tensors that the JSON refers to, and how many bytes the file has for them."""
+        self.tensors, self.what, self.stored = tensors, what, stored
 
     def decode(self, x: Any, depth: int = 0) -> Any:
         """Return what ``x`` stands for."""
@@ -260,8 +261,11 @@ class Decoder:
             except ValueError as e:
                 raise self.wrong(f"bytes: {e}") from None
         stored = self.tensor(x)
-        if stored.dtype != weft.uint8 or stored.dim() != 1:
+        if stored.dtype != weft.uint8 or stored.dim() != 1 or not stored.is_contiguous():
             raise self.wrong(f"tensor {x} holds no bytes")
+        self.stored -= stored.numel()  # they are copied: the same ones again and again take memory
+        if self.stored < 0:
+            raise self.wrong("more bytes than the file has")
         return bytes(memoryview(stored)) if stored.numel() else b""
 
     def float(self, x: Any) -> float:
@@ -319,15 +323,18 @@ class Decoder:
         return made
 
 
-def check_key(x: Any, what: str, depth: int = 0) -> None:
-    """Refuse keys that cannot be hashed, or are nested so deeply that hashing them would crash."""
-    if isinstance(x, (tuple, frozenset)):
-        if depth > 8:
-            raise FileError(f"{what}: a key that is nested too deeply")
-        for item in x:
-            check_key(item, what, depth + 1)
-    elif isinstance(x, (list, dict, set, bytearray, np.ndarray)) or not hasattr(x, "__hash__"):
-        raise FileError(f"{what}: a {type(x).__name__} as a key")
+def check_key(x: Any, what: str, largest: float = math.inf) -> None:
+    """Refuse keys that cannot be hashed, or have so many parts that hashing them takes long."""
+    todo, count = [x], 1
+    while todo:
+        part = todo.pop()
+        if isinstance(part, (tuple, frozenset)):
+            count += len(part)
+            if count > largest:
+                raise FileError(f"{what}: a key of more than {largest} parts")
+            todo.extend(part)
+        elif isinstance(part, (list, dict, set, bytearray, np.ndarray)):
+            raise FileError(f"{what}: a {type(part).__name__} as a key")
 
 
 def plain_dtype(text: Any, what: str) -> Any:
@@ -342,15 +349,22 @@ def plain_dtype(text: Any, what: str) -> Any:
 
 
 def array_of(
-    dtype: Any, shape: list[int], order: Any, data: bytes, what: str, scalar: bool = False
+    dtype: Any,
+    shape: list[int],
+    order: Any,
+    data: bytes | memoryview,
+    what: str,
+    scalar: bool = False,
+    copy: bool = True,
 ) -> Any:
-    """Return an array over a copy of ``data``."""
+    """Return an array over ``data``, or over a copy of them."""
     count = math.prod(shape)
     if count * dtype.itemsize != len(data) or order not in ("C", "F") or len(shape) > 32:
         raise FileError(
             f"{what}: an array of shape {shape!r:.100} and {dtype} in {len(data)} bytes"
         )
-    made = np.frombuffer(data, dtype).reshape(shape, order=order).copy(order=order)
+    made = (np.frombuffer(data, dtype) if count else np.empty(0, dtype)).reshape(shape, order=order)
+    made = made.copy(order=order) if copy else made
     if dtype.char == "?" and made.size and made.view(np.uint8).max() > 1:
         raise FileError(f"{what}: a boolean that is neither 0 nor 1")
     return made[()] if scalar else made

@@ -23,7 +23,7 @@ from .common import (
 )
 from .own import set_grad
 from .pickles import Global, Patch, Reader
-from .structure import array_of, check_key, plain_dtype
+from .structure import array_of, plain_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,7 @@ def read(archive: Archive) -> Any:
 def read_legacy(f: BinaryIO, what: str) -> Any:
     """Read a file of PyTorch before 1.6: five pickles, then the storages one after another."""
     size = size_of(f)
+    f = _Within(f, size)  # type: ignore[assignment]
     promised: dict[str, Tensor] = {}
     total = 0
 
@@ -128,6 +129,17 @@ def read_legacy(f: BinaryIO, what: str) -> Any:
         raise FileError(f"{what}: no data for the storage {sorted(lost)[0]!r:.50}")
     f.seek(begin)
     return reader.run(f)
+
+
+class _Within:
+    """A file of which no more is asked for than there is: Python takes memory for what is asked."""
+
+    def __init__(self, f: BinaryIO, size: int) -> None:
+        self.file, self.size = f, size
+        self.seek, self.tell, self.readline = f.seek, f.tell, f.readline
+
+    def read(self, count: int) -> bytes:
+        return self.file.read(max(0, min(count, self.size - self.file.tell())))
 
 
 def _checked(flat: Tensor, swap: bool, what: str) -> Tensor:
@@ -212,6 +224,7 @@ class _Torch:
         }
 
     def run(self, f: BinaryIO) -> Any:
+        self.met: set[str] = set()  # storages
         made = self.reader.run(f)
         todo, seen = [made], {id(made)}
         while todo:  # not by recursion: a file may nest as deeply as it likes
@@ -258,7 +271,11 @@ class _Torch:
         if len(ident) > 5 and ident[5] is not None:
             raise FileError(f"{self.what}: a storage that is a part of another one")
         count = as_count(ident[4], f"{self.what}: storage {ident[2]!r:.50}")
-        return _Storage(self.storage(kind.dtype, ident[2], count), kind.dtype)
+        flat = self.storage(kind.dtype, ident[2], count)
+        if ident[2] not in self.met:
+            self.met.add(ident[2])
+            self.reader.copied -= flat.numel() * flat.element_size()  # it may be copied once
+        return _Storage(flat, kind.dtype)
 
     # ---- tensors --------------------------------------------------------------------------------
 
@@ -283,6 +300,7 @@ class _Torch:
             if key not in ("conj", "neg"):
                 raise FileError(f"{what}: with {key!r:.50}")
             if metadata[key]:
+                self.reader.copy(x.numel() * x.element_size())
                 x = x.conj() if key == "conj" else x.neg()
         return set_grad(x, requires_grad, what)
 
@@ -340,17 +358,13 @@ class _Torch:
         return defaultdict(None if factory is None else known[factory.name], self._pairs(items))
 
     def _pairs(self, items: Any) -> list[Any]:
-        pairs = list(items.items()) if isinstance(items, dict) else [tuple(p) for p in items]
-        for key, _ in pairs:
-            check_key(key, self.what)
-        return pairs
+        pairs = items.items() if isinstance(items, dict) else items
+        return [(self.reader.key(key), value) for key, value in pairs]
 
     def _items(self, items: Any) -> list[Any]:
         if not isinstance(items, (list, tuple, set, frozenset)):
             raise FileError(f"{self.what}: a set of {type(items).__name__}")
-        for item in items:
-            check_key(item, self.what)
-        return list(items)
+        return list(map(self.reader.key, items))
 
     def _set(self, items: Any = ()) -> Any:
         return set(self._items(items))
