@@ -23,6 +23,8 @@ from mutations_zipped import NPZ, OWN, Npz, Own
 import weft
 from weft.serialization import FileError, archive, common, load_file, load_npz, pickles
 
+pytestmark = pytest.mark.filterwarnings("ignore:invalid escape")  # in text of mutated pickles
+
 FORMATS: dict[str, tuple[Any, Any, Any, int]] = {
     "safetensors": (Safetensors, SAFETENSORS, load_file, 60_000),
     "own": (Own, OWN, weft.load, 25_000),

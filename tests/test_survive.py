@@ -422,7 +422,7 @@ def test_ctrl_c_inside_one_call(name: str) -> None:
         except KeyboardInterrupt:
             print("interrupted", time.time())
         """
-    assert interrupt(program, 0.1) < 0.5
+    assert interrupt(program, 0.1) < 1.5  # some tens of milliseconds on an idle machine
 
 
 def test_a_step_of_an_optimiser_is_not_cut_by_ctrl_c() -> None:
