@@ -485,3 +485,21 @@ def test_damage_names_the_file(path: Path) -> None:
     path.write_bytes(damaged)
     with pytest.raises(FileError, match=r"data\.safetensors: the checksum is wrong"):
         weft.load(path)
+
+
+def test_a_sweep_that_comes_before_the_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another save takes the new temporary file for a remnant: a second one is made."""
+    import fcntl
+
+    real, met = fcntl.flock, list[Path]()
+
+    def flock(fd: int, how: int) -> None:
+        if not met:
+            met.extend(p for p in path.parent.iterdir() if p.name.endswith(".weft-tmp"))
+            met[0].unlink()
+            raise BlockingIOError(11, "taken")
+        real(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    weft.save(state(5), path)
+    assert met and number_of(path) == 5

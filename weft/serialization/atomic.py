@@ -139,11 +139,16 @@ def _create(folder: str, base: str) -> tuple[int, str]:
         fd = os.open(temporary, flags, 0o666)
         if fcntl is None:
             return fd, temporary
-        with contextlib.suppress(OSError):  # some file systems have no locks
+        try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.exists(temporary):  # else another save took it for a remnant, before the lock
+            taken = not os.path.exists(temporary)
+        except BlockingIOError:
+            taken = True
+        except OSError:  # some file systems have no locks
+            taken = False
+        if not taken:
             return fd, temporary
-        os.close(fd)
+        os.close(fd)  # another save took it for a remnant, before the lock, and removes it
 
 
 def _sweep(folder: str, base: str) -> None:
