@@ -119,17 +119,20 @@ def traced(save: Callable[[int], None], path: Path) -> tuple[Tracer, list[tuple[
     tracer = Tracer(path.parent.parent / "calls.txt")
     for _ in range(2):
         save(1)
-    calls = tracer.calls(lambda: save(2))
+    calls = [c for c in tracer.calls(lambda: save(2)) if c[0] not in MEMORY]
     if not calls:
         pytest.skip("no strace, or it may not trace")
     return tracer, calls
+
+
+MEMORY = {"mmap", "munmap", "mremap", "mprotect", "brk", "madvise", "futex"}  # their number varies
 
 
 @pytest.mark.parametrize(("save", "size"), [(save_state, SIZE), (save_training, BIG)])
 def test_killed_at_every_system_call(save: Any, size: int, path: Path) -> None:
     """kill -9 at each call that the system sees, one after the other: the old or the new (D1)."""
     tracer, calls = traced(lambda number: save(number, path, size), path)
-    assert len(calls) > 40
+    assert len(calls) > 30
     assert {"write", "fsync", "close", "rename"} <= {name for name, *_ in calls}
     save(1, path, size)
     outcomes = []
