@@ -179,8 +179,8 @@ void bind_trace(nb::module_& m) {
     r->target = f;
     t_recorder = r;
   });
-  m.def("_lost_to_trace", [](const std::string& what) {
-    if (t_recorder) t_recorder->lost(what.c_str());
+  m.def("_custom_function", [](const char* name) {  // is about to run, with a derivative of its own
+    if (t_recorder) t_recorder->lost((std::string("the derivative of the custom Function ") + name).c_str());
   });
   m.def("_pause_recording", [] {  // true: resume it
     if (!t_recorder) return false;

@@ -2,7 +2,9 @@
 // trace.
 #include <algorithm>
 
+#include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -53,10 +55,14 @@ void infer(Call& c) {
 class Order {
  public:
   explicit Order(Call& c) {
-    bool any = false;
-    each_input(c, [&](int, TensorImpl* t) { any = any || (t && t->storage->last.channels); });
+    bool any = false, whole = true;  // parts of an image that lies channels last cannot be taken as they lie
+    each_input(c, [&](int, TensorImpl* t) {
+      if (!t || !t->storage->last.channels) return;
+      any = true;
+      whole = whole && lies_last(Tensor(t));
+    });
     if (!any) return;
-    bool stay = c.op.form.any_order && c.op.form.any_order(c);
+    bool stay = whole && c.op.form.any_order && c.op.form.any_order(c);
     each_input(c, [&](int, TensorImpl* t) {
       if (!t || !t->storage->last.channels) return;
       if (!stay) return t->storage->put_in_order();
@@ -237,10 +243,16 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
   if (direct) {
     result = self;
-    run(c);
+    try {
+      run(c);
+    } catch (const PythonError&) {  // Ctrl-C: some elements have changed
+      note_change(self);
+      throw;
+    }
   } else {
     give_memory(*result.get());
     run(c);
+    Uninterrupted whole_copy;
     copy_data(self, result);
     result = self;
   }

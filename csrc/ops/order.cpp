@@ -1,6 +1,7 @@
 #include "ops/order.h"
 
 #include "loops/copy.h"
+#include "loops/parallel.h"
 
 namespace weft {
 namespace {
@@ -93,6 +94,7 @@ LastWritten::~LastWritten() {
     set_lies_last(t_);
     return;
   }
+  Uninterrupted leaving;  // a destructor cannot throw
   DType type = mover(item_size(t_.dtype()));
   copy_kernels().copy(type, t_.data(), t_.strides().data(), type, scratch_->as<char>(), last_strides(t_.sizes()).data(),
                       t_.sizes().data(), t_.dim());

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "loops/copy.h"
 #include "loops/lines.h"
+#include "loops/parallel.h"
 #include "loops/reduce.h"
 #include "ops/op.h"
 
@@ -47,6 +48,7 @@ class Written {
   }
   ~Written() {
     if (!scratch_) return;
+    Uninterrupted leaving;  // a destructor cannot throw
     int64_t n = t_.numel(), one = 1;
     copy_kernels().copy(t_.dtype(), t_.data(), &one, type_, scratch_->as<char>(), &one, &n, 1);
   }

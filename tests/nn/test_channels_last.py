@@ -196,6 +196,36 @@ def test_threads_may_look_while_others_compute() -> None:
     assert not wrong
 
 
+PARTS: dict[str, Callable[[weft.Tensor], weft.Tensor]] = {
+    "some images": lambda y: y[:8],
+    "later images": lambda y: y[8:],
+    "some channels": lambda y: y[:, 2:6],
+    "another shape": lambda y: y.view(16, 8, 32, 128),
+    "channels in other places": lambda y: y.view(8, 16, 64, 64),
+    "one image as a batch": lambda y: y[3].unsqueeze(0).expand(4, 8, 64, 64),
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_parts_of_large_images(
+    part: Callable[[weft.Tensor], weft.Tensor], requires_grad: bool
+) -> None:
+    """Large enough that kernels run without the interpreter's lock."""
+    found = []
+    for dtype in (weft.float32, weft.float64):
+        x = image(0, 16, 3, 64, 64).to(dtype).requires_grad_(requires_grad)
+        y = part(F.conv2d(x, image(1, 8, 3, 3, 3).to(dtype), padding=1))
+        w = image(2, 2, y.shape[1], 3, 3).to(dtype).requires_grad_(requires_grad)
+        z = F.max_pool2d(F.batch_norm(F.conv2d(y, w), None, None, training=True), 2)
+        pooled = F.avg_pool2d(F.relu(F.batch_norm(y, None, None, training=True)), 2)
+        found.append([z.detach(), pooled.detach()])
+        if requires_grad:
+            found[-1] += weft.autograd.grad((z * z).sum() + (pooled**3).sum(), (x, w))
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=5e-3, atol=5e-3 * float(b.abs().max()))
+
+
 def test_memory_of_others_keeps_its_order() -> None:
     given = np.zeros((2, 5, 8, 8), np.float32)
     out = weft.from_numpy(given)

@@ -264,7 +264,7 @@ class Function:
         recording = _C._set_grad_enabled(False)
         try:
             if recording:
-                _C._lost_to_trace(f"the derivative of the custom Function {cls.__name__}")
+                _C._custom_function(cls.__name__)
             if separate:
                 result = forward(*args)
                 cls.setup_context(ctx, args, result)
