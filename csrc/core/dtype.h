@@ -29,7 +29,7 @@ constexpr int kDTypes = 12;
 struct Half {
   uint16_t bits = 0;
   Half() = default;
-  explicit Half(float f) {
+  [[gnu::always_inline]] explicit Half(float f) {
     uint32_t u = std::bit_cast<uint32_t>(f), sign = (u >> 16) & 0x8000u;
     u &= 0x7fffffffu;
     if (u >= 0x47800000u) {  // too large, infinite or NaN
@@ -42,7 +42,7 @@ struct Half {
       bits = uint16_t(sign | ((u + 0xc8000fffu + odd) >> 13));
     }
   }
-  operator float() const {
+  [[gnu::always_inline]] operator float() const {
     uint32_t u = uint32_t(bits & 0x7fffu) << 13, sign = uint32_t(bits & 0x8000u) << 16;
     if (u >= (0x7c00u << 13))
       u += 0x38000000u * 2;          // infinite or NaN

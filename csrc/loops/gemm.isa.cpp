@@ -145,18 +145,9 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
 
 // ---- packing ----
 
-// packed[p * Full + i] = x[i * ld + p], or x[p * ld + i] if k runs down, for i < width <= Full.
+// packed[p * Full + i] = x[i * ld + p] for i < width <= Full.
 template <class T, int Full>
-void pack_sliver(const T* x, int64_t ld, bool down, int64_t k, int64_t width, T* packed) {
-  if (down && width == Full) {
-    for (int64_t p = 0; p < k; ++p) std::memcpy(packed + p * Full, x + p * ld, Full * sizeof(T));
-    return;
-  }
-  if (down) {
-    for (int64_t p = 0; p < k; ++p)
-      for (int64_t i = 0; i < width; ++i) packed[p * Full + i] = x[p * ld + i];
-    return;
-  }
+void pack_across(const T* x, int64_t ld, int64_t k, int64_t width, T* packed) {
   constexpr int side = Full % tile_side(sizeof(T)) == 0 ? tile_side(sizeof(T)) : 4;
   int64_t i = 0;
   for (; i + side <= width; i += side) {
@@ -169,21 +160,36 @@ void pack_sliver(const T* x, int64_t ld, bool down, int64_t k, int64_t width, T*
     for (int64_t p = 0; p < k; ++p) packed[p * Full + i] = x[i * ld + p];
 }
 
+// All slivers of k rows of n elements, a few rows at a time: rows are read from end to end, and what is written to a
+// sliver fills whole cache lines.
+template <class T, int Full>
+void pack_down(const T* x, int64_t ld, int64_t k, int64_t n, T* packed) {
+  constexpr int64_t kRowsAtOnce = 4;
+  for (int64_t p = 0; p < k; p += kRowsAtOnce) {
+    int64_t rows = least(kRowsAtOnce, k - p), i = 0;
+    for (; i + Full <= n; i += Full)
+      for (int64_t r = p; r < p + rows; ++r)
+        std::memcpy(packed + i * k + r * Full, x + r * ld + i, Full * sizeof(T));
+    for (int64_t r = p; r < p + rows; ++r)
+      for (int64_t j = i; j < n; ++j) packed[i * k + r * Full + j - i] = x[r * ld + j];
+  }
+}
+
+// n rows, or columns if k runs down, as slivers.
+template <class T, int Full>
+void pack(const T* x, int64_t ld, bool down, int64_t k, int64_t n, T* packed) {
+  if (down) return pack_down<T, Full>(x, ld, k, n, packed);
+  for (int64_t i = 0; i < n; i += Full) pack_across<T, Full>(x + i * ld, ld, k, least(Full, n - i), packed + i * k);
+}
+
 template <class T>
 void pack_b(const Product& p, T* packed) {
-  constexpr int kCols = kVectors * Simd<T>::W;
-  const T* b = static_cast<const T*>(p.b);
-  for (int64_t j = 0; j < p.n; j += kCols)
-    pack_sliver<T, kCols>(b + j * (p.trans_b ? p.ldb : 1), p.ldb, !p.trans_b, p.k, least(kCols, p.n - j),
-                          packed + j * p.k);
+  pack<T, kVectors * Simd<T>::W>(static_cast<const T*>(p.b), p.ldb, !p.trans_b, p.k, p.n, packed);
 }
 
 template <class T>
 void pack_a(const Product& p, T* packed) {
-  const T* a = static_cast<const T*>(p.a);
-  for (int64_t i = 0; i < p.m; i += kRows)
-    pack_sliver<T, kRows>(a + i * (p.trans_a ? 1 : p.lda), p.lda, p.trans_a, p.k, least(kRows, p.m - i),
-                          packed + i * p.k);
+  pack<T, kRows>(static_cast<const T*>(p.a), p.lda, p.trans_a, p.k, p.m, packed);
 }
 
 // ---- inner products and rows ----

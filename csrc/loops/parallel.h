@@ -86,6 +86,10 @@ inline void parallel_chunks(int64_t n, int64_t grain, const F& f) {
 template <class F>
 inline void parallel_shares(int64_t n, int64_t grain, int64_t unit, const F& f) {
   constexpr int64_t kLongest = 64;  // grains
+  if (n <= grain) {
+    if (n > 0) f(0, n);
+    return;
+  }
   int64_t parts = n > grain && !in_parallel() ? num_threads() : 1;
   if (parts > 1 && parts * grain > n) parts = (n + grain - 1) / grain;
   int64_t units = (n + unit - 1) / unit;
