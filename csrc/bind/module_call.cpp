@@ -1,5 +1,8 @@
 // Calling a module (weft.nn.Module): straight to its forward where there are no hooks, with its path in the tree noted
-// for provenance.
+// for provenance. Layers that are one op, and sequences of modules, run without Python; there a linear layer and the
+// ReLU behind it are one op.
+#include <nanobind/stl/vector.h>
+
 #include <cstring>
 #include <unordered_map>
 #include <vector>
@@ -40,8 +43,8 @@ struct PairHash {
 std::unordered_map<Pair, Called, PairHash> g_called;
 constexpr size_t kMostCalled = 20000;
 
-PyObject *g_forward, *g_modules, *g_hooked;  // interned names
-PyObject *g_any_global, *g_note;             // what weft.nn gives: a list and a function
+PyObject *g_forward, *g_modules, *g_hooked, *g_call_impl;  // interned names
+PyObject *g_any_global, *g_note;                           // what weft.nn gives: a list and a function
 
 std::string name_of_child(PyObject* child) {
   if (t_object) {
@@ -81,7 +84,7 @@ uint32_t path_of(PyObject* child) {
   return path;
 }
 
-// ---- the call
+// ---- what a call notes
 
 // Runs while a module's forward does.
 struct Inside {
@@ -106,35 +109,70 @@ bool has_hooks(PyObject* self) {
   return set;
 }
 
-PyObject* call_forward(PyObject* self, PyObject* args, PyObject* kwargs) {
-  Py_ssize_t n = PyTuple_GET_SIZE(args);
-  if (kwargs || n > 7) {
-    PyObject* forward = PyObject_GetAttr(self, g_forward);
-    if (!forward) return nullptr;
-    PyObject* result = PyObject_Call(forward, args, kwargs);
-    Py_DECREF(forward);
-    return result;
-  }
-  PyObject* given[8] = {self};
-  for (Py_ssize_t i = 0; i < n; ++i) given[i + 1] = PyTuple_GET_ITEM(args, i);
-  return PyObject_VectorcallMethod(g_forward, given, size_t(n + 1), nullptr);
+// ---- layers that are one op
+
+// What weft.nn says of a class of modules: its forward is the op, given the input and these members.
+struct Layer {
+  PyTypeObject* type;
+  PyObject* forward;
+  PyObject* op;
+  std::vector<PyObject*> members;
+  PyObject* unless;  // the name of a flag with which it is another op; or null
+};
+std::vector<Layer> g_layers;  // few
+struct {
+  PyTypeObject* type = nullptr;
+  PyObject* forward = nullptr;
+  PyTypeObject *linear = nullptr, *relu = nullptr;
+  PyObject *relu_forward = nullptr, *both = nullptr;  // both: the op of a linear layer and a ReLU
+} g_sequence;
+
+// Whether nobody put another forward in the place of the class's own.
+bool has_own_forward(PyObject* self, PyObject* own) {
+  PyObject* method = PyObject_GetAttr(self, g_forward);
+  if (!method) PyErr_Clear();
+  bool same = method && PyMethod_Check(method) && PyMethod_GET_FUNCTION(method) == own;
+  Py_XDECREF(method);
+  return same;
 }
 
-PyObject* call_hooked(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* f = PyObject_GetAttrString(self, "_call_impl");
-  if (!f) return nullptr;
-  PyObject* result = PyObject_Call(f, args, kwargs);
-  Py_DECREF(f);
-  return result;
+const Layer* layer_of(PyObject* self) {
+  for (const Layer& layer : g_layers)
+    if (layer.type == Py_TYPE(self)) {
+      if (!has_own_forward(self, layer.forward)) return nullptr;
+      if (!layer.unless) return &layer;
+      PyObject* flag = PyObject_GetAttr(self, layer.unless);
+      if (!flag) PyErr_Clear();
+      Py_XDECREF(flag);
+      return flag == Py_False ? &layer : nullptr;
+    }
+  return nullptr;
 }
 
-PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* result;
-  {
-    Inside here(self);
-    result = has_hooks(self) ? call_hooked(self, args, kwargs) : call_forward(self, args, kwargs);
+// The op with the input and the members of the module. False: the module is not as its class makes it, so its forward
+// has to see to it.
+bool run_layer(PyObject* self, const Layer& layer, PyObject* op, PyObject* input, PyObject** result) {
+  constexpr size_t kMost = 4;
+  PyObject* given[kMost] = {input};
+  size_t n = 1;
+  bool fits = true;
+  for (PyObject* name : layer.members) {
+    PyObject* member = PyObject_GetAttr(self, name);
+    if (!member) PyErr_Clear();
+    fits = fits && member && (member == Py_None || is_tensor(member));
+    if (member) given[n++] = member;
   }
-  if (result || !PyErr_ExceptionMatches(PyExc_Exception)) return result;
+  if (fits) *result = PyObject_Vectorcall(op, given, n, nullptr);
+  for (size_t i = 1; i < n; ++i) Py_DECREF(given[i]);
+  return fits;
+}
+
+PyObject* call_module(PyObject* self, PyObject* const* args, Py_ssize_t n);
+PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs);
+
+// Notes on an exception that is on its way which module it came through.
+void note_exception(PyObject* self) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -142,7 +180,102 @@ PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!noted) PyErr_Clear();
   Py_XDECREF(noted);
   PyErr_Restore(type, value, trace);
-  return nullptr;
+}
+
+// Whether two neighbours are a linear layer and a ReLU as their classes make them.
+const Layer* linear_and_relu(PyObject* first, PyObject* second) {
+  if (Py_TYPE(first) != g_sequence.linear || Py_TYPE(second) != g_sequence.relu) return nullptr;
+  return has_hooks(first) || has_hooks(second) || !has_own_forward(second, g_sequence.relu_forward) ? nullptr
+                                                                                                    : layer_of(first);
+}
+
+bool is_module(PyObject* o) { return Py_TYPE(o)->tp_call == module_call; }
+
+PyObject* run_sequence(PyObject* self, PyObject* input) {
+  PyObject* children = PyObject_GetAttr(self, g_modules);
+  if (!children) return nullptr;
+  PyObject* list = PyDict_Values(children);
+  Py_DECREF(children);
+  if (!list) return nullptr;
+  PyObject* x = Py_NewRef(input);
+  Py_ssize_t count = PyList_GET_SIZE(list);
+  for (Py_ssize_t i = 0; x && i < count; ++i) {
+    PyObject *child = PyList_GET_ITEM(list, i), *y = nullptr;
+    const Layer* pair = i + 1 < count && is_tensor(x) ? linear_and_relu(child, PyList_GET_ITEM(list, i + 1)) : nullptr;
+    bool done = false;
+    if (pair) {
+      Inside here(child);
+      done = run_layer(child, *pair, g_sequence.both, x, &y);
+      if (done && !y) note_exception(child);
+      i += done;
+    }
+    if (!done) y = is_module(child) ? call_module(child, &x, 1) : PyObject_CallOneArg(child, x);
+    Py_SETREF(x, y);
+  }
+  Py_DECREF(list);
+  return x;
+}
+
+// ---- the call
+
+PyObject* call_forward(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n == 1) {
+    if (Py_TYPE(self) == g_sequence.type && has_own_forward(self, g_sequence.forward))
+      return run_sequence(self, args[0]);
+    PyObject* result = nullptr;
+    const Layer* layer = is_tensor(args[0]) ? layer_of(self) : nullptr;
+    if (layer && run_layer(self, *layer, layer->op, args[0], &result)) return result;
+  }
+  constexpr Py_ssize_t kMost = 7;
+  if (n > kMost) {
+    PyObject* forward = PyObject_GetAttr(self, g_forward);
+    if (!forward) return nullptr;
+    PyObject* result = PyObject_Vectorcall(forward, args, size_t(n), nullptr);
+    Py_DECREF(forward);
+    return result;
+  }
+  PyObject* given[kMost + 1] = {self};
+  for (Py_ssize_t i = 0; i < n; ++i) given[i + 1] = args[i];
+  return PyObject_VectorcallMethod(g_forward, given, size_t(n + 1), nullptr);
+}
+
+PyObject* call_method(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {
+  PyObject* f = PyObject_GetAttr(self, name);
+  if (!f) return nullptr;
+  PyObject* result = PyObject_Call(f, args, kwargs);
+  Py_DECREF(f);
+  return result;
+}
+
+template <class F>
+PyObject* inside(PyObject* self, const F& f) {
+  PyObject* result;
+  {
+    Inside here(self);
+    result = f();
+  }
+  if (!result) note_exception(self);
+  return result;
+}
+
+PyObject* call_module(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return inside(self, [&]() -> PyObject* {
+    if (!has_hooks(self)) return call_forward(self, args, n);
+    PyObject* tuple = PyTuple_New(n);
+    if (!tuple) return nullptr;
+    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    PyObject* result = call_method(self, g_call_impl, tuple, nullptr);
+    Py_DECREF(tuple);
+    return result;
+  });
+}
+
+PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return inside(self, [&] {
+    if (has_hooks(self)) return call_method(self, g_call_impl, args, kwargs);
+    if (kwargs) return call_method(self, g_forward, args, kwargs);
+    return call_forward(self, reinterpret_cast<PyTupleObject*>(args)->ob_item, PyTuple_GET_SIZE(args));
+  });
 }
 
 PyType_Slot slots[] = {
@@ -159,6 +292,7 @@ void bind_module_call(nb::module_& m) {
   g_forward = PyUnicode_InternFromString("forward");
   g_modules = PyUnicode_InternFromString("_modules");
   g_hooked = PyUnicode_InternFromString("_hooked");
+  g_call_impl = PyUnicode_InternFromString("_call_impl");
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw nb::python_error();
   m.attr("ModuleBase") = nb::steal(type);
@@ -166,6 +300,28 @@ void bind_module_call(nb::module_& m) {
   m.def("_set_module_parts", [](nb::list any_global, nb::callable note) {
     g_any_global = any_global.release().ptr();
     g_note = note.release().ptr();
+  });
+  // A class of modules whose forward is an op with its input and some members, unless a flag is set.
+  m.def("_set_layer", [](nb::type_object type, nb::callable forward, nb::callable op,
+                         const std::vector<std::string>& members, const std::string& unless) {
+    Layer layer{reinterpret_cast<PyTypeObject*>(type.release().ptr()),
+                forward.release().ptr(),
+                op.release().ptr(),
+                {},
+                unless.empty() ? nullptr : PyUnicode_InternFromString(unless.c_str())};
+    if (members.size() > 3) fail("a layer of more than three members");
+    for (const auto& name : members) layer.members.push_back(PyUnicode_InternFromString(name.c_str()));
+    g_layers.push_back(std::move(layer));
+  });
+  // The class whose forward calls its children one after the other, and the pair of classes that are one op together.
+  m.def("_set_sequence", [](nb::type_object type, nb::callable forward, nb::type_object linear, nb::type_object relu,
+                            nb::callable relu_forward, nb::callable both) {
+    g_sequence = {reinterpret_cast<PyTypeObject*>(type.release().ptr()),
+                  forward.release().ptr(),
+                  reinterpret_cast<PyTypeObject*>(linear.release().ptr()),
+                  reinterpret_cast<PyTypeObject*>(relu.release().ptr()),
+                  relu_forward.release().ptr(),
+                  both.release().ptr()};
   });
   // The module whose forward runs now, for provenance: returns the one before, to be restored.
   m.def("_enter_module", [](const std::string& path) { return std::exchange(t_module, id_of(path)); });

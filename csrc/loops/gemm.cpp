@@ -22,6 +22,7 @@ constexpr int64_t kNearBytes = 32 * 1024;  // of b: read in place, however deep,
 constexpr int64_t kBand = 128;             // rows of such a b that one thread reads in one go
 constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cache
 constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
+constexpr int64_t kNearRows = 128;         // the same where they are to stay in the L2 cache
 constexpr double kThreadedWork = 1 << 20;  // multiplications below which threads cost more than they bring
 constexpr int64_t kDotChunk = 16384;
 
@@ -64,7 +65,9 @@ Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int6
   r.a = at(p.a, type, p.trans_a ? q * p.lda + i : i * p.lda + q);
   r.b = at(p.b, type, p.trans_b ? j * p.ldb + q : q * p.ldb + j);
   r.c = at(p.c, type, i * p.ldc + j);
-  if (q) r.beta = 1;
+  if (p.plus) r.plus = at(p.plus, type, i * p.ld_plus + j);
+  if (q) r.beta = 1, r.plus = nullptr;
+  r.relu = p.relu && q + k == p.k;
   return r;
 }
 
@@ -93,33 +96,36 @@ Plan plan(DType type, const Product& p) {
   return r;
 }
 
-// One thread's part.
+// One thread's part. A block of a that is packed stays in the L2 cache beside the panel of b where that costs nothing:
+// where b has one panel. Else each of its blocks is packed once and b more than once, or b once and a not at all.
 void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   const GemmKernels& kernels = gemm_kernels();
-  int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = how.pack_a ? kBlockRows : p.m;
+  int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = p.m;
+  bool one_panel = p.n <= how.width;
+  if (how.pack_a) rows = std::min(p.m, one_panel ? kNearRows : kBlockRows);
   int64_t rows_at_once = how.pack_a ? rows : kBlockRows / 2;  // between two looks for Ctrl-C
   char *packed_a = nullptr, *packed_b = nullptr;
-  if (how.pack_a)
-    packed_a = scratch(0, round_up(std::min(rows, p.m), kernels.tile_rows) * std::min(how.depth, p.k) * size);
+  if (how.pack_a) packed_a = scratch(0, round_up(rows, kernels.tile_rows) * std::min(how.depth, p.k) * size);
   if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
-  auto panel = [&](int64_t i, int64_t j, int64_t q) {
+  auto panel = [&](int64_t i, int64_t j, int64_t q, bool fresh_a, bool fresh_b) {
     int64_t m = std::min(rows, p.m - i), n = std::min(how.width, p.n - j), k = std::min(how.depth, p.k - q);
     Product piece = part(type, p, i, m, j, n, q, k);
-    if (packed_a && j == 0) kernels.pack_a(type, piece, packed_a);
-    if (packed_b) kernels.pack_b(type, piece, packed_b);
+    if (packed_a && fresh_a) kernels.pack_a(type, piece, packed_a);
+    if (packed_b && fresh_b) kernels.pack_b(type, piece, packed_b);
     for (int64_t r = 0; r < m; r += rows_at_once) {
       leave_if_interrupted();
       Product some = part(type, p, i + r, std::min(rows_at_once, m - r), j, n, q, k);
       kernels.multiply(type, some, packed_a, packed_b);
     }
   };
-  if (packed_a) {  // each block of a is packed once
+  if (packed_a && !one_panel) {
     for (int64_t i = 0; i < p.m; i += rows)
       for (int64_t q = 0; q < p.k; q += how.depth)
-        for (int64_t j = 0; j < p.n; j += how.width) panel(i, j, q);
-  } else {  // a block of c is finished before the next
+        for (int64_t j = 0; j < p.n; j += how.width) panel(i, j, q, j == 0, true);
+  } else {
     for (int64_t j = 0; j < p.n; j += how.width)
-      for (int64_t q = 0; q < p.k; q += how.depth) panel(0, j, q);
+      for (int64_t q = 0; q < p.k; q += how.depth)
+        for (int64_t i = 0; i < p.m; i += rows) panel(i, j, q, true, i == 0);
   }
 }
 
@@ -226,6 +232,7 @@ void multiply_inner(DType type, const Product& p) {
 void multiply(DType type, const Product& p);
 
 constexpr int64_t kTinyBytes = 8192;  // of b
+constexpr int64_t kInnerRows = 2;     // of a, with which packing such a b costs more than it brings
 
 // c^T = op(b)^T op(a)^T, where that reads a along its rows; c is turned back in the end.
 void multiply_turned(DType type, const Product& p) {
@@ -237,10 +244,25 @@ void multiply_turned(DType type, const Product& p) {
   copy(type, static_cast<char*>(p.c), across, type, turned.get(), down, sizes, 2);
 }
 
+// For loops that know no plus and no relu: c takes plus in before them, negatives go after them.
+template <class F>
+void in_steps(DType type, const Product& p, const F& f) {
+  Product plain = p;
+  plain.plus = nullptr, plain.relu = false;
+  if (p.plus && p.beta != 0) {
+    int64_t to[2] = {p.ldc, 1}, from[2] = {p.ld_plus, 1}, sizes[2] = {p.m, p.n};
+    copy_kernels().copy(type, static_cast<char*>(p.c), to, type, static_cast<const char*>(p.plus), from, sizes, 2);
+  }
+  f(plain);
+  if (p.relu) set_negatives_to_zero(type, p.m, p.n, p.c, p.ldc);
+}
+
 void multiply(DType type, const Product& p) {
   const GemmKernels& kernels = gemm_kernels();
   int64_t size = item_size(type);
+  bool inner = p.trans_b && !p.trans_a;
   if (p.k * p.n * size <= kTinyBytes && p.m <= 64) {
+    if (inner && p.m <= kInnerRows) return kernels.inner(type, p);
     if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
     int64_t tile = kernels.tile_bytes / size;
     if (p.k * round_up(p.n, tile) * size <= kTinyBytes) {
@@ -249,9 +271,11 @@ void multiply(DType type, const Product& p) {
       return kernels.multiply(type, p, nullptr, packed);
     }
   }
-  if (p.m == 1 || p.n == 1) return multiply_vectors(type, p);
-  if (p.trans_b && !p.trans_a && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
-  if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return multiply_turned(type, p);
+  auto by = [&](auto loop) { in_steps(type, p, [&](const Product& plain) { loop(type, plain); }); };
+  if (inner && p.m == 1) return multiply_inner(type, p);
+  if (p.m == 1 || p.n == 1) return by(multiply_vectors);
+  if (inner && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
+  if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return by(multiply_turned);
   multiply_matrices(type, p);
 }
 
@@ -343,20 +367,63 @@ void scale(DType type, const Product& p) {
 
 }  // namespace
 
+void set_negatives_to_zero(DType type, int64_t rows, int64_t n, void* c, int64_t ldc) {
+  visit(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex(dtype_of<T>))
+      for (int64_t i = 0; i < rows; ++i) {
+        T* row = static_cast<T*>(c) + i * ldc;
+        for (int64_t j = 0; j < n; ++j) row[j] = row[j] <= T(0) ? T(0) : row[j];
+      }
+  });
+}
+
 void gemm(DType type, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
-  if (p.k == 0 || p.alpha == 0) return scale(type, p);
+  auto by = [&](auto loop) { in_steps(type, p, loop); };
+  if (p.k == 0 || p.alpha == 0) return by([&](const Product& plain) { scale(type, plain); });
   switch (type) {
     case DType::Float:
-    case DType::Double:
+    case DType::Double: return multiply(type, p);
     case DType::Int32:
-    case DType::Int64: return multiply(type, p);
+    case DType::Int64: return by([&](const Product& plain) { multiply(type, plain); });
     case DType::Half:
-    case DType::BFloat16: return multiply_through(type, DType::Float, p);
+    case DType::BFloat16: return by([&](const Product& plain) { multiply_through(type, DType::Float, plain); });
     case DType::ComplexFloat:
-    case DType::ComplexDouble: return multiply_complex(type, p);
-    default: return multiply_through(type, DType::Int32, p);
+    case DType::ComplexDouble: return by([&](const Product& plain) { multiply_complex(type, plain); });
+    default: return by([&](const Product& plain) { multiply_through(type, DType::Int32, plain); });
   }
+}
+
+PackedMatrix::PackedMatrix(DType type, bool trans_b, int64_t k, int64_t n, const void* b, int64_t ldb)
+    : type_(type),
+      k_(k),
+      n_(n),
+      rounded_(round_up(n, gemm_kernels().tile_bytes / item_size(type))),
+      packed_(k * rounded_ * item_size(type)) {
+  Product piece{false, trans_b, 0, n, k, nullptr, 0, b, ldb, nullptr, 0, 1, 0};
+  for (int64_t q = 0; q < k; q += kDepth) {
+    piece.k = std::min(kDepth, k - q);
+    piece.b = at(b, type, trans_b ? q : q * ldb);
+    gemm_kernels().pack_b(type, piece, at(packed_.as<char>(), type, q * rounded_));
+  }
+}
+
+void PackedMatrix::multiply(Product p) const {
+  const GemmKernels& kernels = gemm_kernels();
+  p.b = packed_.as<char>(), p.ldb = 0, p.trans_b = false;
+  int64_t tile = kernels.tile_bytes / item_size(type_), panel = kPanelBytes / item_size(type_);
+  int64_t share = round_up_div(n_, threads_for(work_of(p)), tile);
+  parallel_chunks(n_, share, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; j += panel) {
+      leave_if_interrupted();
+      for (int64_t q = 0; q < k_; q += kDepth) {
+        int64_t depth = std::min(kDepth, k_ - q);
+        kernels.multiply(type_, part(type_, p, 0, p.m, j, std::min(panel, end - j), q, depth), nullptr,
+                         at(packed_.as<char>(), type_, q * rounded_ + j * depth));
+      }
+    }
+  });
 }
 
 void gemm_batched(DType type, const Product& first, int64_t batch, int64_t stride_a, int64_t stride_b,

@@ -4,15 +4,15 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "core/memory.h"
 #include "loops/gemm_kernels.h"
 
 namespace weft {
 
-// c = alpha op(a) op(b) + beta c, row-major; op(a) is m x k and op(b) is k x n, transposed where asked.
-// Integers wrap; the half types are summed in float and rounded once. With beta = 0, c is not read.
+// The product as gemm_kernels.h describes it. Integers wrap; the half types are summed in float and rounded once.
 void gemm(DType type, const Product& product);
 
-// The same for `batch` products, whose matrices are stride_a, stride_b and stride_c elements apart.
+// The same for `batch` products without plus, whose matrices are stride_a, stride_b and stride_c elements apart.
 void gemm_batched(DType type, const Product& first, int64_t batch, int64_t stride_a, int64_t stride_b,
                   int64_t stride_c);
 
@@ -20,6 +20,22 @@ inline void gemm(DType type, bool trans_a, bool trans_b, int64_t m, int64_t n, i
                  const void* b, int64_t ldb, void* c, int64_t ldc, double alpha, double beta) {
   gemm(type, Product{trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, alpha, beta});
 }
+
+// Real numbers only.
+void set_negatives_to_zero(DType type, int64_t rows, int64_t n, void* c, int64_t ldc);
+
+// op(b), copied once into the order in which products read it. float and double.
+class PackedMatrix {
+ public:
+  PackedMatrix(DType type, bool trans_b, int64_t k, int64_t n, const void* b, int64_t ldb);
+  // The product with it: b, ldb and trans_b of `p` do not count; trans_a must be false.
+  void multiply(Product p) const;
+
+ private:
+  DType type_;
+  int64_t k_, n_, rounded_;  // rounded_: columns, filled up to whole tiles
+  Scratch packed_;
+};
 
 // sum of a[i * a_stride] * b[i * b_stride], without conjugation, written as one element of the type.
 void dot(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* result);

@@ -22,26 +22,28 @@ inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 template <class T>
 struct Job {
-  int64_t k, a_stride, b_stride, ldc;
+  int64_t k, a_stride, b_stride, ldc, ld_plus;
   T alpha, beta;
+  bool relu;
 };
 
 template <class T>
-inline void write(const Job<T>& job, T* c, typename Simd<T>::Vec sum, int64_t count) {
+inline void write(const Job<T>& job, T* c, const T* plus, typename Simd<T>::Vec sum, int64_t count) {
   using S = Simd<T>;
   typename S::Vec v = job.alpha == T(1) ? sum : sum * job.alpha;
   bool whole = count == S::W;
   if (job.beta != T(0)) {
-    typename S::Vec old = whole ? S::load(c) : S::load(c, count);
+    typename S::Vec old = whole ? S::load(plus) : S::load(plus, count);
     v = job.beta == T(1) ? old + v : S::fma(old, S::splat(job.beta), v);
   }
+  if (job.relu) v = S::positive(v);
   whole ? S::store(c, v) : S::store(c, v, count);
 }
 
 // R rows and V vectors of c. ByRows: the rows of a are a_stride apart and k runs along them; else its columns
 // are a_stride apart and the R elements of one lie side by side. The last vector has `last` lanes.
 template <class T, int R, int V, bool ByRows, bool Whole>
-void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
+void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_t last) {
   using S = Simd<T>;
   using Vec = typename S::Vec;
   Vec sum[R][V] = {};
@@ -69,16 +71,21 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, int64_t last) {
 #pragma GCC unroll 12
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) put(c + i * out.ldc + v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+      for (int v = 0; v < V; ++v) put(i, v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
   };
-  if (out.alpha == T(1) && out.beta == T(0))
-    each([](T* at, Vec x, int64_t count) { count == S::W ? S::store(at, x) : S::store(at, x, count); });
+  if (out.alpha == T(1) && out.beta == T(0) && !out.relu)
+    each([&](int i, int j, Vec x, int64_t count) {
+      T* at = c + i * out.ldc + j;
+      count == S::W ? S::store(at, x) : S::store(at, x, count);
+    });
   else
-    each([&](T* at, Vec x, int64_t count) { write<T>(out, at, x, count); });
+    each([&](int i, int j, Vec x, int64_t count) {
+      write<T>(out, c + i * out.ldc + j, plus + i * out.ld_plus + j, x, count);
+    });
 }
 
 template <class T>
-using TileFn = void (*)(const Job<T>&, const T*, const T*, T*, int64_t);
+using TileFn = void (*)(const Job<T>&, const T*, const T*, T*, const T*, int64_t);
 
 // Entry 0 is the tile of full width, entry v the one of v vectors, of which the last may be short.
 template <class T, int R, bool ByRows>
@@ -113,7 +120,9 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   const T* a = packed_a ? packed_a : static_cast<const T*>(p.a);
   const T* b = packed_b ? packed_b : static_cast<const T*>(p.b);
   T* c = static_cast<T*>(p.c);
-  Job<T> job{p.k, packed_a ? kRows : p.lda, packed_b ? kCols : p.ldb, p.ldc, T(p.alpha), T(p.beta)};
+  const T* plus = p.plus ? static_cast<const T*>(p.plus) : c;
+  int64_t ld_plus = p.plus ? p.ld_plus : p.ldc;
+  Job<T> job{p.k, packed_a ? kRows : p.lda, packed_b ? kCols : p.ldb, p.ldc, ld_plus, T(p.alpha), T(p.beta), p.relu};
   // How far apart two slivers of a (per row) and of b (per column) begin.
   int64_t a_step = packed_a ? p.k : ByRows ? p.lda : 1, b_step = packed_b ? p.k : 1;
   int64_t a_inner = ByRows ? p.lda : 1;
@@ -124,7 +133,7 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
     for (int64_t i = 0; i < height;) {
       int rows = rows_at_once(height - i);
       tile_of<T, ByRows>(rows, vectors)(job, a + sliver * a_step + i * a_inner, b + j * b_step,
-                                        c + (sliver + i) * p.ldc + j, last);
+                                        c + (sliver + i) * p.ldc + j, plus + (sliver + i) * ld_plus + j, last);
       i += rows;
     }
   };
@@ -168,8 +177,7 @@ void pack_down(const T* x, int64_t ld, int64_t k, int64_t n, T* packed) {
   for (int64_t p = 0; p < k; p += kRowsAtOnce) {
     int64_t rows = least(kRowsAtOnce, k - p), i = 0;
     for (; i + Full <= n; i += Full)
-      for (int64_t r = p; r < p + rows; ++r)
-        std::memcpy(packed + i * k + r * Full, x + r * ld + i, Full * sizeof(T));
+      for (int64_t r = p; r < p + rows; ++r) std::memcpy(packed + i * k + r * Full, x + r * ld + i, Full * sizeof(T));
     for (int64_t r = p; r < p + rows; ++r)
       for (int64_t j = i; j < n; ++j) packed[i * k + r * Full + j - i] = x[r * ld + j];
   }
@@ -195,29 +203,39 @@ void pack_a(const Product& p, T* packed) {
 // ---- inner products and rows ----
 
 template <class T>
-inline void add_inner(const Product& p, T* c, T sum) {
+inline void put_inner(const Product& p, T* c, const T* plus, T sum) {
   T v = T(p.alpha) * sum;
-  *c = p.beta == 0 ? v : v + T(p.beta) * *c;
+  if (p.beta != 0) v += T(p.beta) * *plus;
+  *c = p.relu && v <= T(0) ? T(0) : v;
 }
 
+// Where a tile of inner products reads and writes.
+template <class T>
+struct Inner {
+  const T *a, *b;
+  T* c;
+  const T* plus;
+  int64_t ld_plus;
+};
+
 template <class T, int R, int C>
-void inner_tile(const Product& p, const T* a, const T* b, T* c) {
+void inner_tile(const Product& p, const Inner<T>& at) {
   using S = Simd<T>;
   typename S::Vec sum[R][C] = {};
   int64_t q = 0;
   auto step = [&](auto load) {
     typename S::Vec bv[C];
 #pragma GCC unroll 8
-    for (int j = 0; j < C; ++j) bv[j] = load(b + j * p.ldb + q);
+    for (int j = 0; j < C; ++j) bv[j] = load(at.b + j * p.ldb + q);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
-      typename S::Vec av = load(a + i * p.lda + q);
+      typename S::Vec av = load(at.a + i * p.lda + q);
 #pragma GCC unroll 8
       for (int j = 0; j < C; ++j) sum[i][j] = S::fma(av, bv[j], sum[i][j]);
     }
   };
   for (; q + S::W <= p.k; q += S::W) {
-    for (int j = 0; j < C; ++j) __builtin_prefetch(b + (C + j) * p.ldb + q);  // for the next tile
+    for (int j = 0; j < C; ++j) __builtin_prefetch(at.b + (C + j) * p.ldb + q);  // for the next tile
     step([](const T* x) { return S::load(x); });
   }
   if (q < p.k) step([left = p.k - q](const T* x) { return S::load(x, left); });
@@ -228,26 +246,29 @@ void inner_tile(const Product& p, const T* a, const T* b, T* c) {
         S::sum4(&sum[i][j], sums);
       else
         sums[0] = S::sum(sum[i][j]);
-      for (int s = 0; s < (C % 4 == 0 ? 4 : 1); ++s) add_inner(p, c + i * p.ldc + j + s, sums[s]);
+      for (int s = 0; s < (C % 4 == 0 ? 4 : 1); ++s)
+        put_inner(p, at.c + i * p.ldc + j + s, at.plus + i * at.ld_plus + j + s, sums[s]);
     }
 }
 
 template <class T, int R, int C>
-void inner_rows(const Product& p, const T* a, T* c) {
-  const T* b = static_cast<const T*>(p.b);
+void inner_rows(const Product& p, Inner<T> at, int64_t i) {
+  at.a += i * p.lda, at.c += i * p.ldc, at.plus += i * at.ld_plus;
   int64_t j = 0;
-  for (; j + C <= p.n; j += C) inner_tile<T, R, C>(p, a, b + j * p.ldb, c + j);
-  for (; j < p.n; ++j) inner_tile<T, R, 1>(p, a, b + j * p.ldb, c + j);
+  auto next = [&](int64_t columns) { j += columns, at.b += columns * p.ldb, at.c += columns, at.plus += columns; };
+  for (; j + C <= p.n; next(C)) inner_tile<T, R, C>(p, at);
+  for (; j < p.n; next(1)) inner_tile<T, R, 1>(p, at);
 }
 
 template <class T>
 void inner(const Product& p) {
-  const T* a = static_cast<const T*>(p.a);
   T* c = static_cast<T*>(p.c);
+  Inner<T> at{static_cast<const T*>(p.a), static_cast<const T*>(p.b), c, p.plus ? static_cast<const T*>(p.plus) : c,
+              p.plus ? p.ld_plus : p.ldc};
   int64_t i = 0;
-  for (; i + 4 <= p.m; i += 4) inner_rows<T, 4, 4>(p, a + i * p.lda, c + i * p.ldc);
-  for (; i + 2 <= p.m; i += 2) inner_rows<T, 2, 4>(p, a + i * p.lda, c + i * p.ldc);
-  for (; i < p.m; ++i) inner_rows<T, 1, 8>(p, a + i * p.lda, c + i * p.ldc);
+  for (; i + 4 <= p.m; i += 4) inner_rows<T, 4, 4>(p, at, i);
+  for (; i + 2 <= p.m; i += 2) inner_rows<T, 2, 4>(p, at, i);
+  for (; i < p.m; ++i) inner_rows<T, 1, 8>(p, at, i);
 }
 
 // The inner product of two vectors, in eight interleaved sums.
@@ -284,8 +305,8 @@ inline void row_strip(const Product& p, int64_t j, int64_t last) {
     for (int v = 0; v < V; ++v)
       sum[v] = S::fma(xq, v == V - 1 && last < S::W ? S::load(b + v * S::W, last) : S::load(b + v * S::W), sum[v]);
   }
-  Job<T> job{p.k, 0, 0, 0, T(p.alpha), T(p.beta)};
-  for (int v = 0; v < V; ++v) write<T>(job, c + v * S::W, sum[v], v == V - 1 ? last : S::W);
+  Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta), false};
+  for (int v = 0; v < V; ++v) write<T>(job, c + v * S::W, c + v * S::W, sum[v], v == V - 1 ? last : S::W);
 }
 
 template <class T>

@@ -8,7 +8,9 @@
 
 namespace weft {
 
-// c = alpha op(a) op(b) + beta c, all row-major: op(a) is m x k, op(b) is k x n. With beta = 0, c is not read.
+// c = alpha op(a) op(b) + beta c, all row-major: op(a) is m x k, op(b) is k x n. With beta = 0, c is not read. Where
+// `plus` is given, it stands for c on the right, its rows ld_plus apart (0: one row for all). `relu`, for float
+// and double: then what is negative becomes 0.
 struct Product {
   bool trans_a, trans_b;
   int64_t m, n, k;
@@ -19,6 +21,9 @@ struct Product {
   void* c;
   int64_t ldc;
   double alpha, beta;
+  const void* plus = nullptr;
+  int64_t ld_plus = 0;
+  bool relu = false;
 };
 
 struct GemmKernels {
@@ -33,7 +38,7 @@ struct GemmKernels {
   void (*multiply)(DType type, const Product& p, const void* packed_a, const void* packed_b);
   // The same with trans_b and without trans_a, as inner products of rows.
   void (*inner)(DType type, const Product& p);
-  // The same for m = 1 with a contiguous, without trans_b: one pass over the rows of b.
+  // The same for m = 1 with a contiguous, without trans_b, plus and relu: one pass over the rows of b.
   void (*row)(DType type, const Product& p);
   // The inner product of two contiguous vectors.
   void (*dot)(DType type, const void* a, const void* b, int64_t n, void* result);

@@ -77,6 +77,9 @@ struct Simd {
 #endif
   }
 
+  // What is negative becomes 0; NaN stays.
+  static Vec positive(Vec v) { return v <= Vec{} ? Vec{} : v; }
+
   static T sum(Vec v) { return fold<W>(v, std::make_index_sequence<W / 2>()); }
 
   // The sums of four vectors, each by the same tree as sum().

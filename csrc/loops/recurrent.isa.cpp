@@ -30,6 +30,7 @@ void lstm_back(const CellBack& s) {
     const T* __restrict kept = static_cast<const T*>(s.kept) + r * 4 * s.n, * __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict c = static_cast<const T*>(s.c) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
     T* __restrict dc = static_cast<T*>(s.dc) + r * s.n, * __restrict dx = static_cast<T*>(s.dx) + r * 4 * s.n;
     const int64_t n = s.n;
+#pragma GCC ivdep  // the gates of a row do not overlap
     for (int64_t j = 0; j < n; ++j) {
       T i = kept[j], f = kept[n + j], g = kept[2 * n + j], o = kept[3 * n + j], t = tanh(c[j]);
       T whole = dc[j] + dh[j] * o * (1 - t * t);
@@ -49,6 +50,7 @@ void gru(const CellStep& s) {
     T* __restrict kept = static_cast<T*>(s.kept) + r * 4 * s.n, * __restrict h = static_cast<T*>(s.h) + r * s.n;
     const int64_t n = s.n;
     for (int64_t j = 0; j < 2 * n; ++j) kept[j] = sigmoid(x[j] + a[j]);
+#pragma GCC ivdep
     for (int64_t j = 0; j < n; ++j) {
       T fresh = tanh(x[2 * n + j] + kept[j] * a[2 * n + j]);
       kept[2 * n + j] = fresh;
@@ -64,6 +66,7 @@ void gru_back(const CellBack& s) {
     const T* __restrict kept = static_cast<const T*>(s.kept) + r * 4 * s.n, * __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
     T* __restrict dx = static_cast<T*>(s.dx) + r * 3 * s.n, * __restrict da = static_cast<T*>(s.dgates) + r * 3 * s.n, * __restrict dbefore = static_cast<T*>(s.dbefore) + r * s.n;
     const int64_t n = s.n;
+#pragma GCC ivdep  // the gates of a row do not overlap
     for (int64_t j = 0; j < n; ++j) {
       T reset = kept[j], update = kept[n + j], fresh = kept[2 * n + j], share = kept[3 * n + j];
       T dfresh = dh[j] * (1 - update) * (1 - fresh * fresh);

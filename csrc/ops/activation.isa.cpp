@@ -70,6 +70,12 @@ WEFT_ROWS(activation) {
         return where(x > lit(x, -3.0) && x < lit(x, 3.0), g / lit(x, 6.0), lit(g, 0.0));
       }));
   r.binary(
+      {"pass_positive(Tensor input, Tensor result) -> Tensor", "input where result is positive, else zero.",
+       Rule::promote, kHidden},
+      types::floating, [](auto x, auto y) { return y <= lit(y, 0.0) ? decltype(x)(0) : x; },
+      d(keep::x1, [](auto g, auto, auto y, auto) { return where(y <= lit(y, 0.0), lit(g, 0.0), g); }),
+      d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; }));
+  r.binary(
       {"leaky_relu(Tensor input, Tensor|Scalar negative_slope) -> Tensor", "input, times the slope where negative.",
        Rule::promote, kInplace | kHidden},
       types::floating, [](auto x, auto slope) { return x > lit(x, 0.0) ? x : x * slope; },

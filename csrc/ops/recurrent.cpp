@@ -2,6 +2,8 @@
 #include "loops/recurrent.h"
 
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "loops/gemm.h"
 #include "ops/api.h"
@@ -15,108 +17,185 @@ constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiate
 int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 : 0; }
 
-// The sizes of a sequence (time, batch, gates * n), and where its steps lie.
-struct Sequence {
-  Cell cell;
-  bool reverse;
-  int64_t time, rows, n, gates, item;
-  Sequence(Call& c, const Tensor& x, const Tensor& w, int mode)
-      : cell(Cell(c.integer(mode))), reverse(c.flag(mode + 1)), gates(gates_of(cell)) {
-    if (x.dim() != 3 || w.dim() != 2 || x.size(2) != w.size(0) || w.size(0) != gates * w.size(1))
+// Which rows of a sequence belong to which step. Without `sizes` there are equally many, (time, batch, …); with them
+// the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
+class Steps {
+ public:
+  Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
+      : cell(Cell(c.integer(mode))), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
+    int last = packed ? 1 : 2;
+    if (x.dim() != last + 1 || w.dim() != 2 || x.size(last) != w.size(0) || w.size(0) != gates * w.size(1))
       fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x.sizes(),
            " and ", w.sizes());
     if (!is_floating(x.dtype())) fail_missing(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
-    time = x.size(0), rows = x.size(1), n = w.size(1), item = item_size(work_type(x.dtype()));
+    batch = h.size(0), n = w.size(1), width = w.size(0), item = item_size(work_type(x.dtype()));
+    if (!(h.sizes() == Dims{batch, n}))
+      fail(c.name(), ": expected a state of shape ", Dims{batch, n}, ", got ", h.sizes());
+    if (!packed) {
+      time = x.size(0);
+      if (x.size(1) != batch) fail(c.name(), ": a batch of ", x.size(1), " has a state of ", batch, " rows");
+      return;
+    }
+    read(c, c.tensor(sizes), x.size(0));
   }
   int64_t at(int64_t step) const { return reverse ? time - 1 - step : step; }  // where the step lies in memory
+  int64_t begin(int64_t step) const { return packed ? begin_[size_t(at(step))] : at(step) * batch; }
+  int64_t rows(int64_t step) const { return packed ? rows_[size_t(at(step))] : batch; }
+  // How many of its rows go on from the step before; the others begin with the first state.
+  int64_t carried(int64_t step) const { return step ? std::min(rows(step - 1), rows(step)) : 0; }
+  int64_t total() const { return packed ? begin_.back() + rows_.back() : time * batch; }
   template <class P>
-  P* in(P* base, int64_t step, int64_t width) const {
-    return base + at(step) * rows * width * item;
+  P* in(P* base, int64_t step, int64_t columns) const {
+    return base + begin(step) * columns * item;
   }
+  // Calls f(from, to, states) for the rows of a step that go on from `states`, and for those that begin with `first`.
+  template <class F>
+  void each_origin(int64_t step, const char* states, const char* first, const F& f) const {
+    int64_t some = carried(step), all = rows(step);
+    if (some) f(0, some, in(states, step - 1, n));
+    if (all > some) f(some, all, first ? first + some * n * item : nullptr);
+  }
+
+  Cell cell;
+  bool reverse;
+  int64_t gates;
+  bool packed;
+  int64_t time = 0, batch, n, width, item;
+
+ private:
+  void read(Call& c, const Tensor& sizes, int64_t total) {
+    if (sizes.dim() != 1 || sizes.dtype() != DType::Int64 || sizes.numel() == 0)
+      fail(c.name(), ": sizes must be a vector of int64, got ", sizes.sizes(), " of ", name_of(sizes.dtype()));
+    time = sizes.numel();
+    int64_t before = batch, sum = 0;
+    for (int64_t t = 0; t < time; ++t) {
+      int64_t rows = sizes.data<int64_t>()[t * sizes.stride(0)];
+      if (rows < 1 || rows > before || (t == 0 && rows != batch))
+        fail(c.name(), ": sizes must begin with the batch of ", batch, " and not grow, got ", rows, " at step ", t);
+      begin_.push_back(sum), rows_.push_back(rows);
+      before = rows, sum += rows;
+    }
+    if (sum != total) fail(c.name(), ": sizes add up to ", sum, " rows, but the input has ", total);
+  }
+  std::vector<int64_t> begin_, rows_;
 };
 
-void check_state(Call& c, int i, const Sequence& s) {
-  if (c.has(i) && !(c.tensor(i).sizes() == Dims{s.rows, s.n}))
-    fail(c.name(), ": expected a state of shape ", Dims{s.rows, s.n}, ", got ", c.tensor(i).sizes());
+Dims result_sizes(const Steps& s, int64_t columns) {
+  return s.packed ? Dims{s.total(), columns} : Dims{s.time, s.batch, columns};
 }
 
-// Fills `rows` rows with the bias, or with zeros.
-void fill_rows(char* to, const char* bias, int64_t rows, int64_t bytes) {
-  for (int64_t r = 0; r < rows; ++r)
-    if (bias)
-      std::memcpy(to + r * bytes, bias, size_t(bytes));
-    else
-      std::memset(to + r * bytes, 0, size_t(bytes));
-}
+// A product with the same matrix at every step. Copying it pays where a step has more than a few rows.
+class StepProduct {
+ public:
+  StepProduct(DType type, const Steps& s, bool transposed, int64_t k, int64_t n, const char* w)
+      : type_(type), transposed_(transposed), k_(k), n_(n), ld_(s.n), w_(w) {
+    if (s.batch > 8 && s.time > 1) packed_.emplace(type, transposed, k, n, w, ld_);
+  }
+  // c = a op(w) + plus, whose rows are ld_plus apart; none: c = a op(w).
+  void operator()(int64_t rows, const char* a, char* c, const char* plus, int64_t ld_plus) const {
+    Product p{false, transposed_, rows, n_, k_, a, k_, w_, ld_, c, n_, 1, plus ? 1.0 : 0.0, plus, ld_plus};
+    packed_ ? packed_->multiply(p) : gemm(type_, p);
+  }
+
+ private:
+  DType type_;
+  bool transposed_;
+  int64_t k_, n_, ld_;
+  const char* w_;
+  std::optional<PackedMatrix> packed_;
+};
 
 WEFT_OP{
   .signature =
-      "recur(Tensor input, Tensor h, Tensor? c, Tensor weight, Tensor? bias, int cell, bool reverse) -> (Tensor "
-      "output, "
-      "Tensor cells, Tensor kept)",
+      "recur(Tensor input, Tensor h, Tensor? c, Tensor weight, Tensor? bias, Tensor? sizes, int cell, bool reverse) -> "
+      "(Tensor output, Tensor cells, Tensor kept)",
   .doc = "The states of a recurrent layer at every step; input holds the input's share of the gates.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        Sequence s(c, c.tensor(0), c.tensor(3), 5);
-        check_state(c, 1, s), check_state(c, 2, s);
+        Steps s(c, c.tensor(0), c.tensor(3), c.tensor(1), 5, 6);
+        if (c.has(2) && !(c.tensor(2).sizes() == c.tensor(1).sizes()))
+          fail(c.name(), ": expected a state of shape ", c.tensor(1).sizes(), ", got ", c.tensor(2).sizes());
         DType type = c.tensor(0).dtype();
-        c.give(0, meta(type, {s.time, s.rows, s.n}));
-        c.give(1, meta(work_type(type), {s.cell == Cell::lstm ? s.time : 0, s.rows, s.n}));
-        c.give(2, meta(work_type(type), {s.time, s.rows, kept_of(s.cell) * s.n}));
+        c.give(0, meta(type, result_sizes(s, s.n)));
+        c.give(1, meta(work_type(type), result_sizes(s, s.cell == Cell::lstm ? s.n : 0)));
+        c.give(2, meta(work_type(type), result_sizes(s, kept_of(s.cell) * s.n)));
       },
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
-        Sequence s(c, c.tensor(0), c.tensor(3), 5);
+        Steps s(c, c.tensor(0), c.tensor(3), c.tensor(1), 5, 6);
         DType type = work_type(c.tensor(0).dtype());
         LaidOut x(c.tensor(0), type), h0(c.tensor(1), type), w(c.tensor(3), type);
         Given c0(c, 2, type), bias(c, 4, type);
         Written out(c.out[0], type);
+        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
         char *h = static_cast<char*>(out.data()), *cells = c.out[1].data(), *kept = c.out[2].data();
-        int64_t width = s.gates * s.n;
-        Scratch gates(s.rows * width * s.item);
+        Scratch gates(s.batch * s.width * s.item);
+        StepProduct product(type, s, true, s.n, s.width, w.data());
         for (int64_t t = 0; t < s.time; ++t) {
-          const char* before = t ? s.in(h, t - 1, s.n) : h0.data();
-          if (s.cell == Cell::gru)
-            fill_rows(gates.as<char>(), bias.data(), s.rows, width * s.item);
-          else
-            std::memcpy(gates.as<char>(), s.in(x.data(), t, width), size_t(s.rows * width * s.item));
-          gemm(type, false, true, s.rows, width, s.n, before, s.n, w.data(), s.n, gates.as<char>(), width, 1, 1);
-          CellStep step{s.rows,
-                        s.n,
-                        s.in(x.data(), t, width),
-                        gates.as<char>(),
-                        before,
-                        s.in(h, t, s.n),
-                        nullptr,
-                        kept ? s.in(kept, t, 4 * s.n) : nullptr};
-          if (s.cell == Cell::lstm) {
-            step.before = t ? s.in(cells, t - 1, s.n) : c0.data();
-            step.c = s.in(cells, t, s.n);
-          }
-          recurrent_kernels().step(type, s.cell, step);
+          const char* share = s.in(x.data(), t, s.width);
+          s.each_origin(t, h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
+            const char* plus = gru ? bias.data() : share + from * s.width * s.item;
+            product(to - from, before, gates.as<char>() + from * s.width * s.item, plus, gru ? 0 : s.width);
+          });
+          s.each_origin(
+              t, lstm ? cells : h, lstm ? c0.data() : h0.data(), [&](int64_t from, int64_t to, const char* before) {
+                int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
+                recurrent_kernels().step(type, s.cell,
+                                         {to - from, s.n, share + wide, gates.as<char>() + wide, before,
+                                          s.in(h, t, s.n) + state, lstm ? s.in(cells, t, s.n) + state : nullptr,
+                                          kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr});
+              });
         }
       },
   .no_derivative = kByTwin,
 };
 
+// The state before each row of a packed sequence.
+void gather_before(const Steps& s, const char* h, const char* h0, char* to) {
+  for (int64_t t = 0; t < s.time; ++t)
+    s.each_origin(t, h, h0, [&](int64_t from, int64_t end, const char* before) {
+      std::memcpy(s.in(to, t, s.n) + from * s.n * s.item, before, size_t((end - from) * s.n * s.item));
+    });
+}
+
+// The gradient of the weight: that of the state's share of the gates, turned, times the states before.
+void weight_gradient(DType type, const Steps& s, const char* dgates, const char* h, const char* h0, char* dw) {
+  auto add = [&](int64_t rows, const char* later, const char* earlier, double beta) {
+    gemm(type, true, false, s.width, s.n, rows, later, s.width, earlier, s.n, dw, s.n, 1, beta);
+  };
+  if (s.packed) {
+    Scratch before(s.total() * s.n * s.item);
+    gather_before(s, h, h0, before.as<char>());
+    return add(s.total(), dgates, before.as<char>(), 0);
+  }
+  // Every step but the first lies beside the state before it.
+  int64_t rest = (s.time - 1) * s.batch, wide = s.batch * s.width * s.item, narrow = s.batch * s.n * s.item;
+  add(s.batch, s.in(dgates, 0, s.width), h0, 0);
+  if (rest) add(rest, s.reverse ? dgates : dgates + wide, s.reverse ? h + narrow : h, 1);
+}
+
+template <class T>
+void add_to(char* to, const char* more, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(to)[i] += reinterpret_cast<const T*>(more)[i];
+}
+
 WEFT_OP{
   .signature =
       "recur_backward(Tensor grad, Tensor? grad_cells, Tensor h, Tensor? c, Tensor weight, Tensor output, Tensor "
-      "cells, "
-      "Tensor kept, int cell, bool reverse) -> (Tensor input_grad, Tensor state_grad, Tensor weight_grad, Tensor "
-      "bias_grad)",
+      "cells, Tensor kept, Tensor? sizes, int cell, bool reverse) -> (Tensor input_grad, Tensor state_grad, Tensor "
+      "weight_grad, Tensor bias_grad)",
   .doc = "The derivative of recur; state_grad holds that of h, then of c.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
         DType type = c.tensor(0).dtype();
         const Tensor& w = c.tensor(4);
-        int64_t time = c.tensor(0).size(0), rows = c.tensor(0).size(1), n = w.size(1);
-        bool lstm = Cell(c.integer(8)) == Cell::lstm;
-        c.give(0, meta(type, {time, rows, w.size(0)}));
-        c.give(1, meta(type, {lstm ? 2 : 1, rows, n}));
+        Dims sizes = c.tensor(0).sizes(), state = c.tensor(2).sizes();
+        sizes[sizes.size() - 1] = w.size(0);
+        c.give(0, meta(type, sizes));
+        c.give(1, meta(type, {Cell(c.integer(9)) == Cell::lstm ? 2 : 1, state[0], state[1]}));
         c.give(2, meta(type, w.sizes()));
         c.give(3, meta(type, {w.size(0)}));
       },
@@ -126,62 +205,50 @@ WEFT_OP{
           for (int i = 1; i < 4; ++i) fill_data(c.out[i], Value(0));
           return;
         }
-        Sequence s(c, c.out[0], c.tensor(4), 8);
+        Steps s(c, c.out[0], c.tensor(4), c.tensor(2), 8, 9);
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), h0(c.tensor(2), type), w(c.tensor(4), type), h(c.tensor(5), type),
             cells(c.tensor(6), type), kept(c.tensor(7), type);
         Given gc(c, 1, type), c0(c, 3, type);
         Written dx_out(c.out[0], type), state_out(c.out[1], type), dw_out(c.out[2], type), db_out(c.out[3], type);
-        char *dx = static_cast<char*>(dx_out.data()), *dw = static_cast<char*>(dw_out.data());
-        int64_t width = s.gates * s.n, block = s.rows * s.n * s.item;
+        char *dx = static_cast<char*>(dx_out.data()), *states = static_cast<char*>(state_out.data());
+        int64_t row = s.n * s.item, block = s.batch * row;
         bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
-        Scratch own(gru ? s.time * s.rows * width * s.item : 0);  // gru: the gradient of the state's share
+        Scratch own(gru ? s.total() * s.width * s.item : 0);  // gru: the gradient of the state's share
         char* dgates = gru ? own.as<char>() : dx;
-        Scratch dh(block), dnext(block), dc(lstm ? block : 0);
-        std::memset(dnext.as<char>(), 0, size_t(block));
-        if (lstm) std::memset(dc.as<char>(), 0, size_t(block));
-        auto add = [&](char* to, const char* a, const char* b) {  // to = a + b
-          int64_t n = s.rows * s.n;
-          if (type == DType::Float)
-            for (int64_t i = 0; i < n; ++i) ((float*)to)[i] = ((const float*)a)[i] + ((const float*)b)[i];
-          else
-            for (int64_t i = 0; i < n; ++i) ((double*)to)[i] = ((const double*)a)[i] + ((const double*)b)[i];
+        Scratch dstate(block), dcell(lstm ? block : 0), later(block);
+        char *dh = dstate.as<char>(), *dc = dcell.as<char>(), *dnext = later.as<char>();
+        std::memset(dnext, 0, size_t(block));
+        if (lstm) std::memset(dc, 0, size_t(block));
+        auto add = [&](char* to, const char* more, int64_t rows) {
+          (type == DType::Float ? add_to<float> : add_to<double>)(to, more, rows * s.n);
         };
+        StepProduct product(type, s, false, s.width, s.n, w.data());
         for (int64_t t = s.time - 1; t >= 0; --t) {
-          add(dh.as<char>(), s.in(g.data(), t, s.n), dnext.as<char>());
-          if (lstm && gc.data()) add(dc.as<char>(), dc.as<char>(), s.in(gc.data(), t, s.n));
-          CellBack back{s.rows,
-                        s.n,
-                        dh.as<char>(),
-                        s.in(kept.data(), t, 4 * s.n),
-                        nullptr,
-                        s.in(h.data(), t, s.n),
-                        nullptr,
-                        dc.as<char>(),
-                        s.in(dx, t, width),
-                        s.in(dgates, t, width),
-                        dnext.as<char>()};
-          if (lstm) {
-            back.before = t ? s.in(cells.data(), t - 1, s.n) : c0.data();
-            back.c = s.in(cells.data(), t, s.n);
-          } else {
-            back.before = t ? s.in(h.data(), t - 1, s.n) : h0.data();
-          }
-          recurrent_kernels().back(type, s.cell, back);
-          gemm(type, false, false, s.rows, s.n, width, s.in(dgates, t, width), width, w.data(), s.n, dnext.as<char>(),
-               s.n, 1, gru ? 1 : 0);
+          int64_t rows = s.rows(t), carried = s.carried(t);
+          std::memcpy(dh, dnext, size_t(rows * row));
+          add(dh, s.in(g.data(), t, s.n), rows);
+          if (lstm && gc.data()) add(dc, s.in(gc.data(), t, s.n), rows);
+          s.each_origin(t, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
+                        [&](int64_t from, int64_t to, const char* before) {
+                          int64_t state = from * row, wide = from * s.width * s.item;
+                          recurrent_kernels().back(
+                              type, s.cell,
+                              {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, before,
+                               s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
+                               lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide,
+                               s.in(dgates, t, s.width) + wide, dnext + state});
+                        });
+          product(rows, s.in(dgates, t, s.width), dnext, gru ? dnext : nullptr, s.n);
+          // Rows that began at this step end in the first state; those that ended at the step before begin with zeros.
+          int64_t begun = carried * row, before = t ? s.rows(t - 1) : carried;
+          std::memcpy(states + begun, dnext + begun, size_t((rows - carried) * row));
+          if (lstm) std::memcpy(states + block + begun, dc + begun, size_t((rows - carried) * row));
+          std::memset(dnext + begun, 0, size_t((before - carried) * row));
+          if (lstm) std::memset(dc + begun, 0, size_t((before - carried) * row));
         }
-        char* states = static_cast<char*>(state_out.data());
-        std::memcpy(states, dnext.as<char>(), size_t(block));
-        if (lstm) std::memcpy(states + block, dc.as<char>(), size_t(block));
-        // The weight's gradient: every step but the first with the state before it, which lie side by side; then the
-        // first.
-        int64_t rest = (s.time - 1) * s.rows;
-        const char* later = s.reverse ? dgates : dgates + s.rows * width * s.item;
-        const char* earlier = s.reverse ? h.data() + block : h.data();
-        gemm(type, true, false, width, s.n, s.rows, s.in(dgates, 0, width), width, h0.data(), s.n, dw, s.n, 1, 0);
-        if (rest) gemm(type, true, false, width, s.n, rest, later, width, earlier, s.n, dw, s.n, 1, 1);
-        Dims sizes{s.time * s.rows, width}, strides{width, 1};
+        weight_gradient(type, s, dgates, h.data(), h0.data(), static_cast<char*>(dw_out.data()));
+        Dims sizes{s.total(), s.width}, strides{s.width, 1};
         reduce_box(Reduce::sum, type, dgates, sizes, strides, Dims{0}, db_out.data(), nullptr, 0);
       },
   .no_derivative = kByTwin,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import weft
 from weft.nn import functional as F
-from weft.nn.functional import activation, attention
+from weft.nn.functional import activation, attention, recurrent
 from weft.nn.functional.conv import plain_conv, plain_conv_transpose
 from weft.nn.functional.linear import plain_linear
 from weft.nn.functional.norm import (
@@ -137,6 +139,84 @@ def test_norms() -> None:
         lambda x, w, b: plain_instance_norm(x, None, None, w, b, True, 0.1, 1e-5),
         x, w, b,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(1, 3, 4), (5, 7, 1), (9, 40, 60), (70, 600, 50), (33, 20, 300)])
+def test_linear_and_relu(sizes: tuple[int, ...]) -> None:
+    """A linear layer and a ReLU in one op, as a Sequential runs them: also as parts, and twice."""
+    rows, wide, narrow = sizes
+    fused = weft._C._op_function("linear_relu")
+
+    def plain(x: Any, w: Any, *bias: Any) -> Any:
+        return F.linear(x, w, *bias).relu()
+
+    x, w, b = r(rows, wide), r(narrow, wide), r(narrow)
+    alike(fused, plain, x, w)
+    alike(fused, plain, x, w, b)
+    alike(fused, plain, r(wide, rows).t(), r(wide, narrow).t(), b)
+    net = weft.nn.Sequential(weft.nn.Linear(wide, narrow), weft.nn.ReLU()).double()
+    assert net(x).grad_fn.name() == "LinearReluBackward0"
+    assert weft.allclose(net(x), net[1](net[0](x)))
+    if rows * wide * narrow < 500:
+        leaves = [t.requires_grad_() for t in (x, w, b)]
+        assert weft.autograd.gradcheck(fused, leaves) and weft.autograd.gradgradcheck(fused, leaves)
+    whole = [(10 * t.detach()).to(weft.int64) for t in (x, w, b)]
+    assert weft.equal(fused(*whole), plain(*whole))
+
+
+def test_a_sequence_sees_hooks_and_other_forwards() -> None:
+    """What stands between a linear layer and its ReLU is not passed over."""
+    nn = weft.nn
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    x = weft.randn(4, 2)
+    want, seen = net(x), []
+    for module in net:
+        handle = module.register_forward_hook(lambda m, args, y: seen.append(type(m).__name__))
+        assert weft.equal(net(x), want)
+        handle.remove()
+    assert seen == ["Linear", "ReLU", "Linear"]
+    for i in (0, 1):
+        net[i].forward = lambda x, f=net[i].forward: f(x) * 2
+        assert weft.allclose(net[: i + 1](x), 2 * (net[0](x) / 2 if i == 0 else net[0](x).relu()))
+        del net[i].forward
+    net[1] = nn.ReLU(inplace=True)
+    assert weft.equal(net(x), want)
+    with pytest.raises(RuntimeError, match="cannot be multiplied") as info:
+        net(weft.randn(4, 3))
+    if sys.version_info >= (3, 11):
+        assert "Sequential.0: Linear(" in info.value.__notes__[0]
+
+
+RECURRENT = ["RNN_TANH", "RNN_RELU", "GRU", "LSTM"]
+
+
+@pytest.mark.parametrize("mode", RECURRENT)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_recurrent_layers(mode: str, reverse: bool, bias: bool) -> None:
+    """All steps in one op against one step after the other: even, packed, one row, many units."""
+    gates = {"GRU": 3, "LSTM": 4}.get(mode, 1)
+    for sizes, n in (
+        ([2, 2, 2], 3),
+        ([1] * 4, 5),
+        ([12] * 3, 20),
+        ([11, 10, 10, 2, 1], 7),
+        ([3, 1], 2),
+    ):
+        batch, wide = sizes[0], gates * n
+        states = [r(batch, n) for _ in range(2 if mode == "LSTM" else 1)]
+        weights = [r(wide, 4), r(wide, n) * n**-0.5] + ([r(wide), r(wide)] if bias else [])
+
+        def run(f: Any, x: Any, *rest: Any, sizes: Any = sizes, count: int = len(states)) -> Any:
+            ws = [*rest[count:], *([] if bias else [None, None]), None]
+            y, last = f(mode, x, sizes, rest[:count], ws, reverse)
+            return weft.cat([y.flatten(), *(s.flatten() for s in last)])
+
+        inputs = [r(sum(sizes), 4), *states, *weights]
+        alike(partial(run, recurrent._one_way), partial(run, recurrent.plain_one_way), *inputs)
+        if sum(sizes) < 7 and n < 4:
+            leaves = [t.requires_grad_() for t in inputs]
+            assert weft.autograd.gradgradcheck(partial(run, recurrent._one_way), leaves)
 
 
 def test_linear_and_attention() -> None:

@@ -6,6 +6,8 @@ other, and how many sequences are still running at each step.
 
 from __future__ import annotations
 
+from functools import partial
+
 import weft
 from weft._C import Tensor
 from weft.nn.functional.dropout import dropout as drop
@@ -60,7 +62,7 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
-    if weights[-1] is None and sizes[0] == sizes[-1] and x.is_floating_point():
+    if weights[-1] is None and x.is_floating_point():
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
@@ -68,33 +70,82 @@ def _one_way(
 def _whole(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
-    """All steps in one op, where as many sequences run at each of them."""
+    """All steps in one op."""
     w_ih, w_hh, b_ih, b_hh, _ = weights
     if mode != "GRU" and b_hh is not None:  # only a GRU uses the state's share by itself
         b_ih, b_hh = b_ih + b_hh, None
     time, batch = len(sizes), sizes[0]
-    parts = linear(x, w_ih, b_ih).reshape(time, batch, -1)
+    parts, packed = linear(x, w_ih, b_ih), None
+    if sizes[-1] == batch:
+        parts = parts.reshape(time, batch, -1)
+    else:
+        packed = weft.tensor(sizes)
     h, c = state if mode == "LSTM" else (state[0], None)
-    result = Whole.apply(parts, h, c, w_hh, b_hh, mode, reverse, STEPS[mode])
+    again = partial(_by_steps, mode, sizes, reverse)
+    result = Whole.apply(parts, h, c, w_hh, b_hh, packed, mode, reverse, again)
     states = result if mode == "LSTM" else (result,)
-    last = 0 if reverse else -1
-    return states[0].reshape(time * batch, -1), tuple(s[last] for s in states)
+    if packed is None:
+        last = 0 if reverse else -1
+        return states[0].reshape(time * batch, -1), tuple(s[last] for s in states)
+    ends = range(batch) if reverse else _last_rows(sizes)
+    return states[0], tuple(s[weft.tensor(ends)] for s in states)
+
+
+def _last_rows(sizes: Sequence[int]) -> list[int]:
+    """Where, among the rows of all steps, each sequence has its last one.
+
+    >>> _last_rows([3, 3, 1])
+    [6, 4, 5]
+    """
+    ends, begin = [0] * sizes[0], 0
+    for size in sizes:
+        ends[:size] = range(begin, begin + size)
+        begin += size
+    return ends
+
+
+def _by_steps(
+    mode: str,
+    sizes: Sequence[int],
+    reverse: bool,
+    parts: Tensor,
+    h: Tensor,
+    c: Tensor | None,
+    weight: Tensor,
+    bias: Tensor | None,
+) -> list[Tensor]:
+    """The states, and the cells of an LSTM, after every step, in the shape that parts have."""
+    start: State = (h,) if c is None else (h, c)
+    outputs, _ = _walk(mode, parts.flatten(0, -2), sizes, start, weight, bias, None, reverse)
+    return [weft.cat(list(steps)).reshape(*parts.shape[:-1], -1) for steps in zip(*outputs)]
 
 
 def plain_one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
-    """The same step by step: any sizes, and with projections."""
+    """The same step by step, and with projections."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    step = STEPS[mode]
-    parts = linear(x, w_ih, b_ih).split(list(sizes))  # the input's share does not need the state
-    outputs: list[Tensor] = []
+    states, final = _walk(mode, linear(x, w_ih, b_ih), sizes, state, w_hh, b_hh, w_hr, reverse)
+    return weft.cat([s[0] for s in states]), final
+
+
+def _walk(
+    mode: str,
+    x: Tensor,
+    sizes: Sequence[int],
+    start: State,
+    weight: Tensor,
+    bias: Tensor | None,
+    projection: Tensor | None,
+    reverse: bool,
+) -> tuple[list[State], State]:
+    """Take one step after the other; x holds the input's share of all. Return all states, the last."""
+    parts = x.split(list(sizes))
+    states: list[State] = []
     ended: list[State] = []
-    start = state
     running = sizes[-1] if reverse else sizes[0]
     state = tuple(s[:running] for s in start) if running != start[0].shape[0] else start
-    order = range(len(parts) - 1, -1, -1) if reverse else range(len(parts))
-    for t in order:
+    for t in reversed(range(len(parts))) if reverse else range(len(parts)):
         size = sizes[t]
         if size > running:  # backwards, longer sequences join
             state = tuple(weft.cat([s, z[running:size]]) for s, z in zip(state, start))
@@ -102,13 +153,13 @@ def plain_one_way(
             ended.append(tuple(s[size:] for s in state))
             state = tuple(s[:size] for s in state)
         running = size
-        state = step(parts[t], state, linear(state[0], w_hh, b_hh), w_hr)
-        outputs.append(state[0])
+        state = STEPS[mode](parts[t], state, linear(state[0], weight, bias), projection)
+        states.append(state)
     if ended:
         state = tuple(weft.cat([s, *rest]) for s, *rest in zip(state, *reversed(ended)))
     if reverse:
-        outputs.reverse()
-    return weft.cat(outputs), state
+        states.reverse()
+    return states, state
 
 
 def plain_recurrent(

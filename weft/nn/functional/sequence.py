@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Step = Callable[..., tuple[Tensor, ...]]
+    Again = Callable[..., list[Tensor]]
 
 _recur = _C._op_function("recur")
 _recur_backward = _C._op_function("recur_backward")
@@ -22,7 +22,8 @@ _CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
 class Sequence(Function):
     """All states of a layer, and the cells of an LSTM; the derivative is one op as well.
 
-    Derivatives of higher order run the steps once more, one after the other.
+    ``sizes`` says how many rows each step has, if they are packed. Derivatives of higher order
+    run the steps once more, one after the other: ``again`` returns what the op does.
     """
 
     @staticmethod
@@ -33,13 +34,14 @@ class Sequence(Function):
         c: Tensor | None,
         weight: Tensor,
         bias: Tensor | None,
+        sizes: Tensor | None,
         mode: str,
         reverse: bool,
-        step: Step,
+        again: Again,
     ) -> Any:
-        output, cells, kept = _recur(x, h, c, weight, bias, _CELLS[mode], reverse)
+        output, cells, kept = _recur(x, h, c, weight, bias, sizes, _CELLS[mode], reverse)
         ctx.save_for_backward(x, h, c, weight, bias, output, cells, kept)
-        ctx.mode, ctx.reverse, ctx.step = mode, reverse, step
+        ctx.sizes, ctx.mode, ctx.reverse, ctx.again = sizes, mode, reverse, again
         return (output, cells) if mode == "LSTM" else output
 
     @staticmethod
@@ -51,31 +53,20 @@ class Sequence(Function):
             _, h, c, weight, bias = inputs
             dx, states, dw, db = _recur_backward(
                 *(grad, grad_cells, h, c, weight, output, cells, kept),
-                *(_CELLS[ctx.mode], ctx.reverse),
+                *(ctx.sizes, _CELLS[ctx.mode], ctx.reverse),
             )
             dc = None if c is None else states[1]
             grads = [dx, states[0], dc, dw, None if bias is None else db]
-        return (*grads, None, None, None)
+        return (*grads, None, None, None, None)
 
 
 def _by_steps(
     ctx: Any, inputs: list[Tensor | None], grad: Tensor, grad_cells: Tensor | None
 ) -> list[Tensor | None]:
     """Differentiate the steps instead of the sequence, so that the result has derivatives too."""
-    x, h, c, weight, bias = inputs
-    assert x is not None and h is not None
-    state: tuple[Tensor, ...] = (h,) if c is None else (h, c)
-    steps = list(x.unbind(0))
-    states = []
-    for part in reversed(steps) if ctx.reverse else steps:
-        state = ctx.step(part, state, weft.nn.functional.linear(state[0], weight, bias))
-        states.append(state)
-    if ctx.reverse:
-        states.reverse()
-    results = [weft.stack([s[0] for s in states])]
+    results = ctx.again(*inputs)
     given: list[Tensor | None] = [grad]
-    if c is not None:
-        results.append(weft.stack([s[1] for s in states]))
+    if len(results) > 1:
         given.append(weft.zeros_like(results[1]) if grad_cells is None else grad_cells)
     wanted = [t for t in inputs if t is not None and t.requires_grad]
     found = weft.autograd.grad(results, wanted, given, create_graph=True, allow_unused=True)
