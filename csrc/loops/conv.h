@@ -23,12 +23,17 @@ struct PackedKernel {
   virtual ~PackedKernel() = default;
 };
 
-// float, by oneDNN. Images lie channels last, kernels and gradients of kernels as their shape says. `packed` may be
-// null.
+// float, by oneDNN or, where that is faster, by products over rows. Images lie channels last, kernels and gradients of
+// kernels as their shape says. `packed` may be null.
 void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                   std::shared_ptr<PackedKernel>* packed);
 void conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// The same as products over rows of windows, without groups.
+void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void rows_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // Any type, as matrix products over windows laid out in memory; all arrays lie as their shapes say.
 void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y);

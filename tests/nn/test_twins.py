@@ -68,6 +68,32 @@ def test_conv(n: int) -> None:
         )
 
 
+ROWS = [
+    ((32, 256, 9), (12, 256, 3), 2),
+    ((70, 512, 4, 4), (16, 512, 3, 3), 1),  # windows in several parts
+    ((20, 64, 9, 8), (5, 64, 3, 2), (2, 3)),
+    ((40, 512, 7, 7), (8, 512, 1, 1), 1),
+    ((20, 256, 2, 3, 2), (10, 256, 2, 3, 2), 1),
+]
+
+
+@pytest.mark.parametrize(("image", "kernel", "stride"), ROWS)
+def test_conv_by_rows(image: Any, kernel: Any, stride: Any) -> None:
+    """Single precision where windows are laid out for large products, against double precision."""
+    f: Any = getattr(F, f"conv{len(image) - 2}d")
+    x, w, b = r(*image), r(*kernel) * 0.05, r(kernel[0])
+    results = []
+    for dtype in (weft.float32, D):
+        leaves = [t.to(dtype).requires_grad_() for t in (x, w, b)]
+        y = f(*leaves, stride, 1)
+        weft.manual_seed(0)
+        g = weft.randn(*y.shape, dtype=D).to(dtype)
+        results.append((y, *weft.autograd.grad(y, leaves, g)))
+    for single, double in zip(*results):
+        assert single.shape == double.shape
+        assert (single - double).abs().max() < 3e-6 * double.abs().max()
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_conv_transpose(n: int) -> None:
     """Strides, paddings, output paddings, dilations, groups."""
