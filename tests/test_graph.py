@@ -571,3 +571,20 @@ def test_a_nested_backward_over_the_same_leaf() -> None:
     (x.sum() * 3 + (y * y).sum() + x.sum()).backward()  # x has a part of its gradient already
     assert inner == [[5, 5, 5]]
     assert grad_of(x) == [12, 20, 28]
+
+
+def test_gradients_that_nobody_asked_for_are_not_computed() -> None:
+    """A node gives nothing to inputs that lead to none of those asked for."""
+    x, w = weft.randn(2, 3, requires_grad=True), weft.randn(4, 3, requires_grad=True)
+    y = weft.nn.functional.linear(x.exp(), w)
+    seen: list[tuple[bool, ...]] = []
+    y.grad_fn.register_hook(lambda given, _: seen.append(tuple(g is not None for g in given)))
+    for wanted in ([w], [x], [x, w]):
+        grads = weft.autograd.grad(y.sum(), wanted, retain_graph=True)
+        y.sum().backward(retain_graph=True)
+        for t, g in zip(wanted, grads):
+            assert weft.equal(g, t.grad)
+        x.grad = w.grad = None
+    assert [s[:2] for s in seen] == [
+        (False, True), (True, True), (True, False), (True, True), (True, True), (True, True)
+    ]  # fmt: skip

@@ -9,6 +9,7 @@
 namespace weft {
 
 thread_local bool t_keeps_lock = false;
+thread_local const NodeSet* t_needed = nullptr;
 
 // ---- nodes of ops
 
@@ -199,7 +200,11 @@ const Value& Grad::arg(int i) const {
 }
 const Dims& Grad::shape(int i) const { return node_.metas[i].sizes; }
 DType Grad::dtype(int i) const { return node_.metas[i].dtype; }
-bool Grad::needs(int i) const { return i < node_.inputs && bool(node_.edges[i].node); }
+bool Grad::needs(int i) const {
+  if (i >= node_.inputs) return false;
+  Node* next = node_.edges[i].node.get();
+  return next && (!t_needed || t_needed->count(next));
+}
 int Grad::inputs() const { return node_.inputs; }
 const Op& Grad::op() const { return node_.op; }
 
@@ -389,7 +394,11 @@ Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   Tensor part = as_strided(laid_out, view_sizes, view_strides, view_offset);
   Grads inner(1);
   inner[0] = part;
-  Grads results = change->apply(std::move(inner), create_graph);
+  Grads results;
+  {
+    Needing all(nullptr);  // its edge to the base is not one of the graph
+    results = change->apply(std::move(inner), create_graph);
+  }
   if (edges[0].node) {
     Tensor slice = results[0] ? results[0] : zeros(view_sizes, g.dtype());
     results[0] = replace_strided(laid_out, slice, view_sizes, view_strides, view_offset);

@@ -1,6 +1,8 @@
 // The tape's side of the gate: the nodes that ops leave behind.
 #pragma once
 
+#include <unordered_set>
+
 #include "ops/op.h"
 
 namespace weft {
@@ -84,6 +86,19 @@ void check_rebase(const Tensor& self);                   // can an in-place chan
 void visit_kept(const Value& v, OwnedVisitor& visitor);
 std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);
+
+// Set while a walk that looks for some inputs only visits a node: the nodes that lead to them. Null: all are wanted.
+using NodeSet = std::unordered_set<Node*>;
+extern thread_local const NodeSet* t_needed;
+class Needing {  // for a scope
+ public:
+  explicit Needing(const NodeSet* nodes) : before_(std::exchange(t_needed, nodes)) {}
+  ~Needing() { t_needed = before_; }
+  Needing(const Needing&) = delete;
+
+ private:
+  const NodeSet* before_;
+};
 
 // Set while a gradient is added to a leaf: the interpreter lock stays held, so that threads add one after the other.
 extern thread_local bool t_keeps_lock;

@@ -154,7 +154,11 @@ class Walk {
     bool checking = t_modes.anomaly && t_modes.anomaly_nan;
     Grads given;
     if (checking || (n.hooks && !n.hooks->after.empty())) given = w.grads;
-    Grads results = n.apply(std::move(w.grads), request_.create_graph);
+    Grads results;
+    {
+      Needing needing(selective_ ? &needed_ : nullptr);
+      results = n.apply(std::move(w.grads), request_.create_graph);
+    }
     if (checking) check_nan(n, results, given);
     if (!request_.retain_graph) n.release();
     if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { g_hooks.after_node(h, results, given); });
@@ -213,7 +217,7 @@ class Walk {
   std::vector<uint32_t> heap_, free_;
   Older older{waiting_};
   std::unordered_map<Node*, std::vector<Capture>> captures_;
-  std::unordered_set<Node*> needed_;
+  NodeSet needed_;
   std::unordered_map<Node*, uint32_t> places_;  // when not marking
   std::vector<Tensor> found_;
 };
