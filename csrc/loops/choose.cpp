@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops/attention.h"
+#include "loops/conv_windows.h"
 #include "loops/copy.h"
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
@@ -52,5 +53,6 @@ WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)
 WEFT_CHOOSE_KERNELS(UpdateKernels, update_kernels)
+WEFT_CHOOSE_KERNELS(WindowKernels, window_kernels)
 
 }  // namespace weft

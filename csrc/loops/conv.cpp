@@ -176,29 +176,32 @@ void check(const char* problem) {
   if (problem) fail("convolution: oneDNN: ", problem);
 }
 
-// Where products over rows of windows are faster than oneDNN's kernels, by measurement: see
-// docs/notes/channels_last.md.
-bool few_places(const Conv& c, int64_t most, int64_t channels) {
-  return c.groups == 1 && c.batch * c.places() >= 128 && c.places() <= most && c.in >= channels;
+// Where products over rows of windows are faster than oneDNN's kernels, by measurement: docs/notes/channels_last.md.
+bool rows_suit(const Conv& c) { return c.groups == 1 && c.batch * c.places() >= 128; }
+bool takes_steps(const Conv& c) { return c.taps() > 1 && *std::max_element(c.stride, c.stride + 3) > 1; }
+bool many_channels(const Conv& c, int64_t places, int64_t channels) {
+  return rows_suit(c) && c.places() <= places && c.in >= channels;
 }
-bool takes_steps(const Conv& c) {
-  return c.groups == 1 && c.batch * c.places() >= 128 && c.in >= 64 && c.taps() > 1 &&
-         *std::max_element(c.stride, c.stride + 3) > 1;
+bool few_channels(const Conv& c) {  // for the gradient of the input, which oneDNN writes 16 channels at a time
+  bool shrinks = 5 * c.places() <= 3 * c.pixels();
+  return rows_suit(c) && c.in <= 8 && c.out >= 16 && (c.out >= 4 * c.in || shrinks);
 }
 
 }  // namespace
 
 void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
-  if (few_places(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
+  if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
   check(onednn()->forward(c, num_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
-  if (few_places(c, 16, 256)) return rows_conv_input(c, g, w, dx);
+  bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
+  if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
   check(onednn()->input(c, num_threads(), g, w, dx));
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
-  if (few_places(c, 16, 256) || few_places(c, 49, 512) || takes_steps(c)) return rows_conv_weight(c, x, g, dw);
+  bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
+  if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
   check(onednn()->weight(c, num_threads(), x, g, dw));
 }
 

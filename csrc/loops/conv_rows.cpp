@@ -6,13 +6,15 @@
 
 #include "core/memory.h"
 #include "loops/conv.h"
+#include "loops/conv_windows.h"
 #include "loops/gemm.h"
 #include "loops/parallel.h"
 
 namespace weft {
 namespace {
 
-constexpr int64_t kWindowBytes = 8 << 20;  // laid out at a time
+constexpr int64_t kFarBytes = 8 << 20, kNearBytes = 512 << 10;  // of windows laid out at a time
+constexpr int64_t kSmallKernel = 256 << 10;                     // bytes
 
 // The kernel's channels and taps: (out, in, taps) in memory, (out, taps, in) here.
 class KernelRows {
@@ -44,16 +46,40 @@ class KernelRows {
   Scratch rows_;
 };
 
-// The pixel, counted within its image, that a place reads with a tap; -1 beyond the edge.
-int64_t pixel_of(const Conv& c, int64_t place, int64_t tap) {
-  int64_t pixel = 0, above = 1;
-  for (int i = 2; i >= 0; --i) {
-    int64_t x = place % c.result[i] * c.stride[i] + tap % c.kernel[i] * c.dilation[i] - c.pad[i];
-    if (x < 0 || x >= c.size[i]) return -1;
-    pixel += x * above, above *= c.size[i];
-    place /= c.result[i], tap /= c.kernel[i];
-  }
-  return pixel;
+// The runs of all windows of an image: taps of one line of the kernel, which lie one behind the other in the image as
+// they do in the window. Neighbours in the list are far apart in the image, so that adding to one need not wait for
+// another.
+std::vector<Run> runs_of(const Conv& c) {
+  std::vector<Run> runs;
+  int64_t width = c.in * c.taps();
+  auto add = [&](int64_t place, int64_t tap, int64_t count, int64_t pixel) {
+    if (count > 0) runs.push_back({place * width + tap * c.in, pixel < 0 ? -1 : pixel * c.in, count * c.in});
+  };
+  for (int64_t t0 = 0; t0 < c.kernel[0]; ++t0)
+    for (int64_t t1 = 0; t1 < c.kernel[1]; ++t1)
+      for (int64_t p2 = 0; p2 < c.result[2]; ++p2)
+        for (int64_t p0 = 0; p0 < c.result[0]; ++p0)
+          for (int64_t p1 = 0; p1 < c.result[1]; ++p1) {
+            int64_t place = (p0 * c.result[1] + p1) * c.result[2] + p2, tap = (t0 * c.kernel[1] + t1) * c.kernel[2];
+            int64_t x0 = p0 * c.stride[0] + t0 * c.dilation[0] - c.pad[0];
+            int64_t x1 = p1 * c.stride[1] + t1 * c.dilation[1] - c.pad[1], x2 = p2 * c.stride[2] - c.pad[2];
+            int64_t line = (x0 * c.size[1] + x1) * c.size[2], taps = c.kernel[2];
+            if (x0 < 0 || x0 >= c.size[0] || x1 < 0 || x1 >= c.size[1]) {
+              add(place, tap, taps, -1);
+            } else if (c.dilation[2] != 1) {
+              for (int64_t t = 0; t < taps; ++t) {
+                int64_t x = x2 + t * c.dilation[2];
+                add(place, tap + t, 1, x < 0 || x >= c.size[2] ? -1 : line + x);
+              }
+            } else {  // before, in and behind the image
+              int64_t enters = std::clamp<int64_t>(-x2, 0, taps);
+              int64_t leaves = std::clamp<int64_t>(c.size[2] - x2, enters, taps);
+              add(place, tap, enters, -1);
+              add(place, tap + enters, leaves - enters, line + x2 + enters);
+              add(place, tap + leaves, taps - leaves, -1);
+            }
+          }
+  return runs;
 }
 
 // Some images at a time: their windows, each a row of taps * in numbers.
@@ -62,54 +88,51 @@ class Windows {
   explicit Windows(const Conv& c)
       : c_(c),
         width_(c.in * c.taps()),
-        pixels_(size_t(c.places() * c.taps())),
-        at_once_(std::clamp<int64_t>(kWindowBytes / 4 / (c.places() * width_), 1, c.batch)),
-        rows_(at_once_ * c.places() * width_ * 4) {
-    for (int64_t p = 0; p < c.places(); ++p)
-      for (int64_t t = 0; t < c.taps(); ++t) pixels_[size_t(p * c.taps() + t)] = pixel_of(c, p, t);
-  }
+        at_once_(part_of(c)),
+        runs_(runs_of(c)),
+        rows_(at_once_ * c.places() * width_ * 4) {}
   float* data() const { return rows_.as<float>(); }
   int64_t width() const { return width_; }
 
   // Calls f(first row, rows) for each part of the batch.
   template <class F>
   void each_part(const F& f) const {
-    for (int64_t n = 0; n < c_.batch; n += at_once_) f(n * c_.places(), std::min(at_once_, c_.batch - n) * c_.places());
+    for (int64_t n = 0; n < c_.batch; n += at_once_) {
+      leave_if_interrupted();
+      f(n * c_.places(), std::min(at_once_, c_.batch - n) * c_.places());
+    }
   }
   void lay_out(const float* x, int64_t first, int64_t rows) {
-    each_tap(first, rows, [&](float* window, int64_t at) {
-      if (at < 0)
-        std::memset(window, 0, size_t(c_.in) * sizeof(float));
-      else
-        std::memcpy(window, x + at, size_t(c_.in) * sizeof(float));
+    each_few(first, rows, [&](int64_t at, const Images& all, float* windows) {
+      window_kernels().lay_out(runs_.data(), int64_t(runs_.size()), all, x + at, windows);
     });
   }
   void add_back(float* x, int64_t first, int64_t rows) const {
-    each_tap(first, rows, [&](const float* window, int64_t at) {
-      if (at < 0) return;
-      for (int64_t i = 0; i < c_.in; ++i) x[at + i] += window[i];
+    each_few(first, rows, [&](int64_t at, const Images& all, float* windows) {
+      std::memset(x + at, 0, size_t(all.count * all.image_step) * sizeof(float));
+      window_kernels().add_back(runs_.data(), int64_t(runs_.size()), all, windows, x + at);
     });
   }
 
  private:
-  // Calls f(window of the tap, where its pixel begins); images are shared out, so that no two threads meet in one.
+  // Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
+  static int64_t part_of(const Conv& c) {
+    int64_t width = c.in * c.taps(), bytes = c.out * width * 4 <= kSmallKernel ? kNearBytes : kFarBytes;
+    return std::clamp<int64_t>(bytes * num_threads() / 4 / (c.places() * width), 1, c.batch);
+  }
+  // Calls f(where the first image begins, how many there are, their windows).
   template <class F>
-  void each_tap(int64_t first, int64_t rows, const F& f) const {
-    int64_t places = c_.places(), taps = c_.taps();
-    parallel_shares(rows / places, std::max<int64_t>(1, kGrain / (places * width_)), 1,
-                    [&](int64_t begin, int64_t end) {
-                      for (int64_t row = begin * places; row < end * places; ++row) {
-                        int64_t image = (first + row) / places * c_.pixels();
-                        const int64_t* pixels = &pixels_[size_t(row % places * taps)];
-                        for (int64_t t = 0; t < taps; ++t)
-                          f(data() + row * width_ + t * c_.in, pixels[t] < 0 ? -1 : (image + pixels[t]) * c_.in);
-                      }
-                    });
+  void each_few(int64_t first, int64_t rows, const F& f) const {
+    constexpr int64_t kFew = 8;
+    int64_t each = c_.places() * width_, image = c_.pixels() * c_.in, from = first / c_.places();
+    parallel_shares(rows / c_.places(), std::max<int64_t>(1, kGrain / each), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; n += kFew)
+        f((from + n) * image, Images{std::min(kFew, end - n), image, each}, data() + n * each);
+    });
   }
   const Conv& c_;
-  int64_t width_;
-  std::vector<int64_t> pixels_;
-  int64_t at_once_;
+  int64_t width_, at_once_;
+  std::vector<Run> runs_;
   Scratch rows_;
 };
 
@@ -131,11 +154,10 @@ void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   KernelRows kernel(c);
   kernel.read(w);
   Windows windows(c);
-  int64_t k = windows.width(), image = c.pixels() * c.in;
+  int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     gemm(DType::Float, false, false, rows, k, c.out, g + first * c.out, c.out, kernel.data(), k, windows.data(), k, 1,
          0);
-    std::memset(dx + first / c.places() * image, 0, size_t(rows / c.places() * image) * sizeof(float));
     windows.add_back(dx, first, rows);
   });
 }
