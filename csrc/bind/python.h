@@ -79,6 +79,7 @@ void bind_indexing(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_update(nb::module_& m);
 void bind_module_call(nb::module_& m);
+void bind_modes(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 std::string user_line();  // "train.py:12, in step", for messages

@@ -24,6 +24,7 @@ constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cach
 constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
 constexpr int64_t kNearRows = 128;         // the same where they are to stay in the L2 cache
 constexpr double kThreadedWork = 1 << 20;  // multiplications below which threads cost more than they bring
+constexpr int64_t kStreams = 32;           // rows that are read side by side from far away
 constexpr int64_t kDotChunk = 16384;
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -93,6 +94,7 @@ Plan plan(DType type, const Product& p) {
   int64_t reach = std::clamp<int64_t>(kReach / (p.ldb * size + 1), kPlainDepth, kDepth);
   r.depth = near ? p.k : r.pack_b ? kDepth : reach;
   r.width = (r.pack_b ? kPanelBytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
+  if (!r.pack_b && p.m <= kFewRows / 2 && p.k * p.n * size >= 4 * kFarBytes) r.depth = kStreams, r.width = p.n;
   return r;
 }
 

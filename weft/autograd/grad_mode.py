@@ -100,32 +100,19 @@ def _generate(
         _call(inner.close, (), {}, switch, mode)
 
 
-class _FixedMode:
-    """What ``no_grad`` and ``enable_grad`` share: a gradient mode known from the start."""
+class _FixedMode(_C.FixedMode):
+    """What ``no_grad`` and ``enable_grad`` share: a gradient mode known from the start.
 
-    __slots__ = ("_before",)
+    The native base makes, enters and leaves it; given a function, ``_decorate`` makes it instead:
+    ``@weft.no_grad`` works.
+    """
+
+    __slots__ = ()
     _mode: bool
-    _before: Any
 
-    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
-        """Make the context manager or, given a function, decorate it: ``@weft.no_grad`` works."""
-        self = object.__new__(cls)
-        if orig_func is None:
-            self._before = None
-            return self
-        return _decorated(orig_func, _set_grad, cls._mode)
-
-    def __enter__(self) -> None:
-        self._before = (_set_grad(self._mode), self._before)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        before, self._before = self._before
-        _set_grad(before)
+    @classmethod
+    def _decorate(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        return cls() if orig_func is None else _decorated(orig_func, _set_grad, cls._mode)
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate ``orig_func``."""
