@@ -130,7 +130,7 @@ row(
     errors=lambda: [E(RuntimeError, t(3)), E(RuntimeError, t())],
 )
 row(
-    F + "prelu",
+    "prelu",
     lambda: [S(t(2, 3), t(1)), S(t(2, 3), t(3)), S(t(2, 3, 2), t(3)), S(t(3), t(1)), S(t(), t())],
     lambda x, w: np.where(
         x > 0, x, x * (w.reshape(-1, *[1] * (x.ndim - 2)) if w.size > 1 else w.reshape(()))

@@ -389,38 +389,51 @@ def test_ctrl_c(name: str) -> None:
     assert interrupt(INTERRUPTED[name], 0.1) < 0.5
 
 
-# One call each, that would take many seconds.
+# One call each on an x of length n, that would take some seconds in at most 1.1 GB.
 LONG_CALLS = {
-    "sum": ("weft.ones(1).expand(20_000_000_000)", "x.sum()"),
-    "sum of columns": ("weft.ones(1).expand(2000, 10_000_000)", "x.sum(0)"),
-    "matmul": ("weft.ones(1, 1).expand(12000, 12000)", "x @ x"),
-    "integer matmul": ("weft.ones(4000, 4000, dtype=weft.int64)", "x @ x"),
-    "many small matmuls": ("weft.ones(1, 64, 64).expand(200_000, 64, 64)", "weft.bmm(x, x)"),
-    "sort": ("weft.ones(1).expand(1 << 26)", "x.sort()"),
-    "cumsum": ("weft.ones(1).expand(1 << 28)", "x.cumsum(0)"),
-    "lgamma": ("weft.ones(1).expand(1 << 28)", "x.lgamma()"),
-    "softmax": ("weft.ones(1).expand(1 << 14, 1 << 14)", "x.softmax(0)"),
-    "transposed copy": (
-        "weft.ones(1 << 14, 1 << 14)",
-        "x.t().clone(memory_format=weft.contiguous_format)",
+    "sum": (20_000_000_000, "weft.ones(1).expand(n)", "x.sum()"),
+    "sum of columns": (10_000_000, "weft.ones(1).expand(2000, n)", "x.sum(0)"),
+    "matmul": (12_000, "weft.ones(1).expand(n, 12_000)", "x @ x[:1].expand(12_000, 12_000)"),
+    "integer matmul": (8000, "weft.ones(n, 4000, dtype=weft.int64)", "x @ x.new_ones(4000, 4000)"),
+    "many small matmuls": (
+        150_000,
+        "weft.ones(1, 32, 4096).expand(n, 32, 4096)",
+        "weft.bmm(x, x[:1].mT.contiguous().expand(n, 4096, 32))",
     ),
-    "randn": ("weft.ones(1)", "weft.randn(1 << 28)"),
+    "sort": (1 << 25, "weft.randn(n, dtype=weft.float64)", "x.sort()"),
+    "a running sum": (1 << 28, "weft.ones(1).expand(n)", "x.logcumsumexp(0)"),
+    "a special function": (1 << 28, "weft.ones(1).expand(n)", "weft.special.gammainc(x, x)"),
+    "softmax": (1 << 14, "weft.ones(1).expand(1 << 14, n)", "x.softmax(0)"),
+    "transposed copy": (
+        1 << 14,
+        "weft.ones(1 << 15, 1, dtype=weft.float64).expand(1 << 15, n)",
+        "x.t().to(weft.float16)",
+    ),
+    "random numbers": (1 << 26, "weft.full((1,), 20.0).expand(n)", "weft.poisson(x)"),
 }
 
 
 @pytest.mark.parametrize("name", list(LONG_CALLS))
 def test_ctrl_c_inside_one_call(name: str) -> None:
-    given, call = LONG_CALLS[name]
+    """The call stops in less than half of the time that it takes, by that of a sixteenth of it."""
+    n, given, call = LONG_CALLS[name]
     program = f"""
         import time, weft
         weft.set_num_threads(2)
-        x = {given}
-        print("ready", flush=True)
-        try:
-            while True:
+        def seconds(n, before=int):
+            x = {given}
+            before()
+            start = time.time()
+            try:
                 {call}
-        except KeyboardInterrupt:
-            print("interrupted", time.time())
+            except KeyboardInterrupt:
+                now = time.time()
+                assert now - start < 8 * part, (now - start, part)
+                print("interrupted", now)
+            return time.time() - start
+        seconds(1)
+        part = seconds({n} // 16)
+        seconds({n}, lambda: print("ready", flush=True))
         """
     assert interrupt(program, 0.1) < 1.5  # some tens of milliseconds on an idle machine
 

@@ -122,7 +122,7 @@ feature_dropout feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d gr
 gru_cell hardshrink hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell
 margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm
 native_channel_shuffle native_dropout native_dropout_backward native_group_norm native_layer_norm
-pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rnn_relu
+pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))

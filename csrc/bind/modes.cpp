@@ -59,11 +59,10 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {
-  {"__enter__", enter, METH_NOARGS, "Switch to the mode."},
-  {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)), METH_FASTCALL,
-   "Switch back to the mode before."},
-  {}};
+PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, "Switch to the mode."},
+                         {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)), METH_FASTCALL,
+                          "Switch back to the mode before."},
+                         {}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
                        {Py_tp_methods, methods},

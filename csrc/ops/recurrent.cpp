@@ -53,7 +53,17 @@ class Steps {
   void each_origin(int64_t step, const char* states, const char* first, const F& f) const {
     int64_t some = carried(step), all = rows(step);
     if (some) f(0, some, in(states, step - 1, n));
-    if (all > some) f(some, all, first ? first + some * n * item : nullptr);
+    if (all > some) f(some, all, first + some * n * item);
+  }
+
+  // The same with the rows shared out between the threads.
+  template <class F>
+  void share_out(int64_t step, const char* states, const char* first, const F& f) const {
+    constexpr int64_t kUnits = 4096;  // whose exponentials are worth a thread
+    each_origin(step, states, first, [&](int64_t from, int64_t to, const char* before) {
+      parallel_shares(to - from, std::max<int64_t>(1, kUnits / n), 1,
+                      [&](int64_t begin, int64_t end) { f(from + begin, from + end, before + begin * n * item); });
+    });
   }
 
   Cell cell;
@@ -139,14 +149,14 @@ WEFT_OP{
             const char* plus = gru ? bias.data() : share + from * s.width * s.item;
             product(to - from, before, gates.as<char>() + from * s.width * s.item, plus, gru ? 0 : s.width);
           });
-          s.each_origin(
-              t, lstm ? cells : h, lstm ? c0.data() : h0.data(), [&](int64_t from, int64_t to, const char* before) {
-                int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
-                recurrent_kernels().step(type, s.cell,
-                                         {to - from, s.n, share + wide, gates.as<char>() + wide, before,
-                                          s.in(h, t, s.n) + state, lstm ? s.in(cells, t, s.n) + state : nullptr,
-                                          kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr});
-              });
+          s.share_out(t, lstm ? cells : h, lstm ? c0.data() : h0.data(),
+                      [&](int64_t from, int64_t to, const char* before) {
+                        int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
+                        recurrent_kernels().step(type, s.cell,
+                                                 {to - from, s.n, share + wide, gates.as<char>() + wide, before,
+                                                  s.in(h, t, s.n) + state, lstm ? s.in(cells, t, s.n) + state : nullptr,
+                                                  kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr});
+                      });
         }
       },
   .no_derivative = kByTwin,
@@ -229,16 +239,16 @@ WEFT_OP{
           std::memcpy(dh, dnext, size_t(rows * row));
           add(dh, s.in(g.data(), t, s.n), rows);
           if (lstm && gc.data()) add(dc, s.in(gc.data(), t, s.n), rows);
-          s.each_origin(t, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
-                        [&](int64_t from, int64_t to, const char* before) {
-                          int64_t state = from * row, wide = from * s.width * s.item;
-                          recurrent_kernels().back(
-                              type, s.cell,
-                              {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, before,
-                               s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
-                               lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide,
-                               s.in(dgates, t, s.width) + wide, dnext + state});
-                        });
+          s.share_out(t, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
+                      [&](int64_t from, int64_t to, const char* before) {
+                        int64_t state = from * row, wide = from * s.width * s.item;
+                        recurrent_kernels().back(
+                            type, s.cell,
+                            {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, before,
+                             s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
+                             lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide, s.in(dgates, t, s.width) + wide,
+                             dnext + state});
+                      });
           product(rows, s.in(dgates, t, s.width), dnext, gru ? dnext : nullptr, s.n);
           // Rows that began at this step end in the first state; those that ended at the step before begin with zeros.
           int64_t begun = carried * row, before = t ? s.rows(t - 1) : carried;

@@ -122,6 +122,8 @@ def test_parameter_dict() -> None:
     assert d.get("nope") is None and d.setdefault("q", 4) == 4 and d.pop("n") == 3
     assert d.popitem() == ("q", 4) and list(reversed(d)) == ["z", "a"]
     assert list((d | {"y": weft.ones(1)}).state_dict()) == ["a", "z", "y"]
+    joined = {"y": 1} | d
+    assert type(joined) is dict and list(joined) == ["y", "a", "z"]
     copied = d.copy()
     assert copied["a"] is d["a"] and copied is not d
     del d["a"]

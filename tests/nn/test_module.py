@@ -128,6 +128,9 @@ def test_change_of_kind() -> None:
     assert list(m._parameters) == ["x"]
     m.x = None
     assert m.x is None and list(m._parameters) == ["x"] and list(m.parameters()) == []
+    with pytest.raises(TypeError, match="cannot assign 'ReLU' as parameter 'x'"):
+        m.x = nn.ReLU()
+    del m.x
     m.x = nn.ReLU()
     assert list(m._parameters) == [] and list(m._modules) == ["x"]
     m.x = nn.Parameter(weft.ones(1))
@@ -161,6 +164,12 @@ def test_user_getattr() -> None:
     assert Wrapper().in_features == 3
     with pytest.raises(AttributeError, match="'Linear' object has no attribute 'zzz'"):
         Wrapper().zzz  # noqa: B018
+
+    class Above(Wrapper):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(super().__getattr__("module"), name)  # type: ignore[misc]
+
+    assert Above().in_features == copy.deepcopy(Above()).in_features == 3
 
     class Strict(nn.Module):
         def __getattr__(self, name: str) -> Any:

@@ -78,6 +78,11 @@ def test_always_call() -> None:
     with pytest.raises(ValueError, match="k is zero"):
         m(leaf(), k=0)
     assert seen == [None]
+    seen.clear()
+    with m.register_forward_hook(lambda m, a, out: 1 / 0, prepend=True):
+        with pytest.raises(ZeroDivisionError):
+            m(leaf(), weft.zeros(2))
+    assert seen[0].tolist() == [2, 4]  # forward itself did not fail
     handle.remove()
     m.register_forward_hook(lambda m, a, out: 1 / 0, always_call=True)
     with pytest.warns(UserWarning, match="silenced"), pytest.raises(ValueError, match="k is zero"):
@@ -110,6 +115,13 @@ def test_full_backward_hooks() -> None:
     with m.register_full_backward_pre_hook(lambda m, go: tuple(g * 3 for g in go)):
         sum(t.sum() for t in m(x)).backward()
     assert x.grad.tolist() == [9, 9]
+    x = leaf()
+    with m.register_full_backward_hook(lambda m, gi, go: [gi[0] * 2]):  # a list is as good
+        m(x)[0].sum().backward()
+    assert x.grad.tolist() == [4, 4]
+    with m.register_full_backward_hook(lambda m, gi, go: seen.append(gi)):
+        m(leaf(), weft.ones(2)).sum().backward()
+    assert seen[-1][1].tolist() == [0, 0]  # of a tensor that wants no gradient: zeros
     with m.register_full_backward_hook(lambda m, gi, go: gi + gi):
         out = m(leaf())[0].sum()
         with pytest.raises(RuntimeError, match="invalid number of grad_input, got 2"):

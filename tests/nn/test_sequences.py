@@ -135,6 +135,133 @@ def test_weights_or_not() -> None:
     assert by_head.shape == (2, 2, 3, 3) and close(by_head.mean(1), mean)
 
 
+def nodes(y: Any) -> set[str]:
+    """Return the names of all nodes behind a tensor."""
+    found, stack = set(), [y.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None:
+            found.add(node.name())
+            stack += [n for n, _ in node.next_functions]
+    return found
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("options", [{}, {"kdim": 3, "vdim": 5}, {"bias": False}])
+def test_attention_in_any_layout(options: Any, need_weights: bool) -> None:
+    """The order of batch and length, also in memory, changes only the order of the result."""
+    a = nn.MultiheadAttention(4, 2, dtype=D, **options)
+    b = nn.MultiheadAttention(4, 2, batch_first=True, dtype=D, **options)
+    b.load_state_dict(a.state_dict())
+    q = weft.randn(5, 2, 4, dtype=D)
+    k, v = weft.randn(3, 2, a.kdim, dtype=D), weft.randn(3, 2, a.vdim, dtype=D)
+    trios = [(q, k, v)] if "kdim" in options else [(q, k, v), (q, k, k), (q, q, q)]
+    for trio in trios:
+        y, weights = a(*trio, need_weights=need_weights)
+        gradients = weft.autograd.grad(y.square().sum(), list(a.parameters()))
+        turned = {id(x): x.transpose(0, 1).contiguous() for x in trio}
+        for xs in ([turned[id(x)] for x in trio], [x.transpose(0, 1) for x in trio]):
+            other, others = b(*xs, need_weights=need_weights)
+            assert close(other.transpose(0, 1), y)
+            assert weights is None or close(others, weights)
+            more = weft.autograd.grad(other.square().sum(), list(b.parameters()))
+            assert close(more, gradients)
+        y, weights = a(*(x[:, 1] for x in trio), need_weights=need_weights)
+        assert close(y, other[1]) and (weights is None or close(weights, others[1]))
+
+
+def test_attention_of_batches_first_copies_nothing() -> None:
+    """Heads are views of one product, and lie side by side when they have attended."""
+    attention = nn.MultiheadAttention(4, 2, batch_first=True)
+    x = weft.randn(2, 3, 4, requires_grad=True)
+    y = attention(x, x, x, need_weights=False)[0]
+    assert y.is_contiguous()
+    assert not {"ContiguousCopyBackward0", "CloneBackward0", "SplitBackward0"} & nodes(y)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_masks_of_attention(batch_first: bool, need_weights: bool) -> None:
+    """Masks of bool and added ones, for all heads or each, and of padding, are one sum."""
+    attention = nn.MultiheadAttention(4, 2, batch_first=batch_first, dtype=D)
+    x = weft.randn(3, 3, 4, dtype=D)
+
+    def attend(**masks: Any) -> Any:
+        return attention(x, x, x, need_weights=need_weights, **masks)[0]
+
+    hidden, padding = weft.ones(3, 3).triu(1).bool(), weft.zeros(3, 3).bool()
+    padding[0, 1] = padding[2, 2] = True
+    low, lower = (
+        weft.zeros(3, 3, dtype=D).masked_fill(m, -float("inf")) for m in (hidden, padding)
+    )
+    both = (low + lower[:, None, None]).expand(3, 2, 3, 3).reshape(6, 3, 3)
+    expected = attend(attn_mask=both)
+    assert close(attend(attn_mask=hidden, key_padding_mask=padding), expected)
+    assert close(attend(attn_mask=low, key_padding_mask=lower), expected)
+    assert close(attend(attn_mask=hidden.expand(6, 3, 3), key_padding_mask=padding), expected)
+    assert not close(attend(attn_mask=hidden), expected)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_keys_and_values_of_other_origin(need_weights: bool) -> None:
+    """Learnt keys, keys of zeros and static ones are as good as projected ones."""
+    e, heads = 4, 2
+    q, k = weft.randn(3, 2, e, dtype=D), weft.randn(5, 2, e, dtype=D)
+    w, eye = weft.randn(3 * e, e, dtype=D), weft.eye(e, dtype=D)
+    mask = weft.randn(3, 5, dtype=D)
+
+    def attend(key: Any, bk: Any = None, bv: Any = None, zero: bool = False, **more: Any) -> Any:
+        args = (e, heads, w, None, bk, bv, zero, 0.0, eye, None)
+        f = nn.functional.multi_head_attention_forward
+        return f(q, key, key, *args, need_weights=need_weights, **more)[0]
+
+    wk, wv = w[e : 2 * e], w[2 * e :]
+    last, zeros = k[4:5, :1], weft.zeros(1, 2, e, dtype=D)
+    same = weft.cat([k[:4], last.expand(1, 2, e)])
+    learnt = attend(k[:4], last @ wk.t(), last @ wv.t(), attn_mask=mask[:, :4])
+    free = mask.clone()
+    free[:, 4] = 0
+    assert close(learnt, attend(same, attn_mask=free))
+    nothing = attend(weft.cat([k[:4], zeros]), attn_mask=free)
+    assert close(attend(k[:4], zero=True, attn_mask=mask[:, :4]), nothing)
+
+    def by_head(x: Any) -> Any:
+        return x.view(5, 2 * heads, e // heads).transpose(0, 1)
+
+    static = {"static_k": by_head(k @ wk.t()), "static_v": by_head(k @ wv.t())}
+    assert close(attend(k, attn_mask=mask), attend(zeros.expand(5, 2, e), attn_mask=mask, **static))
+    with pytest.raises(AssertionError, match="bias_k and bias_v must be given together"):
+        attend(k, last)
+    with pytest.raises(AssertionError, match="cannot be added to static"):
+        attend(k, last, last, **static)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_without_elements(need_weights: bool) -> None:
+    """No batch, no queries or no keys give results without elements, or only the last bias."""
+    attention = nn.MultiheadAttention(4, 2)
+    for target, source, batch in ((3, 3, 0), (0, 3, 2), (3, 0, 2)):
+        q, k = weft.randn(target, batch, 4), weft.randn(source, batch, 4)
+        y, weights = attention(q, k, k, need_weights=need_weights)
+        assert y.shape == q.shape and (y == attention.out_proj.bias).all()
+        assert weights is None or weights.shape == (batch, target, source)
+
+
+def test_attention_errors() -> None:
+    """A key of another batch is not repeated; a mask must fit."""
+    attention, x = nn.MultiheadAttention(4, 2), weft.ones(3, 2, 4)
+    with pytest.raises(RuntimeError, match="key must have the batch of query, 2, but got 1"):
+        attention(x, x[:, :1], x[:, :1])
+    with pytest.raises(AssertionError, match=r"key_padding_mask shape of \(2, 3\)"):
+        attention(x, x, x, key_padding_mask=weft.zeros(2, 4))
+    with pytest.raises(
+        RuntimeError, match=r"3D attn_mask is \(2, 3, 3\), but should be \(4, 3, 3\)"
+    ):
+        attention(x, x, x, attn_mask=weft.zeros(2, 3, 3))
+    with pytest.raises(RuntimeError, match="Need attn_mask"):
+        attention(x, x, x, is_causal=True)
+
+
 def test_attention_to_nothing_is_zero() -> None:
     """Where a mask of bool leaves no key, the result is zero and its gradient finite."""
     q = weft.randn(2, 3, requires_grad=True)

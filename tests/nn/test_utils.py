@@ -42,8 +42,9 @@ def test_clip_grad_norm() -> None:
     bad = with_grads(float("nan"))
     with pytest.raises(RuntimeError, match=r"The total norm .* is non-finite"):
         utils.clip_grad_norm_(bad, 1.0, error_if_nonfinite=True)
-    with pytest.warns(UserWarning, match="empty"):
-        utils.clip_grad_norm_([], 1.0)
+    assert utils.clip_grad_norm_([], 1.0).item() == 0
+    with pytest.warns(UserWarning, match="empty generator"):
+        utils.clip_grad_norm_(nn.ReLU().parameters(), 1.0)
 
 
 def test_clip_grad_value() -> None:
@@ -133,6 +134,8 @@ def test_pad_sequence() -> None:
     assert [t.tolist() for t in back] == [[1, 1], [1, 1, 1]]
     with pytest.raises(RuntimeError, match="empty list"):
         rnn.pad_sequence([])
+    with pytest.raises(TypeError, match="element 1 is list, not a Tensor"):
+        rnn.pad_sequence([weft.ones(2), [1.0]])  # type: ignore[list-item]
     with pytest.raises(RuntimeError, match="left or right, but got x"):
         rnn.pad_sequence(parts, padding_side="x")
 
@@ -178,6 +181,24 @@ def test_spectral_norm() -> None:
     assert list(m.state_dict()) == ["bias", "weight"]
     with pytest.raises(ValueError, match="n_power_iterations to be positive"):
         utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
+
+
+@pytest.mark.parametrize("norm", [utils.weight_norm, utils.spectral_norm])
+def test_norms_are_copied(norm: Any) -> None:
+    """A copy of a module makes its own weight from its own parts."""
+    m = norm(nn.Linear(3, 2)).eval()
+    c = copy.deepcopy(m)
+    assert not c.weight.requires_grad and weft.equal(c.weight, m.weight)
+    assert weft.allclose(c(weft.ones(1, 3)), m(weft.ones(1, 3))) and c.weight.requires_grad
+    c.weight.sum().backward()
+    assert all(p.grad is None for p in m.parameters())
+
+
+def test_weight_norm_needs_a_dimension() -> None:
+    """A dimension that the weight does not have is refused, in both forms."""
+    for norm in (utils.weight_norm, utils.parametrizations.weight_norm):
+        with pytest.raises(IndexError, match=r"in \[-2, 1\] for a weight of shape \[2, 3\], got 2"):
+            norm(nn.Linear(3, 2), dim=2)
 
 
 # ---- the rest -----------------------------------------------------------------------------------

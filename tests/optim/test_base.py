@@ -333,7 +333,8 @@ def test_step_hooks() -> None:
     assert len(said) == 4
 
     def change(opt: Any, args: Any, kwargs: Any) -> Any:
-        return (lambda: "given",), kwargs
+        assert args == (opt,)  # as in PyTorch, the optimiser is the first of them
+        return (*args, lambda: "given"), kwargs
 
     with optimizer.register_step_pre_hook(change):
         assert optimizer.step() == "given"

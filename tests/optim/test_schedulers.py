@@ -170,6 +170,9 @@ def test_warnings() -> None:
         scheduler.step()
     with pytest.warns(UserWarning, match="get_last_lr"):
         lrs.StepLR(optimizer_of(), 1).get_lr()
+    scheduler = lrs.ExponentialLR(optimizer_of(), 0.5)
+    with pytest.warns(UserWarning, match="get_last_lr"):
+        assert scheduler.get_lr() == [lr / 2 for lr in scheduler.base_lrs]  # of the next step
     scheduler = lrs.StepLR(optimizer_of(), 1)
     scheduler.optimizer.step()
     with pytest.warns(UserWarning, match="epoch parameter"):

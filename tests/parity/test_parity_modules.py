@@ -55,6 +55,12 @@ ROWS: dict[str, list[Any]] = {
     "utils.parametrizations.orthogonal(nn.Linear(2, 4), orthogonal_map='cayley')": [(4, 2)],
     "utils.parametrizations.orthogonal(nn.Linear(4, 2), use_trivialization=False)": [(5, 4)],
     "LazyLinear(4)": [(3, 2)],
+    "MultiheadAttention(4, 2)": [(3, 2, 4), (5, 2, 4), (5, 2, 4)],
+    "MultiheadAttention(4, 2, batch_first=True)": [(2, 3, 4), (2, 5, 4), (2, 5, 4)],
+    "MultiheadAttention(4, 2, bias=False, kdim=3, vdim=5)": [(3, 4), (5, 3), (5, 5)],
+    "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)": [(3, 2, 4)] * 3,
+    "TransformerEncoderLayer(4, 2, 6, dropout=0.0, batch_first=True)": [(2, 3, 4)],
+    "TransformerDecoderLayer(4, 2, 6, dropout=0.0, norm_first=True)": [(3, 2, 4), (5, 2, 4)],
 }
 
 

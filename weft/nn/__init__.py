@@ -8,7 +8,7 @@ torch.Size([2, 1])
 # ruff: noqa: F401, F403 (what is imported here is what weft.nn offers)
 from __future__ import annotations
 
-from weft.nn import functional, init, module_backward, module_hooks, parameter
+from weft.nn import common_types, functional, grad, init, module_backward, module_hooks, parameter
 from weft.nn.activation import *
 from weft.nn.attention import *
 from weft.nn.container import *
@@ -25,7 +25,13 @@ from weft.nn.module import Module
 from weft.nn.normalization import *
 from weft.nn.padding import *
 from weft.nn.parallel import *
-from weft.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from weft.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+    factory_kwargs,
+)
 from weft.nn.pooling import *
 from weft.nn.recurrent import *
 from weft.nn.resize import *

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft.nn import functional as F
+from weft.nn.attention import MultiheadAttention  # noqa: F401  # PyTorch has it in this file
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weft
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn.functional.attention import map_once
 from weft.nn.linear import NonDynamicallyQuantizableLinear
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -122,11 +123,8 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         swap = self.batch_first and query.ndim == 3
-        if swap:  # the same tensor stays the same: one product projects all three
-            q = query.transpose(0, 1)
-            k = q if key is query else key.transpose(0, 1)
-            v = k if value is key else value.transpose(0, 1)
-            query, key, value = q, k, v
+        if swap:  # a view: the function works in the order of memory
+            query, key, value = map_once(lambda x: x.transpose(0, 1), query, key, value)
         y, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
             self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
@@ -158,3 +156,6 @@ class MultiheadAttention(Module):
                 padding = key_padding_mask.reshape(batch, 1, 1, length)
                 mask = mask + padding.expand(-1, self.num_heads, -1, -1)
         return mask, kind
+
+
+from weft.nn.attention_backend import SDPBackend, sdpa_kernel  # noqa: E402, F401

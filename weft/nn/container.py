@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def _place(index: Any, length: int) -> int:
@@ -27,6 +28,21 @@ def _place(index: Any, length: int) -> int:
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range")
     return index + length if index < 0 else index
+
+
+class Container(Module):
+    """A module with the given children (deprecated: ``Module`` itself does all that it did).
+
+    >>> weft.nn.Container(act=weft.nn.ReLU()).act
+    ReLU()
+    """
+
+    def __init__(self, **kwargs: Module | None) -> None:
+        text = "nn.Container is deprecated: make a subclass of nn.Module instead"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):
@@ -569,8 +585,8 @@ class ParameterDict(Module):
         made.update(other)
         return made
 
-    def __ror__(self, other: Any) -> ParameterDict:
-        made = ParameterDict(OrderedDict(other.items()))
+    def __ror__(self, other: Any) -> Any:
+        made = other.copy()
         made.update(self)
         return made
 

@@ -9,7 +9,6 @@ Parameters, buffers and children are kept in three tables, as in PyTorch, and al
 
 from __future__ import annotations
 
-import functools
 import weakref
 
 from weft import _C, Tensor
@@ -145,6 +144,16 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + spaces * " ")
 
 
+class _MembersByName:
+    """Finds members for subclasses of Module that have a ``__getattr__``, and ask that of Module."""
+
+    def __getattr__(self, name: str) -> Any:
+        for table in _TABLES:
+            if name in self.__dict__.get(table, ()):
+                return self.__dict__[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
 class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBase):
     """The base of all layers and networks: holds parameters and children, and is called.
 
@@ -229,7 +238,7 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
         elif isinstance(value, Tensor):
             return self._set_tensor(name, value)
-        elif isinstance(value, Module):
+        elif isinstance(value, Module) and name not in parameters:
             if name not in d["_modules"]:
                 self._forget(name)
             for hook in _hooks._global_module_registration_hooks.values():
@@ -324,6 +333,15 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         names = {*dir(type(self)), *self.__dict__}
         return sorted(name for name in names if not name[0].isdigit())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, but only the values of tensors that hooks make before forward."""
+        state = self.__dict__
+        for hook in state.get("_forward_pre_hooks", {}).values():
+            name = getattr(hook, "recomputes", "")
+            if isinstance(state.get(name), Tensor):
+                state = {**state, name: state[name].detach()}
+        return state
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for table in _TABLES:
@@ -337,8 +355,8 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Let a subclass call ``super().__getattr__``, which Module has no need of."""
         super().__init_subclass__(**kwargs)
-        if "__getattr__" in cls.__dict__:
-            _reword_getattr(cls)
+        if "__getattr__" in cls.__dict__ and not issubclass(cls, _MembersByName):
+            cls.__bases__ = (*cls.__bases__, _MembersByName)
         behind = cls.__mro__[cls.__mro__.index(Module) + 1 : -1]
         cls._mixed_new = any("__new__" in vars(base) for base in behind)
 
@@ -476,24 +494,6 @@ def _path_text(trail: list[Module]) -> str:
     except Exception:  # it is another error that is being told
         settings = "…"
     return f"  in module {'.'.join(path)}: {type(inner).__name__}({settings})"
-
-
-def _reword_getattr(cls: Any) -> None:
-    """Name the attribute, not ``super()``, when a subclass's ``__getattr__`` finds nothing above."""
-    own = cls.__dict__["__getattr__"]
-
-    @functools.wraps(own)
-    def __getattr__(self: Any, name: str) -> Any:
-        try:
-            return own(self, name)
-        except AttributeError as e:
-            if "'super' object has no attribute '__getattr__'" not in str(e):
-                raise
-            raise AttributeError(
-                f"'{type(self).__name__}' object has no attribute '{name}'"
-            ) from None
-
-    cls.__getattr__ = __getattr__
 
 
 _C._set_module_parts(_any_global, _note_path)

@@ -17,15 +17,17 @@ class BackwardHookFunction(Function):
     """The identity, which shows the gradients that pass to a function and takes what it returns."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, seen: Callable[..., Any], zeros: bool, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.seen = seen
-        ctx.set_materialize_grads(False)
+        ctx.set_materialize_grads(zeros)
         ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
         return tensors
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, *ctx.seen(grads))
+        return (None, None, *ctx.seen(grads))
 
 
 class BackwardHooks:
@@ -42,7 +44,7 @@ class BackwardHooks:
     def setup_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Send the arguments of forward through the gate."""
         self.n_inputs = len(args)
-        args, self.inputs = self._through(self._at_inputs, args)
+        args, self.inputs = self._through(self._at_inputs, args, True)
         return args
 
     def setup_outputs(self, result: Any) -> Any:
@@ -58,7 +60,7 @@ class BackwardHooks:
             self.hooks = []
             return result
         self.n_outputs = len(results)
-        made, places = self._through(self._at_outputs, results)
+        made, places = self._through(self._at_outputs, results, False)
         self.outputs = places or []
         if made is results:
             return result
@@ -71,13 +73,15 @@ class BackwardHooks:
 
     @staticmethod
     def _through(
-        seen: Callable[..., Any], values: tuple[Any, ...]
+        seen: Callable[..., Any], values: tuple[Any, ...], zeros: bool
     ) -> tuple[tuple[Any, ...], list[int] | None]:
+        """Send values through a gate; with ``zeros`` a gradient that is missing is seen as such."""
         places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         if not is_grad_enabled() or not any(values[i].requires_grad for i in places):
             return values, None
         made = list(values)
-        for i, t in zip(places, BackwardHookFunction.apply(seen, *(values[i] for i in places))):
+        sent = [values[i] for i in places]
+        for i, t in zip(places, BackwardHookFunction.apply(seen, zeros, *sent)):
             made[i] = t
         return tuple(made), places
 
@@ -138,7 +142,7 @@ class BackwardHooks:
 
     @staticmethod
     def _checked(answer: Any, n: int, what: str, kind: str) -> tuple[Any, ...]:
-        answer = answer if isinstance(answer, tuple) else (answer,)
+        answer = tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
         if len(answer) != n:
             raise RuntimeError(
                 f"Backward {kind} returned an invalid number of {what}, got {len(answer)}, but "

@@ -322,11 +322,12 @@ class HookMethods:
         around = BackwardHooks(self, full, pre) if full or pre else None
         if around is not None:
             args = state["args"] = around.setup_inputs(args)
-        result = me.forward(*args, **kwargs)
+        result = state["result"] = me.forward(*args, **kwargs)
         for key, hook in _all(_global_forward_hooks, self._forward_hooks):
             state["done"].add(key)
             answer = self._run_forward_hook(key, hook, args, kwargs, result)
-            result = result if answer is None else answer
+            if answer is not None:
+                result = state["result"] = answer
         if around is not None:
             result = around.setup_outputs(result)
         if old:

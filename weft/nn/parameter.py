@@ -15,6 +15,7 @@ __all__ = [
     "UninitializedBuffer",
     "UninitializedParameter",
     "UninitializedTensorMixin",
+    "factory_kwargs",
     "is_lazy",
 ]
 
@@ -240,3 +241,24 @@ def is_lazy(param: Any) -> bool:
     True
     """
     return isinstance(param, UninitializedTensorMixin)
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Check the keyword arguments of a layer that go to functions which make tensors.
+
+    Args:
+        kwargs: ``device``, ``dtype``, ``memory_format``, or those under ``factory_kwargs``, where a
+            layer uses one of these names for another thing.
+
+    >>> weft.nn.factory_kwargs({"dtype": weft.float64, "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': torch.float64}
+    """
+    given = dict(kwargs or {})
+    made = dict(given.pop("factory_kwargs", {}))
+    for name, value in given.items():
+        if name not in ("device", "dtype", "memory_format"):
+            raise TypeError(f"factory_kwargs: unexpected keyword argument '{name}'")
+        if name in made:
+            raise TypeError(f"factory_kwargs: {name} is given twice")
+        made[name] = value
+    return made

@@ -42,7 +42,7 @@ def _tuple(value: Any, n: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _function: Any = None
 
     def __init__(
@@ -72,7 +72,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """Keeps the largest element of every window of a sequence.
 
     Args:
@@ -90,7 +90,7 @@ class MaxPool1d(_MaxPool):
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """Keeps the largest element of every window of an image. See ``MaxPool1d``.
 
     >>> weft.nn.MaxPool2d(3, stride=2)(weft.randn(20, 16, 50, 32)).shape
@@ -100,7 +100,7 @@ class MaxPool2d(_MaxPool):
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """Keeps the largest element of every window of a volume. See ``MaxPool1d``.
 
     >>> weft.nn.MaxPool3d(2)(weft.randn(1, 4, 4, 4)).shape
@@ -110,7 +110,7 @@ class MaxPool3d(_MaxPool):
     _function = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     _n = 0
     _function: Any = None
 
@@ -131,7 +131,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts maxima back where ``MaxPool1d`` found them, zeros elsewhere.
 
     Args:
@@ -147,7 +147,7 @@ class MaxUnpool1d(_MaxUnpool):
     _n, _function = 1, staticmethod(F.max_unpool1d)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts maxima back where ``MaxPool2d`` found them. See ``MaxUnpool1d``.
 
     >>> y, at = weft.nn.MaxPool2d(2, return_indices=True)(weft.randn(1, 4, 4))
@@ -158,7 +158,7 @@ class MaxUnpool2d(_MaxUnpool):
     _n, _function = 2, staticmethod(F.max_unpool2d)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts maxima back where ``MaxPool3d`` found them. See ``MaxUnpool1d``.
 
     >>> y, at = weft.nn.MaxPool3d(2, return_indices=True)(weft.randn(1, 4, 4, 4))
@@ -169,45 +169,7 @@ class MaxUnpool3d(_MaxUnpool):
     _n, _function = 3, staticmethod(F.max_unpool3d)
 
 
-class AvgPool1d(Module):
-    """Takes the mean of every window of a sequence.
-
-    Args:
-        kernel_size: size of a window.
-        stride: distance of windows (default: their size).
-        padding: zeros added at the borders.
-        ceil_mode: whether the last window may stick out.
-        count_include_pad: whether these zeros count in the mean.
-
-    >>> weft.nn.AvgPool1d(2)(weft.tensor([[1.0, 3.0, 2.0, 4.0]]))
-    tensor([[2., 3.]])
-    """
-
-    def __init__(
-        self,
-        kernel_size: Ints,
-        stride: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = _tuple(kernel_size, 1)
-        self.stride = _tuple(stride if stride is not None else kernel_size, 1)
-        self.padding = _tuple(padding, 1)
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-            self.count_include_pad,
-        )  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     _function: Any = None
 
     def __init__(
@@ -235,7 +197,40 @@ class _AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool1d(_AvgPoolNd):
+    """Takes the mean of every window of a sequence.
+
+    Args:
+        kernel_size: size of a window.
+        stride: distance of windows (default: their size).
+        padding: zeros added at the borders.
+        ceil_mode: whether the last window may stick out.
+        count_include_pad: whether these zeros count in the mean.
+
+    >>> weft.nn.AvgPool1d(2)(weft.tensor([[1.0, 3.0, 2.0, 4.0]]))
+    tensor([[2., 3.]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        size = _tuple(kernel_size, 1)
+        stride = _tuple(stride, 1) if stride is not None else size
+        super().__init__(size, stride, _tuple(padding, 1), ceil_mode, count_include_pad)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            self.count_include_pad,
+        )  # fmt: skip
+
+
+class AvgPool2d(_AvgPoolNd):
     """Takes the mean of every window of an image.
 
     Args:
@@ -253,7 +248,7 @@ class AvgPool2d(_AvgPool):
     _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """Takes the mean of every window of a volume. See ``AvgPool2d``.
 
     >>> weft.nn.AvgPool3d(2)(weft.randn(1, 4, 4, 4)).shape
@@ -263,7 +258,7 @@ class AvgPool3d(_AvgPool):
     _function = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     _function: Any = None
 
     def __init__(
@@ -289,7 +284,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """Takes the p-norm of every window of a sequence.
 
     Args:
@@ -305,7 +300,7 @@ class LPPool1d(_LPPool):
     _function = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """Takes the p-norm of every window of an image. See ``LPPool1d``.
 
     >>> weft.nn.LPPool2d(2, 2)(weft.randn(1, 4, 4)).shape
@@ -315,7 +310,7 @@ class LPPool2d(_LPPool):
     _function = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """Takes the p-norm of every window of a volume. See ``LPPool1d``.
 
     >>> weft.nn.LPPool3d(2, 2)(weft.randn(1, 4, 4, 4)).shape
@@ -325,7 +320,7 @@ class LPPool3d(_LPPool):
     _function = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     _function: Any = None
 
     def __init__(self, output_size: Any) -> None:
@@ -339,7 +334,7 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Takes means of as many windows of a sequence as asked for.
 
     Args:
@@ -352,7 +347,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Takes means of as many windows of an image as asked for; None keeps a size.
 
     >>> weft.nn.AdaptiveAvgPool2d((1, None))(weft.randn(1, 4, 3)).shape
@@ -362,7 +357,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Takes means of as many windows of a volume as asked for; None keeps a size.
 
     >>> weft.nn.AdaptiveAvgPool3d(1)(weft.randn(1, 4, 3, 2)).shape
@@ -372,7 +367,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     _function: Any = None
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -386,7 +381,7 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Keeps maxima of as many windows of a sequence as asked for.
 
     Args:
@@ -400,7 +395,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Keeps maxima of as many windows of an image as asked for; None keeps a size.
 
     >>> weft.nn.AdaptiveMaxPool2d((1, None))(weft.randn(1, 4, 3)).shape
@@ -410,7 +405,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Keeps maxima of as many windows of a volume as asked for; None keeps a size.
 
     >>> weft.nn.AdaptiveMaxPool3d(1)(weft.randn(1, 4, 3, 2)).shape

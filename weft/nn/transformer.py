@@ -49,13 +49,16 @@ def _causal(size: int, dtype: Any = None) -> Tensor:
     return weft.full((size, size), -float("inf"), dtype=dtype).triu(1)
 
 
-def _is_causal(mask: Tensor | None, given: bool | None, size: int) -> bool:
-    """Say whether a mask hides exactly what comes later."""
+def _is_causal(layers: ModuleList, mask: Tensor | None, given: bool | None, x: Tensor) -> bool:
+    """Say whether a mask of x hides exactly what comes later."""
     if given is not None:
         return given
-    if mask is None or tuple(mask.shape) != (size, size) or not mask.is_floating_point():
+    if mask is None or not len(layers) or not mask.is_floating_point():
         return False
-    return weft.equal(mask, _causal(size, mask.dtype))
+    attention = getattr(layers[0], "self_attn", None)
+    batch_first = x.ndim == 3 and getattr(attention, "batch_first", False)
+    size = x.size(1 if batch_first else 0)
+    return tuple(mask.shape) == (size, size) and weft.equal(mask, _causal(size, mask.dtype))
 
 
 class _Layer(Module):
@@ -283,15 +286,7 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         x = src
-        causal = False
-        if self.num_layers:
-            first = (
-                self.layers[0].self_attn.batch_first
-                if hasattr(self.layers[0], "self_attn")
-                else False
-            )
-            length = src.shape[1 if first and src.ndim == 3 else 0]
-            causal = _is_causal(mask, is_causal, length)
+        causal = _is_causal(self.layers, mask, is_causal, src)
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
         return x if self.norm is None else self.norm(x)
@@ -327,15 +322,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         x = tgt
-        causal = False
-        if self.num_layers:
-            first = (
-                self.layers[0].self_attn.batch_first
-                if hasattr(self.layers[0], "self_attn")
-                else False
-            )
-            length = tgt.shape[1 if first and tgt.ndim == 3 else 0]
-            causal = _is_causal(tgt_mask, tgt_is_causal, length)
+        causal = _is_causal(self.layers, tgt_mask, tgt_is_causal, tgt)
         for layer in self.layers:
             x = layer(
                 x, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,

@@ -49,3 +49,33 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1 / alpha, "celu")
+
+
+@op()
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return x above zero, and weight times x below; one weight, or one for each channel.
+
+    >>> weft.prelu(weft.tensor([-1.0, 2.0]), weft.tensor(0.25))
+    tensor([-0.2500,  2.0000])
+    """
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    count = weight.numel()
+    if count != 1:
+        if input.ndim == 0:
+            raise RuntimeError("prelu: Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim >= 2 else 1
+        if channels != count:
+            raise RuntimeError(
+                "prelu: Mismatch of parameter numbers and input channel size. Found parameter "
+                f"numbers = {count} and channel size = {channels}."
+            )
+    w = weight.reshape((1, count) + (1,) * (input.ndim - 2) if input.ndim >= 2 else (count,))
+    w = w.reshape(()) if input.ndim == 0 else w
+    return weft.where(input > 0, input, w * input)

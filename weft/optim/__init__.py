@@ -30,6 +30,7 @@ from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
 from .sparse_adam import SparseAdam
+from .stateless import swap_in_optimizer_params_and_state
 
 __all__ = [
     "ASGD",
@@ -51,6 +52,7 @@ __all__ = [
     "lr_scheduler",
     "optimizer",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

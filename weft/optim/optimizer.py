@@ -80,13 +80,14 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> _Handle:
 
 
 def _with_hooks(step: Any) -> Any:
-    """Return ``step`` with the hooks before and after it."""
+    """Return ``step`` with the hooks before and after it; ``args[0]`` is the optimiser."""
 
     @functools.wraps(step)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
         own_pre, own_post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (own_pre or own_post or _pre_hooks or _post_hooks):
-            return step(self, *args, **kwargs)
+            return step(*args, **kwargs)
         for hook in (*_pre_hooks.values(), *own_pre.values()):
             changed = hook(self, args, kwargs)
             if changed is None:
@@ -97,7 +98,7 @@ def _with_hooks(step: Any) -> Any:
                     f"{changed!r}."
                 )
             args, kwargs = changed
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         for hook in (*own_post.values(), *_post_hooks.values()):
             hook(self, args, kwargs)
         return result

@@ -21,7 +21,6 @@ from weft.nn.functional.activation import (
     log_softmax,
     logsigmoid,
     mish,
-    prelu,
     relu,
     relu6,
     relu_,
@@ -165,3 +164,4 @@ from weft.nn.functional.resize import (
     upsample_bilinear,
     upsample_nearest,
 )
+from weft.ops.activation import prelu

@@ -13,6 +13,7 @@ from weft.nn.functional.linear import linear
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 
@@ -63,6 +64,13 @@ def plain_attention(
     return like(weft.matmul(weights, v), query)
 
 
+class Ways:
+    """How attention may be computed: ``weft.nn.attention.sdpa_kernel`` changes it for a while."""
+
+    native = True  # whether the op that keeps no scores may be used
+    otherwise: Any = staticmethod(plain_attention)
+
+
 @functional
 def scaled_dot_product_attention(
     query: Tensor,
@@ -101,10 +109,10 @@ def scaled_dot_product_attention(
             )
         key = key.repeat_interleave(heads // key.shape[-3], -3)
         value = value.repeat_interleave(heads // value.shape[-3], -3)
-    if dropout_p > 0 or not _fits_native(query, key, value, attn_mask):
-        return plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if dropout_p > 0 or not (Ways.native and _fits_native(query, key, value, attn_mask)):
+        return Ways.otherwise(query, key, value, attn_mask, dropout_p, is_causal, scale)
     if scale is None:
-        scale = 1 / math.sqrt(query.shape[-1])
+        scale = 1 / math.sqrt(query.size(-1))
     if attn_mask is not None and attn_mask.dtype == weft.bool:
         attn_mask = weft.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(
             ~attn_mask, -float("inf")
@@ -116,16 +124,18 @@ def scaled_dot_product_attention(
 
 def _fits_native(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
     """Say whether the op that keeps no scores can do it: no broadcasting, a mask without gradient."""
-    batch = query.shape[:-2]
-    if query.dtype not in (weft.float32, weft.float64) or key.shape[:-2] != batch:
+    *batch, target, features = query.shape
+    *key_batch, source, key_features = key.shape
+    *value_batch, values, _ = value.shape
+    if not batch == key_batch == value_batch or features != key_features or source != values:
         return False
-    if value.shape[:-2] != batch or query.shape[-1] != key.shape[-1]:
+    if query.dtype not in (weft.float32, weft.float64):
         return False
-    if key.shape[-2] != value.shape[-2] or not (query.numel() and key.numel() and value.numel()):
+    if not (query.numel() and key.numel() and value.numel()):
         return False
     if mask is None:
         return True
-    full = (*batch, query.shape[-2], key.shape[-2])
+    full = (*batch, target, source)
     return (
         not mask.requires_grad
         and 2 <= mask.ndim <= len(full)
@@ -138,23 +148,12 @@ def _with_rows(x: Tensor) -> Tensor:
     """Return ``x`` with a batch and with contiguous rows that do not overlap."""
     if x.ndim == 2:
         x = x.unsqueeze(0)
-    rows, columns = x.shape[-2:]
-    step, one = x.stride()[-2:]
-    return x if (one == 1 or columns == 1) and (step >= columns or rows == 1) else x.contiguous()
+    columns = x.size(-1)
+    plain = x.stride(-1) == 1 or columns == 1
+    return x if plain and (x.stride(-2) >= columns or x.size(-2) == 1) else x.contiguous()
 
 
 # ---- several heads -------------------------------------------------------------------------------
-
-
-def _additive(mask: Tensor | None, other: Any, name: str, dtype: Any) -> Tensor | None:
-    """Return a mask that is added to scores: minus infinity where a bool mask is True."""
-    if mask is None:
-        return None
-    if mask.dtype != weft.bool and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if mask.dtype == weft.bool:
-        return weft.zeros(mask.shape, dtype=dtype).masked_fill(mask, -float("inf"))
-    return mask
 
 
 def _check_shapes(
@@ -193,54 +192,139 @@ def _check_shapes(
     return batched
 
 
-def _projected(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
-) -> tuple[Tensor, ...]:
-    """Return the three projections by one weight of all, with as few products as can be."""
-    e = query.shape[-1]
-    if query is key and key is value:
-        return tuple(linear(query, weight, bias).chunk(3, -1))
-    wq, wkv = weight.split([e, 2 * e])
-    bq, bkv = bias.split([e, 2 * e]) if bias is not None else (None, None)
-    if key is value:
-        return (linear(query, wq, bq), *linear(key, wkv, bkv).chunk(2, -1))
-    wk, wv = wkv.chunk(2)
-    bk, bv = bkv.chunk(2) if bkv is not None else (None, None)
-    return linear(query, wq, bq), linear(key, wk, bk), linear(value, wv, bv)
+def _check_sizes(
+    query: Tensor, key: Tensor, value: Tensor, embed: int, heads: int, separate: bool
+) -> None:
+    if query.size(-1) != embed:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed}, but got {query.size(-1)}"
+        )
+    if embed // heads * heads != embed:
+        raise AssertionError(f"embed_dim {embed} not divisible by num_heads {heads}")
+    if key.size(1) != query.size(1):
+        raise RuntimeError(
+            f"multi_head_attention_forward: key must have the batch of query, {query.size(1)}, but "
+            f"got {key.size(1)}"
+        )
+    if separate and key.shape[:2] != value.shape[:2]:
+        raise AssertionError(
+            f"key's sequence and batch dims {tuple(key.shape[:2])} do not match value's "
+            f"{tuple(value.shape[:2])}"
+        )
+    if not separate and key.shape != value.shape:
+        raise AssertionError(
+            f"key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
+        )
 
 
-def _separate(
-    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Any, ...], bias: Tensor | None
-) -> tuple[Tensor, ...]:
-    """Return the three projections by weights of their own."""
-    for which, w in zip(("q", "k", "v"), weights):
+def _check_given(
+    weight: Any, own: Sequence[Any], bias_k: Any, bias_v: Any, static_k: Any, static_v: Any
+) -> None:
+    """Raise for arguments that must come together, or must not."""
+    for name, w in zip("qkv", own):
         if w is None:
-            raise AssertionError(
-                f"use_separate_proj_weight is True but {which}_proj_weight is None"
-            )
-    biases = bias.chunk(3) if bias is not None else (None, None, None)
-    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
+            raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    if weight is None and not own:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together, but one of them is None")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("bias cannot be added to static key or value.")
+
+
+def map_once(
+    f: Callable[[Tensor], Tensor], query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Apply f to all three; those that were one tensor stay one, so that one product projects it."""
+    q = f(query)
+    k = q if key is query else f(key)
+    return q, k, k if value is key else f(value)
+
+
+def _heads(x: Tensor, count: int, heads: int, order: tuple[int, ...]) -> list[Tensor]:
+    """View (…, count * heads * size) as so many tensors (batch, heads, length, size)."""
+    a, b, features = x.shape
+    if count == 1:
+        return [x.view(a, b, heads, features // heads).permute(order)]
+    parts = x.view(a, b, count, heads, features // (count * heads)).unbind(2)
+    return [part.permute(order) for part in parts]
+
+
+def _projected(
+    xs: Sequence[Tensor], weight: Any, bias: Tensor | None, own: Sequence[Any], heads: int,
+    order: tuple[int, ...],
+) -> list[Tensor]:  # fmt: skip
+    """Return the heads of query, key and value, projected with as few products as can be."""
+    query, key, value = xs
+    if query is key and key is value and not own:
+        return _heads(linear(query, weight, bias), 3, heads, order)
+    counts = (1, 2) if key is value and not own else (1, 1, 1)
+    rows = [n * query.size(-1) for n in counts]
+    biases = [None] * 3 if bias is None else bias.split(rows)
+    jobs = zip(xs, own or weight.split(rows), biases, counts)
+    return [y for x, w, b, n in jobs for y in _heads(linear(x, w, b), n, heads, order)]
+
+
+def _additive(mask: Tensor | None, name: str, dtype: Any) -> Tensor | None:
+    """Return a mask that is added to scores: minus infinity where a bool mask is True."""
+    if mask is None or mask.is_floating_point():
+        return mask
+    if mask.dtype != weft.bool:
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    return weft.zeros(mask.shape, dtype=dtype).masked_fill_(mask, -float("inf"))
 
 
 def _merged_mask(
-    attn_mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, source: int
+    mask: Tensor | None, padding: Tensor | None, q: Tensor, source: int, keys: int, more: int
 ) -> Tensor | None:
-    """Return both masks as one, of shape (batch * heads or 1, target, source)."""
-    if padding is None:
-        return attn_mask
-    p = padding.reshape(batch, 1, 1, source).expand(-1, heads, -1, -1)
-    p = p.reshape(batch * heads, 1, source)
-    return p if attn_mask is None else attn_mask + p
+    """Return both masks as one that can be added to the scores; it allows ``more`` keys."""
+    batch, heads, target, _ = q.shape
+    if mask is not None:
+        full = (*(() if mask.ndim == 2 else (batch * heads,)), target, source)
+        if tuple(mask.shape) != full:
+            raise RuntimeError(
+                f"multi_head_attention_forward: The shape of the {mask.ndim}D attn_mask is "
+                f"{tuple(mask.shape)}, but should be {full}."
+            )
+        mask = mask if mask.ndim == 2 else mask.reshape(batch, heads, target, source)
+    if padding is not None:
+        if tuple(padding.shape) != (batch, keys - more):
+            raise AssertionError(
+                f"expecting key_padding_mask shape of {(batch, keys - more)}, but got "
+                f"{tuple(padding.shape)}"
+            )
+        padding = padding.reshape(batch, 1, 1, keys - more)
+        mask = padding if mask is None else mask + padding
+    return mask if mask is None or not more else weft.constant_pad_nd(mask, (0, more))
 
 
-def _widen(mask: Tensor | None) -> Tensor | None:
-    """Let a mask allow one more key."""
-    return None if mask is None else weft.constant_pad_nd(mask, (0, 1))
+def _static(x: Tensor, like: Tensor) -> Tensor:
+    batch, heads, _, size = like.shape
+    if x.shape[0] != batch * heads or x.shape[2] != size:
+        raise AssertionError(
+            f"expecting a static key or value of shape ({batch * heads}, *, {size}), but got "
+            f"{tuple(x.shape)}"
+        )
+    return x.reshape(batch, heads, x.shape[1], size)
 
 
-def _heads(x: Tensor, heads: int, size: int) -> Tensor:
-    """Turn (length, batch, heads * size) to (batch * heads, length, size)."""
-    return x.reshape(x.shape[0], -1, size).transpose(0, 1)
+def _with_more(x: Tensor, bias: Tensor | None, zero: bool) -> Tensor:
+    """Add a learnt key or value, and one of zeros."""
+    batch, heads, _, size = x.shape
+    parts = [x] if bias is None else [x, bias.reshape(1, heads, 1, size).expand(batch, -1, -1, -1)]
+    if zero:
+        parts.append(x.new_zeros(batch, heads, 1, size))
+    return weft.cat(parts, 2) if len(parts) > 1 else x
+
+
+def _attended(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float
+) -> tuple[Tensor, Tensor]:
+    """Return what the heads make of the values, and their weights."""
+    scores = weft.matmul(q * math.sqrt(1.0 / q.shape[-1]), k.transpose(-2, -1))
+    weights = weft.softmax(scores if mask is None else scores + mask, -1)
+    weights = dropout(weights, p) if p > 0 else weights
+    return weft.matmul(weights, v), weights
 
 
 @functional
@@ -283,122 +367,39 @@ def multi_head_attention_forward(
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same = query is key, key is value
-        query = query.unsqueeze(1)
-        key = query if same[0] else key.unsqueeze(1)
-        value = key if same[1] else value.unsqueeze(1)
+        query, key, value = map_once(lambda x: x.unsqueeze(1), query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    target, batch, embed = query.shape
-    source = key.shape[0]
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "multi_head_attention_forward: Need attn_mask if specifying the is_causal hint."
         )
-    padding = _additive(key_padding_mask, attn_mask, "key_padding_mask", query.dtype)
-    if is_causal and padding is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _additive(attn_mask, None, "attn_mask", query.dtype)
-        is_causal = is_causal and padding is None and attn_mask is None
+    padding = _additive(key_padding_mask, "key_padding_mask", query.dtype)
+    is_causal = is_causal and padding is None and not need_weights  # then it says all of the mask
+    mask = None if is_causal else _additive(attn_mask, "attn_mask", query.dtype)
+    own = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else []
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
-    size = embed // num_heads
-    if use_separate_proj_weight:
-        own = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _separate(query, key, value, own, in_proj_bias)
-    else:
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias)
-    attn_mask = _mask_of_heads(attn_mask, batch, num_heads, target, source)
-    if bias_k is not None and bias_v is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
-        k = weft.cat([k, bias_k.expand(1, batch, -1)])
-        v = weft.cat([v, bias_v.expand(1, batch, -1)])
-        attn_mask, padding = _widen(attn_mask), _widen(padding)
-    q = _heads(q, num_heads, size)
-    k = (
-        _heads(k, num_heads, size)
-        if static_k is None
-        else _static(static_k, batch, num_heads, size)
-    )
-    v = (
-        _heads(v, num_heads, size)
-        if static_v is None
-        else _static(static_v, batch, num_heads, size)
-    )
-    if add_zero_attn:
-        zeros = k.new_zeros(batch * num_heads, 1, size)
-        k, v = weft.cat([k, zeros], 1), weft.cat([v, zeros], 1)
-        attn_mask, padding = _widen(attn_mask), _widen(padding)
-    if padding is not None and tuple(padding.shape) != (batch, k.shape[1]):
-        raise AssertionError(
-            f"expecting key_padding_mask shape of {(batch, k.shape[1])}, but got "
-            f"{tuple(padding.shape)}"
-        )
-    mask = _merged_mask(attn_mask, padding, batch, num_heads, k.shape[1])
+    _check_given(in_proj_weight, own, bias_k, bias_v, static_k, static_v)
+    source = key.size(0)
+    turned = query.stride(0) < query.stride(1)  # in memory the batch is first: there it stays
+    if turned:
+        query, key, value = map_once(lambda x: x.transpose(0, 1), query, key, value)
+    order, back = ((0, 2, 1, 3), (0, 2, 1, 3)) if turned else ((1, 2, 0, 3), (2, 0, 1, 3))
+    xs = query, key, value
+    q, k, v = _projected(xs, in_proj_weight, in_proj_bias, own, num_heads, order)
+    k = _with_more(k if static_k is None else _static(static_k, k), bias_k, add_zero_attn)
+    v = _with_more(v if static_v is None else _static(static_v, v), bias_v, add_zero_attn)
+    more = (bias_k is not None) + bool(add_zero_attn)
+    mask = _merged_mask(mask, padding, q, source, k.size(2), more)
     p = dropout_p if training else 0.0
     weights = None
     if need_weights:
-        scores = weft.matmul(q * math.sqrt(1.0 / size), k.transpose(-2, -1))
-        weights = weft.softmax(scores if mask is None else scores + mask, -1)
-        weights = dropout(weights, p) if p > 0 else weights
-        y = weft.matmul(weights, v)
-    else:
-        q4, k4, v4 = (x.reshape(batch, num_heads, -1, size) for x in (q, k, v))
-        if mask is not None:
-            wide_mask = mask if mask.shape[0] > 1 else mask.expand(batch * num_heads, -1, -1)
-            mask = wide_mask.reshape(batch, num_heads, -1, k.shape[1])
-        y = scaled_dot_product_attention(q4, k4, v4, mask, p, is_causal)
-        y = y.reshape(batch * num_heads, target, size)
-    y = y.transpose(0, 1).reshape(target * batch, embed)
-    y = linear(y, out_proj_weight, out_proj_bias).reshape(target, batch, -1)
-    if weights is not None:
-        weights = weights.reshape(batch, num_heads, target, k.shape[1])
+        y, weights = _attended(q, k, v, mask, p)
         weights = weights.mean(1) if average_attn_weights else weights
+    else:
+        y = scaled_dot_product_attention(q, k, v, mask, p, is_causal)
+    y = y.permute(back).reshape(query.shape).contiguous()
+    y = linear(y, out_proj_weight, out_proj_bias)
+    y = y.transpose(0, 1) if turned else y
     if not batched:
         y, weights = y.squeeze(1), None if weights is None else weights.squeeze(0)
     return y, weights
-
-
-def _static(x: Tensor, batch: int, heads: int, size: int) -> Tensor:
-    if x.shape[0] != batch * heads or x.shape[2] != size:
-        raise AssertionError(
-            f"expecting a static key or value of shape ({batch * heads}, *, {size}), but got "
-            f"{tuple(x.shape)}"
-        )
-    return x
-
-
-def _check_sizes(
-    query: Tensor, key: Tensor, value: Tensor, embed: int, heads: int, separate: bool
-) -> None:
-    if query.shape[-1] != embed:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed}, but got {query.shape[-1]}"
-        )
-    if embed // heads * heads != embed:
-        raise AssertionError(f"embed_dim {embed} not divisible by num_heads {heads}")
-    if separate and key.shape[:2] != value.shape[:2]:
-        raise AssertionError(
-            f"key's sequence and batch dims {tuple(key.shape[:2])} do not match value's "
-            f"{tuple(value.shape[:2])}"
-        )
-    if not separate and key.shape != value.shape:
-        raise AssertionError(
-            f"key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
-        )
-
-
-def _mask_of_heads(
-    mask: Tensor | None, batch: int, heads: int, target: int, source: int
-) -> Tensor | None:
-    if mask is None:
-        return None
-    lead = () if mask.ndim == 2 else (batch * heads,)
-    if tuple(mask.shape) != (*lead, target, source):
-        raise RuntimeError(
-            f"multi_head_attention_forward: The shape of the {mask.ndim}D attn_mask is "
-            f"{tuple(mask.shape)}, but should be {(*lead, target, source)}."
-        )
-    return mask.unsqueeze(0) if mask.ndim == 2 else mask

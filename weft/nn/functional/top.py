@@ -39,7 +39,6 @@ max_pool1d_with_indices = F.max_pool1d_with_indices
 adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
 pairwise_distance, pdist = F.pairwise_distance, F.pdist
 pixel_shuffle, pixel_unshuffle = F.pixel_shuffle, F.pixel_unshuffle
-prelu = F.prelu
 rms_norm = F.rms_norm
 rrelu, rrelu_ = F.rrelu, F.rrelu_
 threshold, threshold_ = F.threshold, F.threshold_

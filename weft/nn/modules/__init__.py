@@ -24,6 +24,8 @@ _FILES = {  # PyTorch's name: ours
     "instancenorm": "batchnorm",
     "lazy": "lazy",
     "linear": "linear",
+    "linear_cross_entropy": "loss_linear",
+    "linear_cross_entropy_options": "loss_linear",
     "loss": "loss",
     "module": "module",
     "normalization": "normalization",
@@ -37,14 +39,16 @@ _FILES = {  # PyTorch's name: ours
 }
 
 
+for _name, _ours in _FILES.items():
+    globals()[_name] = importlib.import_module("weft.nn." + _ours)
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+del _name, _ours
+
+
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails
-    """Find a file, or a class, by the name that PyTorch gives it."""
+    """Find a class by its name."""
     import weft.nn as nn
 
-    if name in _FILES:
-        module = importlib.import_module("weft.nn." + _FILES[name])
-        sys.modules[f"{__name__}.{name}"] = module
-        return module
     if name.startswith("__") or not hasattr(nn, name):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(nn, name)

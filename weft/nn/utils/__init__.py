@@ -25,3 +25,12 @@ from .memory_format import (
 )
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+
+
+def __getattr__(name: str):  # type: ignore[no-untyped-def]  # the type depends on the name
+    """Load ``prune`` on first use: most programs do not prune."""
+    if name == "prune":
+        import importlib
+
+        return importlib.import_module("weft.nn.utils.prune")
+    raise AttributeError(f"module 'weft.nn.utils' has no attribute '{name}'")

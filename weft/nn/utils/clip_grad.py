@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import weft
 
@@ -22,10 +23,10 @@ __all__ = [
 
 
 def _list(tensors: Tensor | Iterable[Tensor], what: str) -> list[Tensor]:
-    """Return one tensor or several as a list; warn if there are none."""
+    """Return one tensor or several as a list; warn of a generator that gives none."""
     found = [tensors] if isinstance(tensors, weft.Tensor) else list(tensors)
-    if not found:
-        warnings.warn(f"`{what}` is empty: nothing is clipped", stacklevel=4)
+    if not found and isinstance(tensors, Iterator):
+        warnings.warn(f"`{what}` is an empty generator: nothing is clipped", stacklevel=4)
     return found
 
 

@@ -260,6 +260,9 @@ def pad_sequence(
     tensors = list(sequences)
     if not tensors:
         raise RuntimeError("received an empty list of sequences")
+    for i, t in enumerate(tensors):
+        if not isinstance(t, weft.Tensor):
+            raise TypeError(f"pad_sequence: element {i} is {type(t).__name__}, not a Tensor")
     if padding_side not in ("left", "right"):
         raise RuntimeError(
             f"Expected padding_side to be one of left or right, but got {padding_side}."

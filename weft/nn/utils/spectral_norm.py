@@ -54,6 +54,7 @@ class SpectralNorm:
                 f"n_power_iterations={n_power_iterations}"
             )
         self.name, self.dim, self.eps = name, dim, eps
+        self.recomputes = name
         self.n_power_iterations = n_power_iterations
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:

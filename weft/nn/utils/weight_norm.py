@@ -25,6 +25,11 @@ def norm_except_dim(v: Tensor, dim: int) -> Tensor:
     """
     if dim == -1:
         return weft.linalg.vector_norm(v)
+    if not -v.dim() <= dim < v.dim():
+        raise IndexError(
+            f"weight_norm: dim must be in [{-v.dim()}, {v.dim() - 1}] for a weight of shape "
+            f"{list(v.shape)}, got {dim}"
+        )
     dim = dim % v.dim()
     others = [d for d in range(v.dim()) if d != dim]
     return weft.linalg.vector_norm(v, 2, others, keepdim=True) if others else v.abs()
@@ -44,7 +49,7 @@ class WeightNorm:
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.name = name
+        self.name = self.recomputes = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:

@@ -279,7 +279,7 @@ class ExponentialLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
-        return 1.0 if self._is_initial or self.last_epoch == 0 else self.gamma
+        return 1.0 if self._is_initial else self.gamma
 
     def _closed_factor(self) -> float:
         return self.gamma**self.last_epoch
@@ -310,7 +310,7 @@ class PolynomialLR(_ByFactor):
 
     def _factor(self) -> float:
         at, end = self.last_epoch, self.total_iters
-        if self._is_initial or at == 0 or at > end:
+        if self._is_initial or at > end:
             return 1.0
         return ((1.0 - at / end) / (1.0 - (at - 1) / end)) ** self.power
 
@@ -342,7 +342,7 @@ class CosineAnnealingLR(LRScheduler):
         """Return the rates for ``last_epoch``, from those of the epoch before."""
         self._warn_outside_step()
         lrs, low, at, end = values(self.optimizer), self.eta_min, self.last_epoch, self.T_max
-        if self._is_initial or at == 0:
+        if self._is_initial:
             return lrs
         if (at - 1 - end) % (2 * end) == 0:  # from the lowest point upwards
             rise = (1 - math.cos(math.pi / end)) / 2
