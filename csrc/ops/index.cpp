@@ -118,7 +118,7 @@ WEFT_OP{
           p.fail_range(ErrorKind::Index, "index");
       },
   .keeps = keep::x1,
-  .back = [](Grad& d) { d.give(0, index_put_places(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.g(), true)); },
+  .back = [](Grad& d) { d.give(0, index_put_places.into(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.g(), true)); },
 };
 
 WEFT_OP{
@@ -236,7 +236,7 @@ tensor([[1, 1],
           p.fail_range(ErrorKind::Runtime, "gather");
       },
   .keeps = keep::x1,
-  .back = [](Grad& d) { d.give(0, scatter_add(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g())); },
+  .back = [](Grad& d) { d.give(0, scatter_add.into(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g())); },
 };
 
 WEFT_OP{
@@ -267,7 +267,7 @@ tensor([[4, 5],
           p.fail_range(ErrorKind::Index, "index_select");
       },
   .keeps = keep::x1,
-  .back = [](Grad& d) { d.give(0, index_add(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g())); },
+  .back = [](Grad& d) { d.give(0, index_add.into(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g())); },
 };
 
 WEFT_OP{

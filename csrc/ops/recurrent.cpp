@@ -226,35 +226,41 @@ WEFT_OP{
         bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
         Scratch own(gru ? s.total() * s.width * s.item : 0);  // gru: the gradient of the state's share
         char* dgates = gru ? own.as<char>() : dx;
-        Scratch dstate(block), dcell(lstm ? block : 0), later(block);
-        char *dh = dstate.as<char>(), *dc = dcell.as<char>(), *dnext = later.as<char>();
-        std::memset(dnext, 0, size_t(block));
+        Scratch dstate(block), dcell(lstm ? block : 0), dbefore(gru ? block : 0);
+        char *dh = dstate.as<char>(), *dc = dcell.as<char>(), *own_way = dbefore.as<char>();
         if (lstm) std::memset(dc, 0, size_t(block));
         auto add = [&](char* to, const char* more, int64_t rows) {
           (type == DType::Float ? add_to<float> : add_to<double>)(to, more, rows * s.n);
         };
         StepProduct product(type, s, false, s.width, s.n, w.data());
+        std::memcpy(dh, s.in(g.data(), s.time - 1, s.n), size_t(s.rows(s.time - 1) * row));
         for (int64_t t = s.time - 1; t >= 0; --t) {
-          int64_t rows = s.rows(t), carried = s.carried(t);
-          std::memcpy(dh, dnext, size_t(rows * row));
-          add(dh, s.in(g.data(), t, s.n), rows);
+          int64_t rows = s.rows(t), carried = s.carried(t), before = t ? s.rows(t - 1) : 0;
           if (lstm && gc.data()) add(dc, s.in(gc.data(), t, s.n), rows);
           s.share_out(t, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
-                      [&](int64_t from, int64_t to, const char* before) {
+                      [&](int64_t from, int64_t to, const char* earlier) {
                         int64_t state = from * row, wide = from * s.width * s.item;
                         recurrent_kernels().back(
                             type, s.cell,
-                            {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, before,
+                            {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, earlier,
                              s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
                              lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide, s.in(dgates, t, s.width) + wide,
-                             dnext + state});
+                             gru ? own_way + state : nullptr});
                       });
-          product(rows, s.in(dgates, t, s.width), dnext, gru ? dnext : nullptr, s.n);
-          // Rows that began at this step end in the first state; those that ended at the step before begin with zeros.
-          int64_t begun = carried * row, before = t ? s.rows(t - 1) : carried;
-          std::memcpy(states + begun, dnext + begun, size_t((rows - carried) * row));
-          if (lstm) std::memcpy(states + block + begun, dc + begun, size_t((rows - carried) * row));
-          std::memset(dnext + begun, 0, size_t((before - carried) * row));
+          // Rows that began at this step end in the first state. The others go on to the step before, where those that
+          // ended there join them.
+          const char* shares = s.in(dgates, t, s.width);
+          int64_t begun = carried * row;
+          if (rows > carried) {
+            product(rows - carried, shares + carried * s.width * s.item, states + begun,
+                    gru ? own_way + begun : nullptr, s.n);
+            if (lstm) std::memcpy(states + block + begun, dc + begun, size_t((rows - carried) * row));
+          }
+          if (before == 0) continue;
+          const char* given = s.in(g.data(), t - 1, s.n);
+          if (gru) add(own_way, given, carried);
+          product(carried, shares, dh, gru ? own_way : given, s.n);
+          std::memcpy(dh + begun, given + begun, size_t((before - carried) * row));
           if (lstm) std::memset(dc + begun, 0, size_t((before - carried) * row));
         }
         weight_gradient(type, s, dgates, h.data(), h0.data(), static_cast<char*>(dw_out.data()));

@@ -364,7 +364,7 @@ void chosen_back(Grad& d) {
     g = unsqueeze(g, dim);
     index = unsqueeze(index, dim);
   }
-  d.give(0, scatter_add(zeros(shape, g.dtype()), dim, index, g));
+  d.give(0, scatter_add.into(zeros(shape, g.dtype()), dim, index, g));
 }
 
 // Before the forms with dim: a tensor of one integer can stand for a number, but here it is the other operand.

@@ -139,7 +139,7 @@ void run_extreme_scan(Call& c) {
 
 void extreme_scan_back(Grad& d) {
   if (d.shape(0).empty()) return d.give(0, d.g());
-  d.give(0, scatter_add(zeros(d.shape(0), d.g().dtype()), d.arg(1).integer(), d.y(1), d.g()));
+  d.give(0, scatter_add.into(zeros(d.shape(0), d.g().dtype()), d.arg(1).integer(), d.y(1), d.g()));
 }
 
 WEFT_OP{

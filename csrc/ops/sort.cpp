@@ -63,7 +63,7 @@ void gathered_back(Grad& d, int64_t dim, bool squeezed) {
     g = unsqueeze(g, dim);
     index = unsqueeze(index, dim);
   }
-  d.give(0, scatter_add(zeros(shape, g.dtype()), dim, index, g));
+  d.give(0, scatter_add.into(zeros(shape, g.dtype()), dim, index, g));
 }
 
 WEFT_OP{
