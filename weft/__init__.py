@@ -72,6 +72,7 @@ from ._setting import (  # noqa: E402
     promote_types,
     reset_peak_memory_stats,
     set_default_dtype,
+    sparse_coo,
     strided,
 )
 from .autograd import (  # noqa: E402
@@ -95,6 +96,7 @@ from .tensor import legacy_type as _legacy_type  # noqa: E402
 
 _install(Tensor)
 from .ops.create import tensor  # noqa: E402
+from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
     "compat",
@@ -106,6 +108,7 @@ _LAZY = (
     "optim",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "testing",
 )

@@ -70,7 +70,7 @@ class device:
 
 
 class layout:
-    """How a tensor's elements are stored; weft has ``strided``."""
+    """How a tensor's elements are stored: ``strided`` or ``sparse_coo``."""
 
     def __init__(self, name: str) -> None:
         """Name the layout."""
@@ -85,7 +85,8 @@ class memory_format(layout):
     """The order of a tensor's dimensions in memory."""
 
 
-strided = layout("strided")
+strided: layout = layout("strided")
+sparse_coo: layout = layout("sparse_coo")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -127,6 +127,8 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
     kind = type(t)
     plain = kind is weft.Tensor or kind.__name__ == "Parameter"
     head = "tensor(" if plain else f"{kind.__name__}("
+    if t.is_sparse and tensor_contents is None:
+        return _sparse_repr(t, head)
     if tensor_contents is not None:
         body = tensor_contents
     elif t.numel() == 0:
@@ -139,6 +141,30 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
             if tracing:
                 weft._C._resume_recording()
     return _with_facts(head + body, _facts(t), len(head))
+
+
+def _sparse_repr(t: Tensor, head: str) -> str:
+    """Return the text of a sparse tensor: its indices and values, then the facts."""
+    indices, values = t._indices(), t._values()
+    space = " " * len(head)
+    parts = []
+    for name, part in (("indices", indices), ("values", values)):
+        start = f"{name}=tensor("
+        tracing = weft._C._pause_recording()
+        try:
+            body = _elements(part, len(head + start)) if part.numel() else "[]"
+        finally:
+            if tracing:
+                weft._C._resume_recording()
+        size = "" if part.numel() else f", size={tuple(part.shape)}"
+        parts.append(f"{start}{body}{size})")
+    facts = [f"nnz={indices.shape[1]}"]
+    if not (t.dtype in (weft.int64, weft.bool) or _obvious_dtype(t, values.numel() == 0)):
+        facts.append(f"dtype={t.dtype}")
+    facts += ["layout=torch.sparse_coo", *_history(t)]
+    first = f"size={tuple(t.shape)}"
+    text = head + f",\n{space}".join([*parts, first])
+    return _with_facts(text, facts, len(head), len(space + first))
 
 
 # ---- which elements are shown -----------------------------------------------------------------
@@ -277,12 +303,15 @@ def _facts(t: Tensor) -> list[str]:
         facts.append(f"size={tuple(t.shape)}")
     if not _obvious_dtype(t, empty):
         facts.append(f"dtype={t.dtype}")
+    return facts + _history(t)
+
+
+def _history(t: Tensor) -> list[str]:
+    """Return where the gradient goes."""
     grad_fn = t.grad_fn
     if grad_fn is not None:
-        facts.append(f"grad_fn=<{grad_fn.name().rpartition('::')[2]}>")
-    elif t.requires_grad:
-        facts.append("requires_grad=True")
-    return facts
+        return [f"grad_fn=<{grad_fn.name().rpartition('::')[2]}>"]
+    return ["requires_grad=True"] if t.requires_grad else []
 
 
 def _obvious_dtype(t: Tensor, empty: bool) -> bool:
@@ -297,9 +326,10 @@ def _obvious_dtype(t: Tensor, empty: bool) -> bool:
     return t.dtype in (weft.int64, weft.bool)
 
 
-def _with_facts(text: str, facts: list[str], indent: int) -> str:
+def _with_facts(text: str, facts: list[str], indent: int, column: int | None = None) -> str:
     """Close the bracket after the facts; a fact that does not fit starts a new line."""
-    column = len(text) - text.rfind("\n") + 1
+    if column is None:
+        column = len(text) - text.rfind("\n") + 1
     for fact in facts:
         if column + len(fact) + 2 > _options["linewidth"]:
             text += ",\n" + " " * indent + fact

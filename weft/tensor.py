@@ -151,7 +151,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def _on_copied_storage(t: Tensor, memo: dict[Any, Any]) -> Tensor:
     """Return the same view of a copy of the storage, which tensors copied together share again."""
     elements, rest = divmod(t._storage_bytes(), t.itemsize)
-    if rest or not t.numel():
+    if t.is_sparse or rest or not t.numel():
         return t.clone()
     key = ("storage", t._storage_ptr())
     if key not in memo:
@@ -186,13 +186,16 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     >>> pickle.loads(pickle.dumps(weft.arange(3)))
     tensor([0, 1, 2])
     """
+    kind = None if type(self) is weft.Tensor else type(self)
+    state = getattr(self, "__dict__", None) or None
+    if self.is_sparse:
+        parts = self._indices(), self._values(), tuple(self.shape), self.is_coalesced()
+        return _rebuild_sparse, (*parts, self.requires_grad, kind, state)
     data, stride = b"", self.stride()
     if self.numel():
         span = 1 + sum((n - 1) * step for n, step in zip(self.shape, stride))
         data = bytes(memoryview(self.detach().as_strided((span,), (1,)).view(weft.uint8)))
     dtype = str(self.dtype).rpartition(".")[2]
-    kind = None if type(self) is weft.Tensor else type(self)
-    state = getattr(self, "__dict__", None) or None
     return _rebuild, (data, dtype, tuple(self.shape), self.requires_grad, kind, state, stride)
 
 
@@ -212,6 +215,27 @@ def _rebuild(
         made = (flat.reshape(shape) if stride is None else flat.as_strided(shape, stride)).detach()
     else:
         made = weft.empty(shape, dtype=element)
+    return _dressed(made, requires_grad, kind, state)
+
+
+def _rebuild_sparse(
+    indices: Tensor,
+    values: Tensor,
+    shape: tuple[int, ...],
+    coalesced: bool,
+    requires_grad: bool,
+    kind: type | None,
+    state: dict[str, Any] | None,
+) -> Tensor:
+    """Make the sparse tensor that ``__reduce_ex__`` took apart."""
+    made = weft.sparse_coo_tensor(indices, values, shape, is_coalesced=coalesced)
+    return _dressed(made, requires_grad, kind, state)
+
+
+def _dressed(
+    made: Tensor, requires_grad: bool, kind: type | None, state: dict[str, Any] | None
+) -> Tensor:
+    """Return a tensor with the type and the attributes that it had."""
     if kind is not None:
         made = _as_kind(made, kind)
     for name, value in (state or {}).items():

@@ -38,6 +38,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(self);
     if (wants_grad(t)) throw nb::builtin_exception(nb::exception_type::buffer_error, kNotRecorded);
+    t.data();  // refuses tensors that have none
     if (!format_of(t.dtype))
       throw nb::builtin_exception(nb::exception_type::buffer_error,
                                   "bfloat16 has no buffer format: convert it to float32 first");
@@ -191,6 +192,7 @@ nb::object to_dlpack(Tensor t) {
   if (!t->storage->writable)
     throw nb::builtin_exception(nb::exception_type::buffer_error,
                                 "Can't export read-only memory, which DLPack could not protect: clone() the tensor");
+  t.data();  // refuses tensors that have none
   if (t_recorder) t_recorder->read("DLPack");
   auto* o = new DLOwner{{}, Shown(*t.get()), t.sizes(), t.strides()};
   o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), o->sizes.data(), o->strides.data(), 0};

@@ -73,6 +73,7 @@ NB_MODULE(_C, m) {
   bind_ops(m);
   bind_autograd(m);
   bind_interop(m);
+  bind_sparse(m);
   bind_trace(m);
   bind_indexing(m);
   bind_random(m);

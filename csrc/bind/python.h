@@ -74,6 +74,7 @@ void bind_ops(nb::module_& m);
 void bind_autograd(nb::module_& m);
 void bind_interop(nb::module_& m);
 void bind_frames(nb::module_& m);
+void bind_sparse(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_indexing(nb::module_& m);
 void bind_random(nb::module_& m);

@@ -8,6 +8,7 @@
 #include "ops/api.h"
 #include "ops/pointwise.h"
 #include "ops/record.h"
+#include "ops/sparse.h"
 
 namespace weft {
 
@@ -223,12 +224,16 @@ int set_data(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
     Tensor from = to_tensor(v, "data");
     TensorImpl& t = *impl_of(o);
+    if (t.layout != from->layout)
+      fail("set_data: a tensor of layout ", name_of(t.layout), " cannot take the data of one of layout ",
+           name_of(from->layout));
     if (t_recorder) t_recorder->lost("assigning to .data");
     if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad)
       fail("data set to a tensor that requires gradients must be floating point or complex dtype");
     t.storage = from->storage;
     t.dtype = from.dtype();
     t.set_geometry(from.sizes(), from.strides(), from->offset);
+    t.contiguous = from.contiguous();
   });
 }
 PyObject* get_version(PyObject* o, void*) {
@@ -247,8 +252,13 @@ PyObject* get_retains_grad(PyObject* o, void*) {
 }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(item_size(impl_of(o)->dtype)); }
 PyObject* get_nbytes(PyObject* o, void*) {
-  return PyLong_FromLongLong(impl_of(o)->numel * item_size(impl_of(o)->dtype));
+  return field(o, [](TensorImpl& t) {
+    if (t.layout != Layout::Strided)
+      fail("nbytes: not defined for a tensor of layout ", name_of(t.layout), ": add those of its indices and values");
+    return PyLong_FromLongLong(t.numel * item_size(t.dtype));
+  });
 }
+PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(impl_of(o)->layout == Layout::SparseCoo); }
 
 PyGetSetDef fields[] = {
   {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
@@ -265,6 +275,7 @@ PyGetSetDef fields[] = {
   {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
   {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
   {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+  {"is_sparse", get_is_sparse, nullptr, "Whether the layout is sparse_coo.", nullptr},
   {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
   {}};
 
@@ -291,7 +302,9 @@ PyObject* stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw)
 }
 PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->numel); }
 PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
-PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(impl_of(o)->data()); }
+PyObject* data_ptr(PyObject* o, PyObject*) {
+  return guarded([&] { return PyLong_FromVoidPtr(impl_of(o)->data()); });
+}
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->offset); }
 PyObject* storage_bytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->storage->bytes); }
 PyObject* storage_ptr(PyObject* o, PyObject*) {
@@ -506,12 +519,14 @@ void bind_tensor(nb::module_& m) {
     for (nb::handle s : sizes) d.push(nb::cast<int64_t>(s));
     for (int64_t s : d)
       if (s < 0) fail("resize_: negative size in ", d);
+    if (t.sparse()) refuse_sparse("resize_");
     if (t_recorder && !(t.sizes() == d)) t_recorder->lost("resize_()");
     resize_to(t, d);
   });
   // Squeezes, transposes … of a tensor in place: it takes the geometry of a view of itself.
   m.def("_set_geometry_of", [](nb::handle self, Tensor view) {
     Tensor t = to_tensor(self, "self");
+    if (t.sparse()) refuse_sparse("in-place view");
     check_inplace(t, "in-place view");
     if (t->base) fail("changing the geometry of a view in place is not supported: use the out-of-place twin");
     Ref<Node> node = view->grad_fn;

@@ -16,7 +16,7 @@ std::vector<Tensor> tensors_of(nb::list l) {
   out.reserve(l.size());
   for (nb::handle o : l) {
     out.push_back(to_tensor(o, "a tensor of the step"));
-    out.back().data();  // in order now, since the step runs without the interpreter's lock
+    if (!out.back().sparse()) out.back().data();  // in order now: the step runs without the interpreter's lock
   }
   return out;
 }
@@ -25,12 +25,13 @@ std::vector<Tensor> tensors_of(nb::list l) {
 bool plain(const std::vector<Tensor>& params, std::initializer_list<const std::vector<Tensor>*> others) {
   for (size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
-    if ((p.dtype() != DType::Float && p.dtype() != DType::Double) || !p->contiguous || !p->storage->writable)
+    if ((p.dtype() != DType::Float && p.dtype() != DType::Double) || !p->contiguous || !p->storage->writable ||
+        p.sparse())
       return false;
     for (auto* list : others) {
       if (list->empty()) continue;
       const Tensor& t = list->at(i);
-      if (t.dtype() != p.dtype() || !t->contiguous || !(t.sizes() == p.sizes())) return false;
+      if (t.dtype() != p.dtype() || !t->contiguous || t.sparse() || !(t.sizes() == p.sizes())) return false;
     }
   }
   return true;

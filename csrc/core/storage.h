@@ -13,7 +13,7 @@ namespace weft {
 // (batch, channels, pixels…). Convolutions and what stands between them pass images on like that. Everybody else goes
 // through TensorImpl::data(), which puts them in order first, so nobody can tell.
 struct ChannelsLast {
-  int64_t channels = 0;  // 0: the elements lie as tensors say
+  int64_t channels = 0;  // 0: the elements lie as tensors say; -1: there are none, the tensor is sparse
   int64_t pixels = 0;
   int64_t item = 0;  // bytes of an element
 };

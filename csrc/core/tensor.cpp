@@ -62,6 +62,9 @@ void (*g_channels_first)(char* to, const char* from, int64_t bytes, const Channe
 void (*g_let_others_run)() = nullptr;
 
 void Storage::put_in_order() {
+  if (last.channels < 0)
+    fail_missing("this needs elements in memory, which a tensor of layout ", name_of(Layout::SparseCoo),
+                 " has not: use to_dense() first");
   while (readers) g_let_others_run();
   if (!last.channels) return;
   auto* ordered = static_cast<char*>(allocate_block(block));
@@ -179,6 +182,7 @@ Tensor alias(const Tensor& t) {
   Tensor out(TensorImpl::make());
   out->dtype = t->dtype;
   out->contiguous = t->contiguous;
+  out->layout = t->layout;
   out->untracked = t->untracked;
   out->numel = t->numel;
   out->offset = t->offset;
@@ -187,6 +191,24 @@ Tensor alias(const Tensor& t) {
   out->strides = t->strides;
   return out;
 }
+
+const char* name_of(Layout layout) { return layout == Layout::Strided ? "torch.strided" : "torch.sparse_coo"; }
+
+Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values, bool coalesced) {
+  Tensor t = meta_strided(values.dtype(), sizes, Dims(sizes.size()));
+  auto entries = std::make_unique<Entries>();
+  entries->indices = alias(indices);
+  entries->values = alias(values);
+  entries->coalesced = coalesced;
+  t->layout = Layout::SparseCoo;
+  t->contiguous = false;
+  t->storage = Storage::make(0);
+  t->storage->last.channels = -1;  // who asks for the data is refused: see put_in_order()
+  t->storage->attached = std::move(entries);
+  return t;
+}
+
+Entries& entries_of(const Tensor& t) { return static_cast<Entries&>(*t->storage->attached); }
 
 Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset) {
   Tensor out(TensorImpl::make());

@@ -13,6 +13,9 @@ namespace weft {
 
 class Tensor;
 
+enum class Layout : uint8_t { Strided, SparseCoo };
+const char* name_of(Layout layout);  // "torch.sparse_coo"
+
 // Why a tensor has no history although one of its ancestors had: for the error of backward().
 struct Cut : Counted {
   std::string what;  // "detach()", "no_grad", "argmax has no derivative"
@@ -39,7 +42,8 @@ struct TensorImpl : Counted {
   bool untracked = false;     // `.data`: changes through it are not counted
   bool inference = false;     // made in inference mode: no graph may ever use it
   bool pinned_pyobj = false;  // we own pyobj: it has Python state that must outlive its last Python owner
-  uint32_t slot = 0;          // which output of grad_fn
+  Layout layout = Layout::Strided;
+  uint32_t slot = 0;  // which output of grad_fn
   int64_t numel = 1;
   int64_t offset = 0;  // in elements
   Ref<Storage> storage;
@@ -96,6 +100,7 @@ class Tensor {
   bool is(const Tensor& o) const { return p_ == o.p_; }
 
   DType dtype() const { return p_->dtype; }
+  bool sparse() const { return p_->layout != Layout::Strided; }
   const Dims& sizes() const { return p_->sizes; }
   const Dims& strides() const { return p_->strides; }
   int64_t size(int i) const { return p_->sizes[i < 0 ? i + dim() : i]; }
@@ -113,6 +118,16 @@ class Tensor {
  private:
   Ref<TensorImpl> p_;
 };
+
+// What a sparse tensor has in the place of memory: entries, zeros elsewhere. They are attached to its storage, which is
+// empty and counts the changes of all tensors that share it.
+struct Entries final : Attached {
+  Tensor indices;          // int64, [sparse dimensions, entries], contiguous
+  Tensor values;           // [entries, dense dimensions…]
+  bool coalesced = false;  // the indices are in order, each there once
+};
+Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values, bool coalesced);  // no history
+Entries& entries_of(const Tensor& t);
 
 // Makers. `meta` has no memory yet: a shape rule makes it, the gate gives it memory.
 Tensor meta(DType dtype, const Dims& sizes);

@@ -6,6 +6,7 @@
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/record.h"
+#include "ops/sparse.h"
 
 namespace weft {
 
@@ -35,12 +36,22 @@ inline int each_input(Call& c, F&& f) {
   return position;
 }
 
-uint32_t inputs_wanting_grad(Call& c, int* inputs) {
-  uint32_t mask = 0;
-  *inputs = each_input(c, [&](int p, TensorImpl* t) {
-    if (t && wants_grad(*t)) mask |= 1u << std::min(p, 31);
+struct Inputs {
+  int count = 0;
+  uint32_t wanting = 0;  // a gradient, one bit each
+  bool sparse = false;   // one is
+};
+
+Inputs look_at_inputs(Call& c) {
+  Inputs found;
+  uint8_t layouts = 0;
+  found.count = each_input(c, [&](int p, TensorImpl* t) {
+    if (!t) return;
+    layouts |= uint8_t(t->layout);
+    if (wants_grad(*t)) found.wanting |= 1u << std::min(p, 31);
   });
-  return mask;
+  found.sparse = layouts != 0;
+  return found;
 }
 
 void infer(Call& c) {
@@ -302,10 +313,9 @@ void run_into_given(Call& c) {
 void run_composed(Call& c) {
   // The parts are recorded and traced by themselves. What they keep of self must outlive its change.
   Tensor self;
-  int inputs;
   if (c.inplace) {
     self = c.tensor(0);
-    if (t_modes.grad && inputs_wanting_grad(c, &inputs)) c.arg(0) = Value(clone_of(self));
+    if (t_modes.grad && look_at_inputs(c).wanting) c.arg(0) = Value(clone_of(self));
   }
   try {
     c.op.form.compose(c);
@@ -331,6 +341,7 @@ bool makes_inference(Call& c) {
 }  // namespace
 
 void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts) {
+  if (target.sparse() || result.sparse()) refuse_sparse(op, "out=");
   if (casts ? !can_cast(result.dtype(), target.dtype())
             : result.dtype() != target.dtype() &&
                   !(result.dtype() == DType::Bool && target.dtype() == DType::UInt8))  // as truth was kept once
@@ -348,11 +359,16 @@ void run_call(Call& c) {
   const Op& op = c.op;
   if (c.given_out && (op.is(kCreation) || op.is(kOutSetsType))) take_type_of_out(c);
   if (op.form.compose) {
+    bool sparse = false;
+    each_input(c, [&](int, TensorImpl* t) { sparse |= t && t->layout != Layout::Strided; });
+    if (sparse && !op.is(kTakesSparse)) [[unlikely]]
+      return run_sparse(c);
     if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
     return run_composed(c);
   }
-  int inputs = 0;
-  uint32_t wanting = inputs_wanting_grad(c, &inputs);
+  auto [inputs, wanting, sparse] = look_at_inputs(c);
+  if (sparse && !op.is(kTakesSparse)) [[unlikely]]
+    return run_sparse(c);
   bool into_integers = c.inplace && is_integral(c.tensor(0).dtype());  // which have no gradient
   bool recording = wanting && t_modes.grad && op.differentiable() && !into_integers;
   if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());

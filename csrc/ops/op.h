@@ -62,6 +62,7 @@ enum Trait : uint32_t {
   kRefusesBool = 8192,      // bool operands are an error: what a user means is another op
   kCastsOut = 16384,        // out= may have a dtype that the result can be cast to; else it must have the result's
   kOutSetsType = 32768,     // out= stands for dtype=: the result is computed in its dtype
+  kTakesSparse = 65536,     // the form itself knows sparse inputs; for other ops ops/sparse_ops.cpp does, or nobody
 };
 
 struct Form {

@@ -497,7 +497,8 @@ void pointwise_back(Grad& d) {
     }
     if (row.keeps[i] & keep::y0) t[row.operands + 1] = d.y();
     if (t[row.operands + 1]) real = real && is_floating(t[row.operands + 1].dtype());
-    PointwiseKernel kernel = d.create_graph || t_recorder || !real ? nullptr : row.back(i, compute_of(g.dtype()));
+    PointwiseKernel kernel = d.create_graph || t_recorder || !real || g.sparse() ? nullptr
+                                                                                 : row.back(i, compute_of(g.dtype()));
     if (!kernel) {
       d.give(i, row.derivative[i](t));
       continue;

@@ -75,13 +75,13 @@ void join_batch(Dims& batch, Operand& a, Operand& b) {
 }
 
 // A matrix as the loops read it: whether its columns are the contiguous direction, and how far apart they are.
-struct Layout {
+struct MatrixLayout {
   bool transposed;
   int64_t stride;
 };
 
 // The layout of a matrix of which one direction is contiguous; false for others.
-inline bool layout_of(const Tensor& t, bool transposed, Layout* found) {
+inline bool layout_of(const Tensor& t, bool transposed, MatrixLayout* found) {
   int64_t rows = t.size(0), cols = t.size(1), down = t.stride(0), across = t.stride(1);
   if (across == 1 || cols == 1)
     *found = {transposed, down};
@@ -99,7 +99,7 @@ void multiply(const Tensor& x, bool trans_x, const Tensor& y, bool trans_y, cons
               double beta) {
   if (out.numel() == 0) return;
   DType type = x.dtype();
-  Layout left, right;
+  MatrixLayout left, right;
   if (x.dim() == 2 && y.dim() == 2 && layout_of(x, trans_x, &left) && layout_of(y, trans_y, &right)) {
     int64_t m = out.size(0), n = out.size(1), k = x.size(trans_x ? 0 : 1);
     return gemm(type, Product{left.transposed, right.transposed, m, n, k, x.data(), left.stride, y.data(), right.stride,

@@ -110,10 +110,16 @@ Grads OpNode::apply(Grads&& grads, bool create_graph) {
   if (freed) fail_freed(*this);
   Grad d(*this, grads, create_graph);
   d.results.resize(size_t(inputs));
-  if (op.form.back)
-    op.form.back(d);
-  else
-    op.py_back(d);
+  try {
+    if (op.form.back)
+      op.form.back(d);
+    else
+      op.py_back(d);
+  } catch (Error& e) {  // an op of the derivative has no form for sparse gradients: say whose derivative
+    for (const Tensor& g : grads)
+      if (g && g.sparse()) e.text = name() + " of a sparse gradient: " + e.text;
+    throw;
+  }
   return std::move(d.results);
 }
 
@@ -131,6 +137,7 @@ std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
 }
 
 std::string describe_range(const Tensor& t) {
+  if (t.sparse()) return "sparse tensor with values, a " + describe_range(entries_of(t).values);
   std::ostringstream s;
   s << name_of(t.dtype()) << " tensor of shape " << t.sizes();
   if (!is_floating(t.dtype()) || t.numel() == 0) return s.str();
@@ -249,12 +256,13 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
   Tensor before(v.grad);
   if (!before) {
     // Steal the gradient if nobody else can see its memory, else copy it.
-    bool ours = g->refs == 1 && g->storage->refs == 1 && g->contiguous &&
-                g->numel == g->storage->bytes / item_size(g.dtype());
+    const Tensor& m = g.sparse() ? entries_of(g).values : g;
+    bool ours = g->refs == 1 && g->storage->refs == 1 && m->storage->refs == 1 && m->contiguous &&
+                m->numel == m->storage->bytes / item_size(g.dtype());
     if (!create_graph && !ours) g = clone_of(g);
     if (!create_graph && g.wants_grad()) g = alias(g);
     v.grad = g.ref();
-  } else if (create_graph) {
+  } else if (create_graph || (before.sparse() && !g.sparse())) {
     v.grad = (before + g).ref();
   } else {
     GradMode off(false);
@@ -305,7 +313,7 @@ uint32_t versions_of(const TensorList& list) {
 }
 
 void check_apart(const Tensor& target, const char* op) {
-  if (target->contiguous || target.numel() <= 1) return;
+  if (target->contiguous || target.numel() <= 1 || target.sparse()) return;
   for (int i = 0; i < target.dim(); ++i)
     if (target.stride(i) == 0 && target.size(i) > 1)
       fail(op,

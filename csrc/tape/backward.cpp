@@ -99,7 +99,7 @@ class Walk {
     if (!sum) {
       sum = std::move(g);
     } else if (!request_.create_graph && sum->refs == 1 && sum->storage->refs == 1 && sum.dtype() == g.dtype() &&
-               sum.contiguous() && !sum.wants_grad()) {
+               sum.contiguous() && !sum.wants_grad()) {  // so it is not sparse
       add.into(sum, g);
     } else {
       sum = sum + g;
@@ -185,7 +185,7 @@ class Walk {
   static bool has_nan(const Tensor& t) {
     if (!t || !is_inexact(t.dtype()) || t.numel() == 0) return false;
     GradMode off(false);
-    Tensor values = contiguous_of(alias(t));
+    Tensor values = contiguous_of(alias(t.sparse() ? entries_of(t).values : t));
     bool complex = is_complex(t.dtype());
     if (complex ? t.dtype() != DType::ComplexDouble : t.dtype() != DType::Double)
       values = to_dtype(values, complex ? DType::ComplexDouble : DType::Double);

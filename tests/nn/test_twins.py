@@ -274,10 +274,3 @@ def test_activations(name: str) -> None:
     args, x = ACTIVATIONS[name], r(50) * 3
     plain = getattr(activation, f"plain_{name}")
     alike(lambda x: getattr(F, name)(x, *args), lambda x: plain(x, *args), x)
-
-
-@pytest.mark.parametrize("name", ["embedding", "embedding_bag"])
-def test_a_sparse_gradient_is_not_promised_silently(name: str) -> None:
-    weight = weft.ones(3, 2, requires_grad=True)
-    with pytest.warns(UserWarning, match="sparse=True"):
-        getattr(weft.nn.functional, name)(weft.tensor([[0, 1]]), weight, sparse=True)

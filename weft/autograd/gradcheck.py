@@ -343,7 +343,7 @@ class _Check:
         for i, x, g in zip(self.places, self.xs, grads):
             if g is None:
                 continue
-            if not bool((g == 0).all()):
+            if not bool((g.to_dense() == 0).all()):
                 raise GradcheckError(
                     "backward not multiplied by grad_output: for a grad_output of zeros, the "
                     f"gradient of input {i} is\n{g}"
@@ -456,7 +456,7 @@ def _indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _flat(t: Tensor) -> Tensor:
     """Return the real numbers in ``t`` as a new row of doubles, complex ones as pairs."""
-    t = t.detach()
+    t = t.detach().to_dense()
     if t.is_complex():
         t = weft.stack((t.real, t.imag), -1)
     return t.reshape(-1).to(weft.float64, copy=True)

@@ -76,7 +76,7 @@ class Embedding(_Table):
         max_norm: rows that are longer than this are shortened, in the table, when looked up.
         norm_type: the p of that length.
         scale_grad_by_freq: divide gradients by how often the row is in the batch.
-        sparse: not in weft, which has no sparse tensors.
+        sparse: the gradient of the table is sparse, with entries for the rows in use.
 
     >>> table = weft.nn.Embedding(10, 3)
     >>> table(weft.tensor([[1, 2, 4, 5]])).shape
@@ -182,7 +182,7 @@ class EmbeddingBag(_Table):
         norm_type: the p of that length.
         scale_grad_by_freq: divide gradients by how often the row is in the batch.
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: not in weft, which has no sparse tensors.
+        sparse: the gradient of the table is sparse, with entries for the rows in use.
         include_last_offset: offsets have one more element, the size of the input.
         padding_idx: a row that does not count.
 

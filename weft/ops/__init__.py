@@ -458,6 +458,7 @@ from . import (  # noqa: E402, F401
     memory,
     order,
     shape,
+    sparse,
     spectrum,
     statistics,
     windows,

@@ -101,6 +101,10 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             )
         )
     t = self.detach() if force else self
+    if t.is_sparse:
+        raise TypeError(
+            at_line("numpy: can't convert a sparse tensor to NumPy: use tensor.to_dense() first")
+        )
     if t.dtype == weft.bfloat16:
         raise TypeError(
             at_line("numpy: NumPy has no bfloat16; convert it first: tensor.float().numpy()")
@@ -116,9 +120,7 @@ def _numpy_name(t: Tensor) -> str:
 
 Tensor.numpy = numpy
 Tensor.device = property(lambda self: weft._setting.CPU, doc="Where the tensor lives: the CPU.")
-Tensor.layout = property(lambda self: weft.strided, doc="How the elements are stored.")
 Tensor.is_cuda = property(lambda self: False, doc="Whether it is on a GPU: weft has none.")
-Tensor.is_sparse = property(lambda self: False, doc="Whether it is sparse.")
 Tensor.is_quantized = property(lambda self: False, doc="Whether it is quantised.")
 Tensor.is_meta = property(lambda self: False, doc="Whether it has no memory.")
 Tensor.get_device = lambda self: -1

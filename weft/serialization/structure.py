@@ -51,6 +51,8 @@ class Encoder:
         if kind is float and math.isfinite(x):
             return x
         if isinstance(x, weft.Tensor):
+            if x.is_sparse:
+                return {"sparse": self._sparse(x, path)}
             return {"tensor": self._tensor(x, path)}
         how = _ENCODERS.get(kind)
         if how is not None:
@@ -108,6 +110,13 @@ class Encoder:
             self._numbers[id(x)] = len(self.tensors)
             self.tensors.append(x)
         return self._numbers[id(x)]
+
+    def _sparse(self, x: Tensor, path: str) -> list[Any]:
+        """Return the parts of a sparse tensor; indices and values are stored like tensors."""
+        if type(x) is not weft.Tensor:
+            raise TypeError(f"save: {path} is of type {full_name(type(x))}, and sparse")
+        parts = [self._tensor(part, path) for part in (x._indices(), x._values())]
+        return [list(x.shape), *parts, x.is_coalesced(), bool(x.requires_grad)]
 
     def blob(self, data: bytes) -> int:
         """Return the number of bytes that are stored like a tensor."""
@@ -253,6 +262,22 @@ class Decoder:
             raise self.wrong(f"tensor {x} of {len(self.tensors)}")
         return self.tensors[x]
 
+    def sparse(self, x: Any) -> Tensor:
+        """Return a sparse tensor by its size, the numbers of its parts, and two marks."""
+        size, indices, values, coalesced, requires_grad = self.list(x, 5)
+        if type(coalesced) is not bool or type(requires_grad) is not bool:
+            raise self.wrong(f"the marks of a sparse tensor: {x!r:.100}")
+        try:
+            return weft.sparse_coo_tensor(
+                self.tensor(indices).detach(),
+                self.tensor(values).detach(),
+                [as_count(n, self.what) for n in self.list(size)],
+                is_coalesced=coalesced,
+                requires_grad=requires_grad,
+            )
+        except (RuntimeError, OverflowError) as e:
+            raise self.wrong(f"a sparse tensor: {e}") from None
+
     def bytes(self, x: Any) -> bytes:
         """Return bytes that were text or a tensor."""
         if isinstance(x, str):
@@ -372,6 +397,7 @@ def array_of(
 
 _DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "tensor": Decoder.tensor,
+    "sparse": Decoder.sparse,
     "int": Decoder.int,
     "float": lambda self, x: self.float({"float": x}),
     "complex": lambda self, x: complex(*(self.float(v) for v in self.list(x, 2))),

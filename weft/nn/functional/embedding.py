@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import weft
 from weft._C import Tensor
 from weft.nn.functional.common import discrete, functional
+from weft.ops.sparse import rows_with_sparse_gradient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,26 +45,28 @@ def _frequency(index: Tensor, rows: int, dtype: Any) -> Tensor:
 
 
 def _looked_up(
-    weight: Tensor, index: Tensor, padding_idx: int | None, scale_grad_by_freq: bool
+    weight: Tensor, index: Tensor, padding_idx: int | None, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
     """Return rows; no gradient flows to the row of the padding."""
-    y = weight.index_select(0, index)
-    if padding_idx is not None:
-        y = weft.where((index == padding_idx).unsqueeze(-1), y.detach(), y)
+    if sparse:
+        y = _looked_up_sparsely(weight, index, padding_idx)
+    else:
+        y = weight.index_select(0, index)
+        if padding_idx is not None:
+            y = weft.where((index == padding_idx).unsqueeze(-1), y.detach(), y)
     if scale_grad_by_freq:
         share = _frequency(index, weight.shape[0], y.dtype).unsqueeze(-1)
         y = y.detach() + (y - y.detach()) * share
     return y
 
 
-def _dense(sparse: bool, name: str) -> None:
-    """Say that a sparse gradient was asked for, which weft does not have."""
-    if sparse:
-        warnings.warn(
-            f"{name}: sparse=True: weft has no sparse tensors, the gradient of weight is dense",
-            UserWarning,
-            stacklevel=4,
-        )
+def _looked_up_sparsely(weight: Tensor, index: Tensor, padding_idx: int | None) -> Tensor:
+    """Return rows; the gradient of weight is sparse, without entries for the padding."""
+    if padding_idx is None:
+        return rows_with_sparse_gradient(weight, index)
+    kept = (index != padding_idx).nonzero().reshape(-1)
+    y = weight.detach().index_select(0, index)
+    return y.index_copy(0, kept, rows_with_sparse_gradient(weight, index[kept]))
 
 
 @functional
@@ -78,20 +79,19 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the row of weight for each index of input; gradients are dense, also if sparse.
+    """Return the row of weight for each index of input; with sparse, its gradient is sparse.
 
     >>> weft.nn.functional.embedding(weft.tensor([1, 0]), weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
     """
-    _dense(sparse, "embedding")
     if weight.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, got {list(weight.shape)}")
     index = _index("embedding", input)
     padding_idx = _row("embedding", padding_idx, weight)
     if max_norm is not None:
         _renormed(weight, index, max_norm, norm_type)
-    y = _looked_up(weight, index, padding_idx, scale_grad_by_freq)
+    y = _looked_up(weight, index, padding_idx, scale_grad_by_freq, sparse)
     return y.reshape(*input.shape, weight.shape[1])
 
 
@@ -164,12 +164,11 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Return the sum, mean or max of the rows of each bag of indices; gradients are dense.
+    """Return the sum, mean or max of the rows of each bag; with sparse, the gradient is sparse.
 
     >>> weft.nn.functional.embedding_bag(weft.tensor([[0, 1]]), weft.tensor([[1.0], [3.0]]))
     tensor([[2.]])
     """
-    _dense(sparse, "embedding_bag")
     if weight.dtype in (weft.int64, weft.int32) and input.is_floating_point():
         input, weight = weight, input  # the order of old versions
     if mode not in ("sum", "mean", "max"):
@@ -188,6 +187,8 @@ def embedding_bag(
         raise ValueError(
             "embedding_bag: max mode does not support scaling the gradient by frequency"
         )
+    if sparse and mode == "max":
+        raise ValueError("embedding_bag: max mode does not support sparse weights")
     if (
         offsets is not None
         and input.ndim == 1
@@ -201,7 +202,7 @@ def embedding_bag(
     padding_idx = _row("embedding_bag", padding_idx, weight)
     if max_norm is not None:
         _renormed(weight, flat, max_norm, norm_type)
-    rows = _looked_up(weight, flat, None, scale_grad_by_freq)
+    rows = _looked_up(weight, flat, padding_idx if sparse else None, scale_grad_by_freq, sparse)
     kept = weft.ones_like(flat, dtype=weft.bool) if padding_idx is None else flat != padding_idx
     if mode == "max":
         return _largest(rows, kept, starts, ends)
