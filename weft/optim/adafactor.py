@@ -78,12 +78,12 @@ class Adafactor(ByGroup):
 
     def _begin(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         state["step"] = counter()
-        if p.grad.dim() > 1:
-            *batch, rows, columns = p.grad.shape
-            state["row_var"] = p.grad.new_zeros((*batch, rows, 1))
-            state["col_var"] = p.grad.new_zeros((*batch, 1, columns))
+        if p.dim() > 1:
+            *batch, rows, columns = p.shape
+            state["row_var"] = p.new_zeros((*batch, rows, 1))
+            state["col_var"] = p.new_zeros((*batch, 1, columns))
         else:
-            state["variance"] = weft.zeros_like(p.grad)
+            state["variance"] = weft.zeros_like(p)
 
     def _update(
         self,

@@ -11,7 +11,6 @@ from .by_group import (
     addcdiv_,
     as_real,
     check,
-    check_dense,
     check_lr,
     check_paths,
     count,
@@ -110,7 +109,6 @@ class Adagrad(ByGroup):
         grads: list[Tensor],
         states: list[dict[str, Any]],
     ) -> None:
-        check_dense("Adagrad", grads)
         adagrad(
             params,
             grads,
@@ -136,10 +134,18 @@ def adagrad(
     eps: float,
     maximize: bool = False,
 ) -> None:
-    """Update ``params`` and their states in place."""
+    """Update ``params`` and their states in place; those of sparse gradients where they have entries."""
+    if weight_decay != 0 and any(g.is_sparse for g in grads):
+        raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     params, grads, state_sums = as_real(params, grads, state_sums)
     grads = decayed(params, grads, weight_decay, maximize)
     for i, t in enumerate(count(state_steps)):
-        g, s = grads[i], state_sums[i]
+        g, s, size = grads[i], state_sums[i], lr / (1 + (t - 1) * lr_decay)
+        if g.is_sparse:
+            g = g.coalesce()  # each index once
+            s.add_(g * g)
+            change = g.values() / s.sparse_mask(g).values().sqrt().add(eps)
+            params[i].add_(weft.sparse_coo_tensor(g.indices(), change, g.shape), alpha=-size)
+            continue
         s.addcmul_(g, g, value=1)
-        addcdiv_(params[i], g, s.sqrt().add(eps), -lr / (1 + (t - 1) * lr_decay))
+        addcdiv_(params[i], g, s.sqrt().add(eps), -size)

@@ -190,7 +190,7 @@ class LBFGS(Optimizer):
         """Return all gradients as one vector; complex numbers as pairs."""
         parts = []
         for p in self._params:
-            x = weft.zeros_like(p) if p.grad is None else p.grad
+            x = weft.zeros_like(p) if p.grad is None else p.grad.to_dense()
             x = weft.view_as_real(x) if x.is_complex() else x
             parts.append(x.reshape(-1))
         return weft.cat(parts)

@@ -168,6 +168,7 @@ def plain_sgd(
     grads = decayed(params, grads, weight_decay, maximize)
     if momentum != 0:
         for i, g in enumerate(grads):
+            g = g.coalesce() if g.is_sparse else g  # so that the buffer has each index once
             b = momentum_buffer_list[i]
             if b is None:
                 momentum_buffer_list[i] = b = g.detach().clone()

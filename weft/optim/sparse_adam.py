@@ -22,12 +22,14 @@ class SparseAdam(ByGroup):
         eps: keeps the denominator from zero.
         maximize: climb instead of descending.
 
-    >>> x = weft.ones(2, requires_grad=True)
-    >>> optimizer = weft.optim.SparseAdam([x], lr=0.1)
-    >>> x.sum().backward()
+    >>> table = weft.nn.Embedding.from_pretrained(weft.ones(3, 2), freeze=False, sparse=True)
+    >>> optimizer = weft.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(weft.tensor([1])).sum().backward()
     >>> optimizer.step()
-    Traceback (most recent call last):
-    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+    >>> table.weight.detach()
+    tensor([[1.0000, 1.0000],
+            [0.9000, 0.9000],
+            [1.0000, 1.0000]])
     """
 
     def __init__(
