@@ -74,6 +74,7 @@ RULES: tuple[Any, ...] = (  # one for each rule of the structure
         nested(70),
     ),
     *({"numpy.array": ["<f4", [9], "C", "AAAA"]}, {"numpy.scalar": ["|b1", [], "C", "Cg=="]}),
+    *({"sparse": [[2], 1, 0, 0, False]}, {"sparse": [[2], 1, 0, False, False]}),
     [{"bytes": 2}] * 60,
 )
 

@@ -404,11 +404,6 @@ LONG_CALLS = {
     "a running sum": (1 << 28, "weft.ones(1).expand(n)", "x.logcumsumexp(0)"),
     "a special function": (1 << 28, "weft.ones(1).expand(n)", "weft.special.gammainc(x, x)"),
     "softmax": (1 << 14, "weft.ones(1).expand(1 << 14, n)", "x.softmax(0)"),
-    "transposed copy": (
-        1 << 14,
-        "weft.ones(1 << 15, 1, dtype=weft.float64).expand(1 << 15, n)",
-        "x.t().to(weft.float16)",
-    ),
     "random numbers": (1 << 26, "weft.full((1,), 20.0).expand(n)", "weft.poisson(x)"),
 }
 

@@ -2,7 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -16,6 +19,7 @@ constexpr int kSmallClasses = kSmall / kAlign;
 constexpr int kClasses = kSmallClasses + 8 * 50;
 constexpr int64_t kHugePage = int64_t(1) << 21;
 constexpr int64_t kMaxCached = int64_t(1) << 31;
+constexpr int kFirstShared = kSmallClasses + 8 * 4, kSharing = 3;  // from 64 KiB on: up to about a third more
 
 struct FreeBlock {
   FreeBlock* next;
@@ -46,36 +50,96 @@ int64_t bytes_of_class(int c) {
        " bytes are in use by tensors, the peak was ", g_stats.peak, ")");
 }
 
-void* system_allocate(int64_t bytes) {
+// Large blocks are mappings of their own: in malloc's heap they would leave holes that nothing else fits into.
+#ifdef WEFT_SANITIZE
+constexpr bool is_mapped(int64_t) { return false; }  // so that the address sanitizer sees each block
+#else
+constexpr bool is_mapped(int64_t bytes) { return bytes >= kHugePage; }
+#endif
+
+void* map(int64_t bytes) {
+  size_t page = size_t(kHugePage), size = size_t(bytes);
+  void* found = mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  auto begin = reinterpret_cast<uintptr_t>(found), first = (begin + page - 1) / page * page;
+  if (first > begin) munmap(found, first - begin);
+  if (begin + page > first) munmap(reinterpret_cast<void*>(first + size), begin + page - first);
+  madvise(reinterpret_cast<void*>(first), size, MADV_HUGEPAGE);
+  return reinterpret_cast<void*>(first);
+}
+
+void* system_try(int64_t bytes) {
+  if (is_mapped(bytes)) return map(bytes);
   void* p = nullptr;
-  int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
-  if (posix_memalign(&p, size_t(align), size_t(bytes)) != 0) {
+  return posix_memalign(&p, size_t(kAlign), size_t(bytes)) == 0 ? p : nullptr;
+}
+
+void* system_allocate(int64_t bytes) {
+  void* p = system_try(bytes);
+  if (!p) {
     empty_cache();
-    if (posix_memalign(&p, size_t(align), size_t(bytes)) != 0) out_of_memory(bytes);
+    p = system_try(bytes);
   }
-  if (bytes >= kHugePage) madvise(p, size_t(bytes), MADV_HUGEPAGE);
   return p;
+}
+
+void system_free(void* p, int64_t bytes) { is_mapped(bytes) ? void(munmap(p, size_t(bytes))) : std::free(p); }
+
+// Large work spaces that no kernel uses now.
+struct Spare {
+  void* p;
+  int64_t bytes;
+};
+std::mutex g_spare_lock;
+std::vector<Spare> g_spare;
+constexpr int64_t kMostSpare = int64_t(48) << 20;
+
+void* take_spare(int64_t* bytes) {
+  std::lock_guard<std::mutex> hold(g_spare_lock);
+  auto best = g_spare.end();
+  for (auto it = g_spare.begin(); it != g_spare.end(); ++it)
+    if (it->bytes >= *bytes && it->bytes / 2 <= *bytes && (best == g_spare.end() || it->bytes < best->bytes)) best = it;
+  if (best == g_spare.end()) return nullptr;
+  *bytes = best->bytes;
+  void* p = best->p;
+  g_spare.erase(best);
+  return p;
+}
+
+// The oldest go first where there are too many.
+void keep_spare(void* p, int64_t bytes, int64_t most) {
+  std::lock_guard<std::mutex> hold(g_spare_lock);
+  if (p) g_spare.push_back({p, bytes});
+  int64_t total = 0;
+  for (const Spare& s : g_spare) total += s.bytes;
+  while (total > most) {
+    system_free(g_spare.front().p, g_spare.front().bytes);
+    total -= g_spare.front().bytes;
+    g_spare.erase(g_spare.begin());
+  }
 }
 
 }  // namespace
 
 MemoryStats& memory_stats() { return g_stats; }
 
-int64_t block_bytes(int64_t bytes) {
-  if (bytes > (int64_t(1) << 61)) out_of_memory(bytes);
-  return bytes_of_class(class_of(bytes));
-}
-
-void* allocate_block(int64_t bytes) {
-  if (g_fail_after >= 0 && g_fail_after-- == 0) out_of_memory(bytes);
-  FreeBlock*& head = g_free[class_of(bytes)];
-  void* p = head;
-  if (p) {
-    head = head->next;
-    g_stats.cached -= bytes;
-  } else {
-    p = system_allocate(bytes);
-  }
+void* allocate_block(int64_t* wanted) {
+  if (g_fail_after >= 0 && g_fail_after-- == 0) out_of_memory(*wanted);
+  if (*wanted > (int64_t(1) << 61)) out_of_memory(*wanted);
+  int fits = class_of(*wanted);
+  // A free block that is somewhat larger serves as well: less memory is kept in all.
+  int last = fits >= kFirstShared ? std::min(fits + kSharing, kClasses - 1) : fits;
+  void* p = nullptr;
+  for (int c = fits; c <= last && !p; ++c)
+    if (g_free[c]) {
+      p = g_free[c];
+      g_free[c] = g_free[c]->next;
+      fits = c;
+      g_stats.cached -= bytes_of_class(c);
+    }
+  int64_t bytes = *wanted = bytes_of_class(fits);
+  if (!p) p = system_allocate(bytes);
+  if (!p) out_of_memory(bytes);
   ++g_stats.blocks;
   ++g_stats.allocations;
   g_stats.live += bytes;
@@ -87,7 +151,7 @@ void free_block(void* p, int64_t bytes) {
   --g_stats.blocks;
   g_stats.live -= bytes;
   if (g_stats.cached + bytes > kMaxCached) {
-    std::free(p);
+    system_free(p, bytes);
     return;
   }
   g_stats.cached += bytes;
@@ -98,14 +162,10 @@ void free_block(void* p, int64_t bytes) {
 }
 
 void empty_cache() {
-  for (FreeBlock*& head : g_free) {
-    while (head) {
-      FreeBlock* next = head->next;
-      std::free(head);
-      head = next;
-    }
-  }
+  for (int c = 0; c < kClasses; ++c)
+    while (g_free[c]) system_free(std::exchange(g_free[c], g_free[c]->next), bytes_of_class(c));
   g_stats.cached = 0;
+  keep_spare(nullptr, 0, 0);
 }
 
 void fail_allocation_after(int64_t n) { g_fail_after = n; }
@@ -157,9 +217,14 @@ void pool_free(void* p, size_t bytes) {
 #endif
 }
 
-Scratch::Scratch(int64_t bytes) : p_(std::aligned_alloc(64, size_t((bytes + 63) / 64 * 64 + 64))) {
+Scratch::Scratch(int64_t bytes) : p_(nullptr), bytes_((bytes + kAlign) / kAlign * kAlign) {
+  if (is_mapped(bytes_)) {
+    bytes_ = (bytes_ + kHugePage - 1) / kHugePage * kHugePage;
+    p_ = take_spare(&bytes_);
+  }
+  if (!p_) p_ = system_try(bytes_);
   if (!p_) fail(ErrorKind::Memory, "out of memory: could not allocate ", bytes, " bytes of work space");
 }
-Scratch::~Scratch() { std::free(p_); }
+Scratch::~Scratch() { is_mapped(bytes_) ? keep_spare(p_, bytes_, kMostSpare) : std::free(p_); }
 
 }  // namespace weft

@@ -16,9 +16,8 @@ struct MemoryStats {
 };
 
 MemoryStats& memory_stats();
-int64_t block_bytes(int64_t bytes);   // the size of the block that serves a request
-void* allocate_block(int64_t bytes);  // bytes as block_bytes gave them; throws Error(Memory)
-void free_block(void* p, int64_t bytes);
+void* allocate_block(int64_t* bytes);     // at least that many; says how many there are. Throws Error(Memory)
+void free_block(void* p, int64_t bytes);  // as many as allocate_block said
 void empty_cache();
 void fail_allocation_after(int64_t n);  // for tests: the n-th allocation from now on fails; negative: none
 
@@ -26,7 +25,8 @@ void fail_allocation_after(int64_t n);  // for tests: the n-th allocation from n
 void* pool_allocate(size_t bytes);
 void pool_free(void* p, size_t bytes);
 
-// Plain memory for the time of a kernel, usable without the interpreter lock.
+// Plain memory for the time of a kernel, usable without the interpreter lock. A few large pieces are kept for the next
+// kernel: pages that are new cost more than most kernels.
 class Scratch {
  public:
   explicit Scratch(int64_t bytes);
@@ -40,6 +40,7 @@ class Scratch {
 
  private:
   void* p_;
+  int64_t bytes_;
 };
 
 }  // namespace weft

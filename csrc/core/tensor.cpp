@@ -22,8 +22,8 @@ int64_t live_nodes() { return g_nodes; }
 Ref<Storage> Storage::make(int64_t bytes) {
   auto* s = new (pool_allocate(sizeof(Storage))) Storage;
   Ref<Storage> owned(s);
-  int64_t block = block_bytes(bytes);
-  s->data = static_cast<char*>(allocate_block(block));
+  int64_t block = bytes;
+  s->data = static_cast<char*>(allocate_block(&block));
   s->bytes = bytes;
   s->block = block;
   return owned;
@@ -47,9 +47,9 @@ void Storage::resize(int64_t wanted) {
          " NumPy array, memoryview or DLPack capsule looks at its memory");
   if (!block && data)
     fail("resize: this tensor's memory belongs to someone else and cannot grow to ", wanted, " bytes");
-  int64_t new_block = block_bytes(wanted);
-  if (new_block != block) {
-    char* p = static_cast<char*>(allocate_block(new_block));
+  if (wanted > block) {
+    int64_t new_block = wanted;
+    char* p = static_cast<char*>(allocate_block(&new_block));
     if (bytes) std::memcpy(p, data, size_t(bytes));
     if (block) free_block(data, block);
     data = p;
@@ -67,9 +67,10 @@ void Storage::put_in_order() {
                  " has not: use to_dense() first");
   while (readers) g_let_others_run();
   if (!last.channels) return;
-  auto* ordered = static_cast<char*>(allocate_block(block));
+  int64_t new_block = bytes;
+  auto* ordered = static_cast<char*>(allocate_block(&new_block));
   g_channels_first(ordered, data, bytes, last);
-  free_block(std::exchange(data, ordered), block);
+  free_block(std::exchange(data, ordered), std::exchange(block, new_block));
   last = {};
 }
 
