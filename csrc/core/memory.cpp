@@ -19,7 +19,7 @@ constexpr int kSmallClasses = kSmall / kAlign;
 constexpr int kClasses = kSmallClasses + 8 * 50;
 constexpr int64_t kHugePage = int64_t(1) << 21;
 constexpr int64_t kMaxCached = int64_t(1) << 31;
-constexpr int kFirstShared = kSmallClasses + 8 * 4, kSharing = 3;  // from 64 KiB on: up to about a third more
+constexpr int kFirstShared = kSmallClasses + 8 * 4, kFirstLarge = kSmallClasses + 8 * 10;  // 64 KiB, 4 MiB
 
 struct FreeBlock {
   FreeBlock* next;
@@ -127,8 +127,8 @@ void* allocate_block(int64_t* wanted) {
   if (g_fail_after >= 0 && g_fail_after-- == 0) out_of_memory(*wanted);
   if (*wanted > (int64_t(1) << 61)) out_of_memory(*wanted);
   int fits = class_of(*wanted);
-  // A free block that is somewhat larger serves as well: less memory is kept in all.
-  int last = fits >= kFirstShared ? std::min(fits + kSharing, kClasses - 1) : fits;
+  // A free block that is larger serves as well, by up to a third or, if it is not large, twice: less is kept in all.
+  int last = std::min(fits + (fits < kFirstShared ? 0 : fits < kFirstLarge ? 8 : 3), kClasses - 1);
   void* p = nullptr;
   for (int c = fits; c <= last && !p; ++c)
     if (g_free[c]) {

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kFarBytes = 8 << 20, kNearBytes = 512 << 10;  // of windows laid out at a time
+constexpr int64_t kFarBytes = 8 << 20, kNearBytes = 256 << 10;  // of windows laid out at a time
 constexpr int64_t kSmallKernel = 256 << 10;                     // bytes
 
 // The kernel's channels and taps: (out, in, taps) in memory, (out, taps, in) here.
