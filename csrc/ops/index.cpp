@@ -267,7 +267,12 @@ tensor([[4, 5],
           p.fail_range(ErrorKind::Index, "index_select");
       },
   .keeps = keep::x1,
-  .back = [](Grad& d) { d.give(0, index_add.into(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g())); },
+  .back =
+      [](Grad& d) {
+        bool rows = d.shape(0).size() > 0 && wrap_dim(d.arg(1).integer(), d.shape(0).size(), "index_select") == 0;
+        if (rows && !d.create_graph && d.x(1).dim() == 1) return d.give_rows(0, d.x(1), d.g());
+        d.give(0, index_add.into(zeros(d.shape(0), d.g().dtype()), d.arg(1), d.x(1), d.g()));
+      },
 };
 
 WEFT_OP{

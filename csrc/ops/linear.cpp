@@ -61,7 +61,7 @@ void back(Grad& d, const Tensor& g) {
     Tensor w = conj(d.x(1));
     d.give(0, g.dim() == 2 ? kProduct(g, w, false, false) : reshape(kProduct(tall(g), w, false, false), d.shape(0)));
   }
-  if (d.needs(1)) d.give(1, kProduct(tall(g), conj(tall(d.x(0))), true, false));
+  if (d.needs(1)) d.give_product(1, tall(g), conj(tall(d.x(0))));
   if (d.needs(2)) d.give(2, g);  // summed to the shape of bias
 }
 

@@ -236,6 +236,7 @@ class OpRef {
 // What a derivative is given, and where it puts its results. Tensor arguments are numbered in the order of
 // the signature, 0, 1, …; the elements of a tensor list count one by one.
 class OpNode;
+struct Share;
 class Grad {
  public:
   Grad(OpNode& node, Grads& incoming, bool create_graph)
@@ -254,10 +255,15 @@ class Grad {
   const Op& op() const;
   // Sets the gradient of input i. Summed down to its shape if it was broadcast, and cast to its dtype.
   void give(int i, Tensor t);
+  // The same for the product of a matrix, turned, with another, and for rows that are added to those that index names.
+  // Where several of them come to one leaf, the walk may join them.
+  void give_product(int i, const Tensor& turned, const Tensor& other);
+  void give_rows(int i, const Tensor& index, const Tensor& rows);
 
   Grads results;
 
  private:
+  void give_share(int i, const Share& share);
   OpNode& node_;
   Grads& incoming_;
 };

@@ -9,7 +9,7 @@
 namespace weft {
 
 thread_local bool t_keeps_lock = false;
-thread_local const NodeSet* t_needed = nullptr;
+thread_local Visitor* t_visitor = nullptr;
 
 // ---- nodes of ops
 
@@ -210,7 +210,7 @@ DType Grad::dtype(int i) const { return node_.metas[i].dtype; }
 bool Grad::needs(int i) const {
   if (i >= node_.inputs) return false;
   Node* next = node_.edges[i].node.get();
-  return next && (!t_needed || t_needed->count(next));
+  return next && (!t_visitor || !t_visitor->needed || t_visitor->needed->count(next));
 }
 int Grad::inputs() const { return node_.inputs; }
 const Op& Grad::op() const { return node_.op; }
@@ -224,6 +224,24 @@ void Grad::give(int i, Tensor t) {
     if (t.dtype() != m.dtype) t = to_dtype(t, m.dtype);
   }
   results[size_t(i)] = std::move(t);
+}
+
+Tensor value_of(const Share& share, const Dims& sizes) {
+  static const OpRef matrix_product{"matrix_product"};
+  if (share.kind == Share::product) return matrix_product(share.left, share.right, true, false);
+  return index_add.into(zeros(sizes, share.right.dtype()), 0, share.left, share.right);
+}
+
+void Grad::give_product(int i, const Tensor& turned, const Tensor& other) {
+  give_share(i, {Share::product, turned, other});
+}
+void Grad::give_rows(int i, const Tensor& index, const Tensor& rows) { give_share(i, {Share::rows, index, rows}); }
+
+void Grad::give_share(int i, const Share& share) {
+  if (!needs(i)) return;
+  bool as_it_is = share.right.dtype() == node_.metas[i].dtype;
+  if (as_it_is && t_visitor && t_visitor->takes(node_.edges[i], share)) return;
+  give(i, value_of(share, node_.metas[i].sizes));
 }
 
 // ---- leaves
@@ -404,7 +422,7 @@ Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   inner[0] = part;
   Grads results;
   {
-    Needing all(nullptr);  // its edge to the base is not one of the graph
+    Visiting alone(nullptr);  // its edge to the base is not one of the graph
     results = change->apply(std::move(inner), create_graph);
   }
   if (edges[0].node) {

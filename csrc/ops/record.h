@@ -87,17 +87,31 @@ void visit_kept(const Value& v, OwnedVisitor& visitor);
 std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);
 
-// Set while a walk that looks for some inputs only visits a node: the nodes that lead to them. Null: all are wanted.
+// Part of a leaf's gradient that is not computed yet: turned(left) right, or rows (right) to be added where left says.
+struct Share {
+  enum Kind : uint8_t { product, rows } kind;
+  Tensor left, right;
+};
+Tensor value_of(const Share& share, const Dims& sizes);  // the gradient, of the leaf's sizes
+
+// What a walk wants to know and to be told while it visits a node.
 using NodeSet = std::unordered_set<Node*>;
-extern thread_local const NodeSet* t_needed;
-class Needing {  // for a scope
+struct Visitor {
+  virtual bool takes(const Edge& edge, const Share& share) = 0;  // false: it wants the gradient itself
+  const NodeSet* needed = nullptr;  // the nodes that lead to the inputs asked for; null: all are wanted
+
+ protected:
+  ~Visitor() = default;
+};
+extern thread_local Visitor* t_visitor;
+class Visiting {  // for a scope
  public:
-  explicit Needing(const NodeSet* nodes) : before_(std::exchange(t_needed, nodes)) {}
-  ~Needing() { t_needed = before_; }
-  Needing(const Needing&) = delete;
+  explicit Visiting(Visitor* visitor) : before_(std::exchange(t_visitor, visitor)) {}
+  ~Visiting() { t_visitor = before_; }
+  Visiting(const Visiting&) = delete;
 
  private:
-  const NodeSet* before_;
+  Visitor* before_;
 };
 
 // Set while a gradient is added to a leaf: the interpreter lock stays held, so that threads add one after the other.

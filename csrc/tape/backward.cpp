@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -20,9 +21,17 @@ namespace {
 uint64_t g_walk = 0;
 bool g_marking = false;  // a walk is using the marks in the nodes: another one that runs meanwhile keeps its own
 
+// Shares of a leaf's gradient that wait to be computed together, and what they look at.
+struct Shares {
+  std::vector<Share> all;
+  std::vector<uint32_t> versions;  // of their right sides
+  int64_t numel = 0;
+};
+
 struct Waiting {
   Ref<Node> node;
   Grads grads;
+  std::unique_ptr<Shares> shares;
 };
 
 struct Capture {
@@ -30,7 +39,7 @@ struct Capture {
   size_t input;
 };
 
-class Walk {
+class Walk final : private Visitor {
  public:
   explicit Walk(const BackwardRequest& r) : request_(r), id_(++g_walk), marking_(!std::exchange(g_marking, true)) {}
   ~Walk() {
@@ -95,7 +104,10 @@ class Walk {
   void arrive(const Edge& e, Tensor g) {
     if (!e.node || !g) return;
     if (selective_ && !needed_.count(e.node.get())) return;
-    Tensor& sum = waiting_[place_of(e.node)].grads[e.slot];
+    add_up(waiting_[place_of(e.node)].grads[e.slot], std::move(g));
+  }
+
+  void add_up(Tensor& sum, Tensor g) {
     if (!sum) {
       sum = std::move(g);
     } else if (!request_.create_graph && sum->refs == 1 && sum->storage->refs == 1 && sum.dtype() == g.dtype() &&
@@ -103,6 +115,43 @@ class Walk {
       add.into(sum, g);
     } else {
       sum = sum + g;
+    }
+  }
+
+  // A weight that is used many times with few rows (a cell that is called step by step, words looked up one by one) has
+  // its shares joined to one product: else each of them would write and add a matrix of the weight's size. They wait
+  // as long as they need less memory than it.
+  bool takes(const Edge& e, const Share& share) override {
+    TensorImpl* leaf = e.node->leaf();
+    int64_t numel = share.left.numel() + share.right.numel();
+    if (whole_ || !leaf || request_.create_graph || 2 * numel > leaf->numel) return false;
+    Waiting& w = waiting_[place_of(e.node)];
+    if (!w.shares) w.shares = std::make_unique<Shares>();
+    w.shares->all.push_back(share);
+    w.shares->versions.push_back(share.right->storage->version);
+    w.shares->numel += numel;
+    if (w.shares->numel > leaf->numel) settle(w);
+    return true;
+  }
+
+  void settle(Waiting& w) {
+    static const OpRef cat{"cat"};
+    std::unique_ptr<Shares> shares = std::exchange(w.shares, nullptr);
+    const Dims& sizes = w.node->leaf()->sizes;
+    Tensor& sum = w.grads[0];
+    for (size_t i = 0; i < shares->all.size(); ++i)
+      if (shares->all[i].right->storage->version != shares->versions[i])
+        fail("a tensor that the gradient of a leaf of shape ", sizes,
+             " needs has been modified by an inplace operation during backward");
+    for (Share::Kind kind : {Share::product, Share::rows}) {
+      TensorList first, second;
+      for (const Share& share : shares->all)
+        if (share.kind == kind) first.push_back(share.left), second.push_back(share.right);
+      if (first.empty()) continue;
+      if (first.size() == 1)
+        add_up(sum, value_of({kind, first[0], second[0]}, sizes));
+      else
+        add_up(sum, value_of({kind, cat(first, 0), cat(second, 0)}, sizes));
     }
   }
 
@@ -138,6 +187,7 @@ class Walk {
 
   void visit(Waiting& w) {
     Node& n = *w.node;
+    if (w.shares) settle(w);
     if (n.hooks) {
       each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
       if (!n.hooks->retaining.empty()) retain(n.hooks->retaining, w.grads);
@@ -156,7 +206,9 @@ class Walk {
     if (checking || (n.hooks && !n.hooks->after.empty())) given = w.grads;
     Grads results;
     {
-      Needing needing(selective_ ? &needed_ : nullptr);
+      needed = selective_ ? &needed_ : nullptr;
+      whole_ = checking || (n.hooks && !n.hooks->after.empty());
+      Visiting visiting(this);
       results = n.apply(std::move(w.grads), request_.create_graph);
     }
     if (checking) check_nan(n, results, given);
@@ -213,6 +265,7 @@ class Walk {
   uint64_t id_;
   bool marking_;
   bool selective_ = false;
+  bool whole_ = false;  // somebody looks at what the node gives: nothing of it may wait
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> heap_, free_;
   Older older{waiting_};
