@@ -301,6 +301,88 @@ void channels_back_of(const Channels& c, bool own, const T* g, const T* x, const
   });
 }
 
+// ---- groups of channels
+
+// Calls f(row, its first element, its first channel) on several threads.
+template <class F>
+void by_groups(const Groups& c, const F& f) {
+  int64_t n = c.channels * c.inner;
+  parallel_chunks(c.outer * c.groups, 1 + kWork / (n + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) f(r, r * n, r % c.groups * c.channels);
+  });
+}
+
+template <class T>
+void groups_of(const Groups& c, const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd) {
+  int64_t n = c.channels * c.inner;
+  by_groups(c, [&](int64_t r, int64_t at, int64_t first) {
+    const T* in = x + at;
+    T* out = y + at;
+    T m = sum_of(in, n) / T(n), s = inverse_root(squares_about(in, n, m) / T(n), eps);
+    mean[r] = m, rstd[r] = s;
+    const T *weight = w ? w + first : nullptr, *bias = b ? b + first : nullptr;
+    if (c.inner == 1 && weight && bias) {
+      for (int64_t k = 0; k < n; ++k) out[k] = (in[k] - m) * (s * weight[k]) + bias[k];
+      return;
+    }
+    for (int64_t k = 0; k < c.channels; ++k, in += c.inner, out += c.inner) {
+      T scale = weight ? s * weight[k] : s, shift = bias ? bias[k] : T(0);
+      for (int64_t i = 0; i < c.inner; ++i) out[i] = (in[i] - m) * scale + shift;
+    }
+  });
+}
+
+// Of the lines of a row: the sums of g and of g times the normalised x.
+template <class T>
+inline void line_sums(const Groups& c, const T* g, const T* x, T m, T s, T* sb, T* sw) {
+  if (c.inner == 1)
+    for (int64_t k = 0; k < c.channels; ++k) sb[k] = g[k], sw[k] = g[k] * ((x[k] - m) * s);
+  else
+    for (int64_t k = 0; k < c.channels; ++k, g += c.inner, x += c.inner) {
+      auto part = sums<T, 2>(c.inner, [&](auto load) {
+        auto d = load(g);
+        return Terms<decltype(d), 2>{{d, d * (load(x) - m)}};
+      });
+      sb[k] = part.of[0], sw[k] = part.of[1] * s;
+    }
+}
+
+template <class T>
+void groups_back_of(const Groups& c, const T* g, const T* x, const T* w, const T* mean, const T* rstd, T* dx, T* dw,
+                    T* db) {
+  int64_t all = c.groups * c.channels, n = c.channels * c.inner;
+  Scratch memory(2 * c.outer * all * int64_t(sizeof(T)));
+  T *plain = memory.as<T>(), *weighted = plain + c.outer * all;
+  by_groups(c, [&](int64_t r, int64_t at, int64_t first) {
+    const T *from = g + at, *in = x + at, *weight = w ? w + first : nullptr;
+    T m = mean[r], s = rstd[r], *sb = plain + r * c.channels, *sw = weighted + r * c.channels;
+    line_sums(c, from, in, m, s, sb, sw);
+    if (!dx) return;
+    T a = 0, q = 0;
+    for (int64_t k = 0; k < c.channels; ++k) {
+      T by = weight ? weight[k] : T(1);
+      a += by * sb[k], q += by * sw[k];
+    }
+    T* out = dx + at;
+    T back = s * (a / T(n)), slope = s * s * (q / T(n));
+    if (c.inner == 1 && weight) {
+      for (int64_t k = 0; k < n; ++k) out[k] = from[k] * (s * weight[k]) - back - (in[k] - m) * slope;
+      return;
+    }
+    for (int64_t k = 0; k < c.channels; ++k, from += c.inner, in += c.inner, out += c.inner) {
+      T scale = weight ? s * weight[k] : s;
+      for (int64_t i = 0; i < c.inner; ++i) out[i] = from[i] * scale - back - (in[i] - m) * slope;
+    }
+  });
+  auto add_up = [&](const T* parts, T* total) {
+    for (int64_t k = 0; k < all; ++k) total[k] = 0;
+    for (int64_t o = 0; o < c.outer; ++o)
+      for (int64_t k = 0; k < all; ++k) total[k] += parts[o * all + k];
+  };
+  if (dw) add_up(weighted, dw);
+  if (db) add_up(plain, db);
+}
+
 #define WEFT_BY_TYPE(call)    \
   if (type == DType::Float) { \
     using T = float;          \
@@ -332,9 +414,19 @@ void channels_back(DType type, const Channels& c, bool own, const void* g, const
                                 (T*)dw, (T*)db))
 }
 
+void groups(DType type, const Groups& c, const void* x, const void* w, const void* b, double eps, void* y, void* mean,
+            void* rstd) {
+  WEFT_BY_TYPE(groups_of(c, (const T*)x, (const T*)w, (const T*)b, eps, (T*)y, (T*)mean, (T*)rstd))
+}
+void groups_back(DType type, const Groups& c, const void* g, const void* x, const void* w, const void* mean,
+                 const void* rstd, void* dx, void* dw, void* db) {
+  WEFT_BY_TYPE(
+      groups_back_of(c, (const T*)g, (const T*)x, (const T*)w, (const T*)mean, (const T*)rstd, (T*)dx, (T*)dw, (T*)db))
+}
+
 }  // namespace
 
 extern const NormKernels norm_kernels_table;
-const NormKernels norm_kernels_table{rows, rows_back, moments, channels, channels_back};
+const NormKernels norm_kernels_table{rows, rows_back, moments, channels, channels_back, groups, groups_back};
 
 }  // namespace weft::WEFT_ISA
