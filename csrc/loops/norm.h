@@ -12,9 +12,11 @@ struct Channels {
   int64_t outer, channels, inner;
 };
 
-// `outer` examples of `groups` rows, each of `channels` lines of `inner` elements.
+// `outer` examples of `groups` rows, each of `channels` lines of `inner` elements. `last`: channels lie last, the
+// elements of a line apart.
 struct Groups {
   int64_t outer, groups, channels, inner;
+  bool last = false;
 };
 
 struct NormKernels {

@@ -258,10 +258,13 @@ WEFT_OP{
 
 // ---- by groups of channels
 
-Groups groups_of(const Tensor& x, int64_t groups) {
+Groups groups_of(const Tensor& x, int64_t groups, bool last = false) {
   Channels c = channels_of(x);
-  return {c.outer, groups, c.channels / groups, c.inner};
+  return {c.outer, groups, c.channels / groups, c.inner, last};
 }
+
+// The same of the derivative.
+bool back_takes_last(Call& c) { return takes_last(c, 1) && c.flag(6) && c.tensor(0).dtype() == DType::Float; }
 
 // The derivative made of other ops, for derivatives of higher order.
 void groups_back_by_parts(Grad& d) {
@@ -310,12 +313,18 @@ WEFT_OP{
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
         DType type = work_type(c.tensor(0).dtype());
-        LaidOut x(c.tensor(0), type);
         Given w(c, 1, type), b(c, 2, type);
+        if (takes_last(c, 0)) {
+          LastWritten y(c.out[0]);
+          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), as_it_lies(c.tensor(0)),
+                                       w.data(), b.data(), c.real(4), y.data(), c.out[1].data(), c.out[2].data());
+        }
+        LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);
         norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3)), x.data(), w.data(), b.data(), c.real(4),
                               y.data(), c.out[1].data(), c.out[2].data());
       },
+  .any_order = [](Call& c) { return takes_last(c, 0); },
   .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
   .back =
       [](Grad& d) {
@@ -347,13 +356,20 @@ WEFT_OP{
           for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
           return;
         }
-        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
         Given w(c, 2, type);
+        void *dw = c.flag(7) ? c.out[1].data() : nullptr, *db = c.flag(8) ? c.out[2].data() : nullptr;
+        if (back_takes_last(c)) {
+          Last g(c.tensor(0)), x(c.tensor(1));
+          LastWritten dx(c.out[0]);
+          return norm_kernels().groups_back(type, groups_of(c.tensor(1), c.integer(5), true), g.data(), x.data(),
+                                            w.data(), c.tensor(3).data(), c.tensor(4).data(), dx.data(), dw, db);
+        }
+        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
         Written dx(c.out[0], type);
         norm_kernels().groups_back(type, groups_of(c.tensor(1), c.integer(5)), g.data(), x.data(), w.data(),
-                                   c.tensor(3).data(), c.tensor(4).data(), c.flag(6) ? dx.data() : nullptr,
-                                   c.flag(7) ? c.out[1].data() : nullptr, c.flag(8) ? c.out[2].data() : nullptr);
+                                   c.tensor(3).data(), c.tensor(4).data(), c.flag(6) ? dx.data() : nullptr, dw, db);
       },
+  .any_order = back_takes_last,
   .no_derivative = kOnce,
 };
 
