@@ -163,6 +163,11 @@ def test_norms() -> None:
         lambda x, w, b: plain_instance_norm(x, None, None, w, b, True, 0.1, 1e-5),
         x, w, b,
     )  # fmt: skip
+    alike(
+        lambda x, w, b: F.instance_norm(x, m, v, w, b, False),
+        lambda x, w, b: plain_instance_norm(x, m, v, w, b, False, 0.1, 1e-5),
+        x, w, b,
+    )  # fmt: skip
 
 
 GROUPS = [

@@ -151,11 +151,17 @@ def instance_norm(
             "instance_norm: Expected running_mean and running_var to be defined when "
             "use_input_stats is false"
         )
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "instance_norm: running_mean and running_var must either both be None or neither be None"
+        )
     _channels(
         "instance_norm", input, running_mean=running_mean, running_var=running_var, weight=weight,
         bias=bias,
     )  # fmt: skip
-    if use_input_stats and running_mean is None:
+    if not use_input_stats:
+        return _norm_channels(input, weight, bias, running_mean, running_var, False, eps)[0]
+    if running_mean is None:
         return _norm_groups(input, weight, bias, max(input.shape[1], 1), eps)[0]
     return plain_instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
