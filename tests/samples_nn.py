@@ -279,7 +279,7 @@ row(
     ),
     "f",
     **LOOSE,
-    errors=lambda: [E(ValueError, t(2, 3, 1))],
+    errors=lambda: [E(ValueError, t(2, 3, 1)), E(ValueError, t(2, 3, 4), t(3))],
 )
 row(
     F + "layer_norm",

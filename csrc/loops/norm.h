@@ -1,4 +1,5 @@
-// Elements brought to mean zero and variance one: by rows (layer norm) and by channels (batch norm). float and double.
+// Elements brought to mean zero and variance one: by rows (layer norm), by channels (batch norm) and by groups of
+// channels (group norm). float and double.
 #pragma once
 
 #include "core/dtype.h"
@@ -9,6 +10,13 @@ namespace weft {
 // `outer` blocks of `channels` lines of `inner` elements.
 struct Channels {
   int64_t outer, channels, inner;
+};
+
+// `outer` examples of `groups` rows, each of `channels` lines of `inner` elements. `last`: channels lie last, the
+// elements of a line apart.
+struct Groups {
+  int64_t outer, groups, channels, inner;
+  bool last = false;
 };
 
 struct NormKernels {
@@ -26,6 +34,13 @@ struct NormKernels {
   // Its derivative, where mean and rstd are of x itself (`own`) or given; dx, dw and db may be null.
   void (*channels_back)(DType type, const Channels& c, bool own, const void* g, const void* x, const void* w,
                         const void* mean, const void* rstd, void* dx, void* dw, void* db);
+  // y = (x - mean) rstd w + b, with mean and 1 / sqrt(variance + eps) of each row, and w and b, which may be null, by
+  // channel.
+  void (*groups)(DType type, const Groups& c, const void* x, const void* w, const void* b, double eps, void* y,
+                 void* mean, void* rstd);
+  // Its derivative; dx, dw and db may be null.
+  void (*groups_back)(DType type, const Groups& c, const void* g, const void* x, const void* w, const void* mean,
+                      const void* rstd, void* dx, void* dw, void* db);
 };
 
 WEFT_DECLARE_KERNELS(NormKernels, norm_kernels)

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kWork = 32768;  // elements that are worth a thread
 constexpr int64_t kColumns = 64;  // columns that are summed together
+constexpr int64_t kPlaces = 256;  // rows of them, before their sums are added to others
 
 template <class T>
 inline T inverse_root(T variance, double eps) {
@@ -301,6 +302,195 @@ void channels_back_of(const Channels& c, bool own, const T* g, const T* x, const
   });
 }
 
+// ---- groups of channels
+
+// Calls f(row, its first element, its first channel) on several threads.
+template <class F>
+void by_groups(const Groups& c, const F& f) {
+  int64_t n = c.channels * c.inner;
+  parallel_chunks(c.outer * c.groups, 1 + kWork / (n + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) f(r, r * n, r % c.groups * c.channels);
+  });
+}
+
+// The joined parts of gradients of weight and bias, over all examples.
+template <class T>
+void add_up(const Groups& c, const T* parts, T* total) {
+  int64_t all = c.groups * c.channels;
+  for (int64_t k = 0; k < all; ++k) total[k] = 0;
+  for (int64_t o = 0; o < c.outer; ++o)
+    for (int64_t k = 0; k < all; ++k) total[k] += parts[o * all + k];
+}
+
+// ---- the same where channels lie last: each example is `inner` rows of all channels
+
+// Calls f(example, its first element) on several threads.
+template <class F>
+void by_examples(const Groups& c, const F& f) {
+  int64_t n = c.groups * c.channels * c.inner;
+  parallel_chunks(c.outer, 1 + kWork / (n + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) f(o, o * n);
+  });
+}
+
+// K sums down each of `columns`: f(element, column) returns their terms. In blocks, so that long sums stay exact.
+template <class T, int K, class F>
+inline void column_sums(int64_t rows, int64_t columns, Terms<T*, K> to, const F& f) {
+  for (int64_t first = 0; first < columns; first += kColumns) {
+    int64_t n = std::min(kColumns, columns - first);
+    T total[K][kColumns] = {};
+    for (int64_t begin = 0; begin < rows; begin += kPlaces) {
+      T part[K][kColumns] = {};
+      for (int64_t r = begin; r < std::min(begin + kPlaces, rows); ++r)
+        for (int64_t i = 0; i < n; ++i) {
+          Terms<T, K> terms = f(r * columns + first + i, first + i);
+          for (int k = 0; k < K; ++k) part[k][i] += terms.of[k];
+        }
+      for (int k = 0; k < K; ++k)
+        for (int64_t i = 0; i < n; ++i) total[k][i] += part[k][i];
+    }
+    for (int k = 0; k < K; ++k)
+      for (int64_t i = 0; i < n; ++i) to.of[k][first + i] = total[k][i];
+  }
+}
+
+template <class T>
+void last_groups_of(const Groups& c, const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd) {
+  int64_t all = c.groups * c.channels;
+  T n = T(c.channels * c.inner);
+  Scratch memory(4 * c.outer * all * int64_t(sizeof(T)));
+  by_examples(c, [&](int64_t o, int64_t at) {
+    const T* in = x + at;
+    T *sum = memory.as<T>() + 4 * o * all, *middle = sum + all, *scale = middle + all, *shift = scale + all;
+    auto of_groups = [&](T* to) {  // the sums of channels joined, and divided by the count
+      for (int64_t j = 0; j < c.groups; ++j) {
+        T total = 0;
+        for (int64_t k = j * c.channels; k < (j + 1) * c.channels; ++k) total += sum[k];
+        to[j] = total / n;
+      }
+    };
+    T *m = mean + o * c.groups, *s = rstd + o * c.groups;
+    column_sums<T, 1>(c.inner, all, {{sum}}, [&](int64_t i, int64_t) { return Terms<T, 1>{{in[i]}}; });
+    of_groups(m);
+    for (int64_t k = 0; k < all; ++k) middle[k] = m[k / c.channels];
+    column_sums<T, 1>(c.inner, all, {{sum}}, [&](int64_t i, int64_t k) {
+      T d = in[i] - middle[k];
+      return Terms<T, 1>{{d * d}};
+    });
+    of_groups(s);
+    for (int64_t j = 0; j < c.groups; ++j) s[j] = inverse_root(s[j], eps);
+    for (int64_t k = 0; k < all; ++k) {
+      T by = s[k / c.channels];
+      scale[k] = w ? by * w[k] : by, shift[k] = b ? b[k] : T(0);
+    }
+    T* out = y + at;
+    for (int64_t p = 0; p < c.inner; ++p, in += all, out += all)
+      for (int64_t k = 0; k < all; ++k) out[k] = (in[k] - middle[k]) * scale[k] + shift[k];
+  });
+}
+
+template <class T>
+void last_groups_back_of(const Groups& c, const T* g, const T* x, const T* w, const T* mean, const T* rstd, T* dx,
+                         T* dw, T* db) {
+  int64_t all = c.groups * c.channels;
+  T n = T(c.channels * c.inner);
+  Scratch memory(6 * c.outer * all * int64_t(sizeof(T)));
+  T *plain = memory.as<T>(), *weighted = plain + c.outer * all;
+  by_examples(c, [&](int64_t o, int64_t at) {
+    const T *from = g + at, *in = x + at, *m = mean + o * c.groups, *s = rstd + o * c.groups;
+    T *sb = plain + o * all, *sw = weighted + o * all, *middle = weighted + c.outer * all + 4 * o * all;
+    T *scale = middle + all, *back = scale + all, *slope = back + all;
+    for (int64_t k = 0; k < all; ++k) middle[k] = m[k / c.channels];
+    column_sums<T, 2>(c.inner, all, {{sb, sw}},
+                      [&](int64_t i, int64_t k) { return Terms<T, 2>{{from[i], from[i] * (in[i] - middle[k])}}; });
+    for (int64_t k = 0; k < all; ++k) sw[k] *= s[k / c.channels];
+    if (!dx) return;
+    for (int64_t j = 0; j < c.groups; ++j) {
+      int64_t first = j * c.channels, end = first + c.channels;
+      T a = 0, q = 0;
+      for (int64_t k = first; k < end; ++k) {
+        T by = w ? w[k] : T(1);
+        a += by * sb[k], q += by * sw[k];
+        scale[k] = s[j] * by;
+      }
+      for (int64_t k = first; k < end; ++k) back[k] = s[j] * (a / n), slope[k] = s[j] * s[j] * (q / n);
+    }
+    T* out = dx + at;
+    for (int64_t p = 0; p < c.inner; ++p, from += all, in += all, out += all)
+      for (int64_t k = 0; k < all; ++k) out[k] = from[k] * scale[k] - back[k] - (in[k] - middle[k]) * slope[k];
+  });
+  if (dw) add_up(c, weighted, dw);
+  if (db) add_up(c, plain, db);
+}
+
+template <class T>
+void groups_of(const Groups& c, const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd) {
+  if (c.last) return last_groups_of(c, x, w, b, eps, y, mean, rstd);
+  int64_t n = c.channels * c.inner;
+  by_groups(c, [&](int64_t r, int64_t at, int64_t first) {
+    const T* in = x + at;
+    T* out = y + at;
+    T m = sum_of(in, n) / T(n), s = inverse_root(squares_about(in, n, m) / T(n), eps);
+    mean[r] = m, rstd[r] = s;
+    const T *weight = w ? w + first : nullptr, *bias = b ? b + first : nullptr;
+    if (c.inner == 1 && weight && bias) {
+      for (int64_t k = 0; k < n; ++k) out[k] = (in[k] - m) * (s * weight[k]) + bias[k];
+      return;
+    }
+    for (int64_t k = 0; k < c.channels; ++k, in += c.inner, out += c.inner) {
+      T scale = weight ? s * weight[k] : s, shift = bias ? bias[k] : T(0);
+      for (int64_t i = 0; i < c.inner; ++i) out[i] = (in[i] - m) * scale + shift;
+    }
+  });
+}
+
+// Of the lines of a row: the sums of g and of g times the normalised x.
+template <class T>
+inline void line_sums(const Groups& c, const T* g, const T* x, T m, T s, T* sb, T* sw) {
+  if (c.inner == 1)
+    for (int64_t k = 0; k < c.channels; ++k) sb[k] = g[k], sw[k] = g[k] * ((x[k] - m) * s);
+  else
+    for (int64_t k = 0; k < c.channels; ++k, g += c.inner, x += c.inner) {
+      auto part = sums<T, 2>(c.inner, [&](auto load) {
+        auto d = load(g);
+        return Terms<decltype(d), 2>{{d, d * (load(x) - m)}};
+      });
+      sb[k] = part.of[0], sw[k] = part.of[1] * s;
+    }
+}
+
+template <class T>
+void groups_back_of(const Groups& c, const T* g, const T* x, const T* w, const T* mean, const T* rstd, T* dx, T* dw,
+                    T* db) {
+  if (c.last) return last_groups_back_of(c, g, x, w, mean, rstd, dx, dw, db);
+  int64_t all = c.groups * c.channels, n = c.channels * c.inner;
+  Scratch memory(2 * c.outer * all * int64_t(sizeof(T)));
+  T *plain = memory.as<T>(), *weighted = plain + c.outer * all;
+  by_groups(c, [&](int64_t r, int64_t at, int64_t first) {
+    const T *from = g + at, *in = x + at, *weight = w ? w + first : nullptr;
+    T m = mean[r], s = rstd[r], *sb = plain + r * c.channels, *sw = weighted + r * c.channels;
+    line_sums(c, from, in, m, s, sb, sw);
+    if (!dx) return;
+    T a = 0, q = 0;
+    for (int64_t k = 0; k < c.channels; ++k) {
+      T by = weight ? weight[k] : T(1);
+      a += by * sb[k], q += by * sw[k];
+    }
+    T* out = dx + at;
+    T back = s * (a / T(n)), slope = s * s * (q / T(n));
+    if (c.inner == 1 && weight) {
+      for (int64_t k = 0; k < n; ++k) out[k] = from[k] * (s * weight[k]) - back - (in[k] - m) * slope;
+      return;
+    }
+    for (int64_t k = 0; k < c.channels; ++k, from += c.inner, in += c.inner, out += c.inner) {
+      T scale = weight ? s * weight[k] : s;
+      for (int64_t i = 0; i < c.inner; ++i) out[i] = from[i] * scale - back - (in[i] - m) * slope;
+    }
+  });
+  if (dw) add_up(c, weighted, dw);
+  if (db) add_up(c, plain, db);
+}
+
 #define WEFT_BY_TYPE(call)    \
   if (type == DType::Float) { \
     using T = float;          \
@@ -332,9 +522,19 @@ void channels_back(DType type, const Channels& c, bool own, const void* g, const
                                 (T*)dw, (T*)db))
 }
 
+void groups(DType type, const Groups& c, const void* x, const void* w, const void* b, double eps, void* y, void* mean,
+            void* rstd) {
+  WEFT_BY_TYPE(groups_of(c, (const T*)x, (const T*)w, (const T*)b, eps, (T*)y, (T*)mean, (T*)rstd))
+}
+void groups_back(DType type, const Groups& c, const void* g, const void* x, const void* w, const void* mean,
+                 const void* rstd, void* dx, void* dw, void* db) {
+  WEFT_BY_TYPE(
+      groups_back_of(c, (const T*)g, (const T*)x, (const T*)w, (const T*)mean, (const T*)rstd, (T*)dx, (T*)dw, (T*)db))
+}
+
 }  // namespace
 
 extern const NormKernels norm_kernels_table;
-const NormKernels norm_kernels_table{rows, rows_back, moments, channels, channels_back};
+const NormKernels norm_kernels_table{rows, rows_back, moments, channels, channels_back, groups, groups_back};
 
 }  // namespace weft::WEFT_ISA

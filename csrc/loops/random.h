@@ -22,6 +22,11 @@ struct RandomKernels {
   // The same with a probability for each element, in `probabilities` (float or double).
   uint64_t (*bernoulli_each)(DType, void* out, int64_t n, DType type, const void* probabilities, uint64_t seed,
                              uint64_t counter);
+  // y = x scale with probability p, else x times 0; `kept`, unless null, is which. Floating types; y may be x.
+  uint64_t (*drop)(DType, const void* x, void* y, uint8_t* kept, int64_t n, double p, double scale, uint64_t seed,
+                   uint64_t counter);
+  // The same where it is known which.
+  void (*drop_again)(DType, const void* x, const uint8_t* kept, void* y, int64_t n, double scale);
   // low + [0, span); span 0 stands for 2^64
   uint64_t (*integers)(DType, void* out, int64_t n, int64_t low, uint64_t span, uint64_t seed, uint64_t counter);
   // counts with the given means (float or double)

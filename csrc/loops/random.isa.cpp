@@ -217,6 +217,60 @@ uint64_t bernoulli_each(DType t, void* out, int64_t n, DType type, const void* p
   });
 }
 
+// ---- dropout
+
+// At most one block, y may be x.
+template <class T>
+void scale_kept(const T* x, const uint8_t* kept, T* y, int64_t n, T scale) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * (T(kept[i] != 0) * scale);
+}
+template <class To>
+  requires(sizeof(To) == 2)
+void scale_kept(const To* x, const uint8_t* kept, To* y, int64_t n, float scale) {
+  float wide[kPerBlock<float>];
+  widen(x, wide, n);
+  scale_kept<float>(wide, kept, wide, n, scale);
+  narrow(wide, y, n);
+}
+
+uint64_t drop(DType t, const void* x, void* y, uint8_t* kept, int64_t n, double p, double scale, uint64_t seed,
+              uint64_t counter) {
+  constexpr int64_t per_block = kPerBlock<uint32_t>;
+  uint64_t odds = uint64_t(p * 0x1p32);
+  uint32_t most = odds ? uint32_t(odds - 1) : 0;  // without odds the scale is zero, whatever is drawn
+  return on_floating(t, [=](auto* type) {
+    using To = std::remove_pointer_t<decltype(type)>;
+    int64_t blocks = (n + per_block - 1) / per_block;
+    parallel_chunks(blocks, kGrain / per_block / 2, [&](int64_t begin, int64_t end) {
+      RandomBlock bits;
+      uint8_t marks[per_block];
+      for (int64_t b = begin; b < end; ++b) {
+        bits.generate(seed, counter + uint64_t(b) * kCounters);
+        int64_t first = b * per_block, count = n - first < per_block ? n - first : per_block;
+        const uint32_t* w = bits.word[0];
+        for (int i = 0; i < per_block; ++i) marks[i] = w[i] <= most;
+        if (kept) __builtin_memcpy(kept + first, marks, size_t(count));
+        scale_kept(static_cast<const To*>(x) + first, marks, static_cast<To*>(y) + first, count, Compute<To>(scale));
+      }
+    });
+    return uint64_t(blocks) * kCounters;
+  });
+}
+
+void drop_again(DType t, const void* x, const uint8_t* kept, void* y, int64_t n, double scale) {
+  constexpr int64_t per_block = kPerBlock<float>;
+  on_floating(t, [=](auto* type) {
+    using To = std::remove_pointer_t<decltype(type)>;
+    parallel_shares(n, kGrain, per_block, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += per_block)
+        scale_kept(static_cast<const To*>(x) + i, kept + i, static_cast<To*>(y) + i,
+                   end - i < per_block ? end - i : per_block, Compute<To>(scale));
+    });
+    return uint64_t(0);
+  });
+}
+
 template <class Span>
 void integer_block(const RandomBlock& b, int64_t* x, int64_t low, Span span) {
   for (int half = 0; half < 2; ++half)
@@ -284,8 +338,17 @@ uint64_t poisson(DType t, void* out, int64_t n, const void* means, uint64_t seed
 }  // namespace
 
 extern const RandomKernels random_kernels_table;
-const RandomKernels random_kernels_table = {
-  uniform,   normal<false>,  normal<true>, inverted<Cauchy>, inverted<Exponential>, inverted<Geometric>,
-  bernoulli, bernoulli_each, integers,     poisson};
+const RandomKernels random_kernels_table = {uniform,
+                                            normal<false>,
+                                            normal<true>,
+                                            inverted<Cauchy>,
+                                            inverted<Exponential>,
+                                            inverted<Geometric>,
+                                            bernoulli,
+                                            bernoulli_each,
+                                            drop,
+                                            drop_again,
+                                            integers,
+                                            poisson};
 
 }  // namespace weft::WEFT_ISA

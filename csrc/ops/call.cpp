@@ -251,6 +251,7 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
   }
   Ref<OpNode> node;
   if (recording) node = record_inputs(c, wanting, inputs, original_self);
+  for (int i = 1; i < c.out_count; ++i) give_memory(*c.out[i].get());
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
   if (direct) {
     result = self;

@@ -1,4 +1,5 @@
-// Normalisation by rows (layer norm) and by channels (batch norm), each one op with a fused derivative.
+// Normalisation by rows (layer norm), by channels (batch norm) and by groups of channels (group norm), each one op with
+// a fused derivative.
 #include "loops/norm.h"
 
 #include <cmath>
@@ -11,8 +12,8 @@
 namespace weft {
 namespace {
 
-const OpRef rows_back{"norm_rows_backward"}, channels_back{"norm_channels_backward"}, mean_dim{"mean.dim"},
-    sum_dim{"sum.dim"}, rsqrt{"rsqrt"};
+const OpRef rows_back{"norm_rows_backward"}, channels_back{"norm_channels_backward"},
+    groups_back{"norm_groups_backward"}, mean_dim{"mean.dim"}, sum_dim{"sum.dim"}, rsqrt{"rsqrt"};
 
 void need_floating(Call& c) {
   if (!is_floating(c.tensor(0).dtype()))
@@ -252,6 +253,123 @@ WEFT_OP{
                                      c.flag(9) ? db.data() : nullptr);
       },
   .any_order = [](Call& c) { return takes_last(c, 1) && c.flag(7) && c.tensor(0).dtype() == DType::Float; },
+  .no_derivative = kOnce,
+};
+
+// ---- by groups of channels
+
+Groups groups_of(const Tensor& x, int64_t groups, bool last = false) {
+  Channels c = channels_of(x);
+  return {c.outer, groups, c.channels / groups, c.inner, last};
+}
+
+// The same of the derivative.
+bool back_takes_last(Call& c) { return takes_last(c, 1) && c.flag(6) && c.tensor(0).dtype() == DType::Float; }
+
+// The derivative made of other ops, for derivatives of higher order.
+void groups_back_by_parts(Grad& d) {
+  DType type = work_type(d.x(0).dtype());
+  Tensor x = to_dtype(d.x(0), type), g = to_dtype(d.g(), type), scaled = g;
+  Groups c = groups_of(x, d.arg(3).integer());
+  Dims flat{c.outer * c.groups, c.channels * c.inner}, others{0}, shape(x.dim());
+  for (int i = 0; i < x.dim(); ++i) shape[i] = i == 1 ? x.size(1) : 1;
+  for (int i = 2; i < x.dim(); ++i) others.push(i);
+  if (!d.arg(1).none()) scaled = g * reshape(to_dtype(d.x(1), type), shape);
+  Tensor rows = reshape(x, flat), centred = rows - mean_dim(rows, Dims{1}, true);
+  Tensor rstd = rsqrt(mean_dim(centred * centred, Dims{1}, true) + d.arg(4).real()), normal = centred * rstd;
+  scaled = reshape(scaled, flat);
+  Tensor inner = scaled - mean_dim(scaled, Dims{1}, true) - normal * mean_dim(scaled * normal, Dims{1}, true);
+  d.give(0, reshape(rstd * inner, x.sizes()));
+  if (d.needs(1)) d.give(1, reshape(sum_dim(g * reshape(normal, x.sizes()), others), d.shape(1)));
+  if (d.needs(2)) d.give(2, reshape(sum_dim(g, others), d.shape(2)));
+}
+
+WEFT_OP{
+  .signature =
+      "norm_groups(Tensor input, Tensor? weight, Tensor? bias, int groups, float eps) -> (Tensor result, Tensor mean, "
+      "Tensor rstd)",
+  .doc =
+      "Groups of channels of each example, brought to mean zero and variance one; then times weight, plus bias, by "
+      "channel.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        need_floating(c);
+        const Tensor& x = c.tensor(0);
+        int64_t groups = c.integer(3);
+        if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
+        if (groups < 1 || x.size(1) % groups)
+          fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
+        for (int i = 1; i < 3; ++i)
+          if (c.has(i) && c.tensor(i).numel() != x.size(1))
+            fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
+                 c.tensor(i).numel());
+        Dims rows{x.numel() ? x.size(0) * groups : 0};
+        c.give(0, meta(x.dtype(), x.sizes()));
+        c.give(1, meta(work_type(x.dtype()), rows));
+        c.give(2, meta(work_type(x.dtype()), rows));
+      },
+  .run =
+      [](Call& c) {
+        if (c.out[0].numel() == 0) return;
+        DType type = work_type(c.tensor(0).dtype());
+        Given w(c, 1, type), b(c, 2, type);
+        if (takes_last(c, 0)) {
+          LastWritten y(c.out[0]);
+          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), as_it_lies(c.tensor(0)),
+                                       w.data(), b.data(), c.real(4), y.data(), c.out[1].data(), c.out[2].data());
+        }
+        LaidOut x(c.tensor(0), type);
+        Written y(c.out[0], type);
+        norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3)), x.data(), w.data(), b.data(), c.real(4),
+                              y.data(), c.out[1].data(), c.out[2].data());
+      },
+  .any_order = [](Call& c) { return takes_last(c, 0); },
+  .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
+  .back =
+      [](Grad& d) {
+        if (d.create_graph) return groups_back_by_parts(d);
+        TensorList parts = groups_back.list(d.g(), d.x(0), d.arg(1).none() ? Value() : Value(d.x(1)), d.y(1), d.y(2),
+                                            d.arg(3), d.needs(0), d.needs(1), d.needs(2));
+        if (d.needs(0)) d.give(0, parts[0]);
+        if (d.needs(1)) d.give(1, reshape(parts[1], d.shape(1)));
+        if (d.needs(2)) d.give(2, reshape(parts[2], d.shape(2)));
+      },
+};
+
+WEFT_OP{
+  .signature =
+      "norm_groups_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int groups, bool "
+      "want_input, bool want_weight, bool want_bias) -> (Tensor input_grad, Tensor weight_grad, Tensor bias_grad)",
+  .doc = "The derivative of norm_groups.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(1);
+        c.give(0, meta(x.dtype(), c.flag(6) ? x.sizes() : Dims{0}));
+        for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(6 + i) ? x.size(1) : 0}));
+      },
+  .run =
+      [](Call& c) {
+        DType type = work_type(c.tensor(1).dtype());
+        if (c.tensor(1).numel() == 0) {
+          for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
+          return;
+        }
+        Given w(c, 2, type);
+        void *dw = c.flag(7) ? c.out[1].data() : nullptr, *db = c.flag(8) ? c.out[2].data() : nullptr;
+        if (back_takes_last(c)) {
+          Last g(c.tensor(0)), x(c.tensor(1));
+          LastWritten dx(c.out[0]);
+          return norm_kernels().groups_back(type, groups_of(c.tensor(1), c.integer(5), true), g.data(), x.data(),
+                                            w.data(), c.tensor(3).data(), c.tensor(4).data(), dx.data(), dw, db);
+        }
+        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
+        Written dx(c.out[0], type);
+        norm_kernels().groups_back(type, groups_of(c.tensor(1), c.integer(5)), g.data(), x.data(), w.data(),
+                                   c.tensor(3).data(), c.tensor(4).data(), c.flag(6) ? dx.data() : nullptr, dw, db);
+      },
+  .any_order = back_takes_last,
   .no_derivative = kOnce,
 };
 

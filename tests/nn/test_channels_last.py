@@ -82,6 +82,10 @@ def network() -> nn.Module:
         nn.Tanh(),
         nn.AvgPool2d(2, padding=1, count_include_pad=False),
         nn.Conv2d(6, 6, 1, groups=3),
+        nn.GroupNorm(2, 6),
+        nn.Conv2d(6, 130, 1),
+        nn.GroupNorm(13, 130, affine=False),
+        nn.InstanceNorm2d(130, affine=True),
         nn.Flatten(),
         nn.LazyLinear(4),
     )
@@ -110,6 +114,24 @@ def grads(dtype: weft.dtype, threads: int, batch: int = 3) -> list[np.ndarray[An
 def test_a_network_agrees_with_its_twin_in_plain_order(threads: int, batch: int) -> None:
     for a, b in zip(grads(weft.float32, threads, batch), grads(weft.float64, 1, batch)):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * max(abs(b).max(), 1e-2))
+
+
+@pytest.mark.parametrize("groups", [1, 10, 130])
+@pytest.mark.parametrize("affine", [False, True])
+def test_norms_of_groups(groups: int, affine: bool) -> None:
+    found: list[list[weft.Tensor]] = []
+    for dtype in (weft.float32, weft.float64):
+        x, w, v = image(0, 3, 2, 20, 20), image(1, 130, 2, 3, 3), image(2, 2, 130)
+        leaves = [t.to(dtype).requires_grad_() for t in (x, w, *v)]
+        y = F.conv2d(leaves[0], leaves[1], padding=1) + 3
+        y = F.group_norm(y, groups, *(leaves[2:] if affine else ()), eps=1e-3)
+        wanted = leaves if affine else leaves[:2]
+        z = F.conv2d(y, image(3, 4, 130, 1, 1).to(dtype)).tanh().sum()
+        slopes = weft.autograd.grad(z, wanted, create_graph=True)
+        twice = weft.autograd.grad(sum((s * s).sum() for s in slopes), wanted, retain_graph=True)
+        found.append([y, *weft.autograd.grad(z, wanted), *slopes, *twice])
+    for a, b in zip(*found):
+        assert (a - b).abs().max() < 1e-4 * b.abs().max()
 
 
 def test_residual_sums_and_second_derivatives() -> None:

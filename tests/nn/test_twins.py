@@ -159,15 +159,69 @@ def test_norms() -> None:
         x, r(4, 5), r(4, 5),
     )  # fmt: skip
     alike(
-        lambda x, w, b: F.group_norm(x, 2, w, b),
-        lambda x, w, b: plain_group_norm(x, 2, w, b, 1e-5),
-        x, w, b,
-    )  # fmt: skip
-    alike(
         lambda x, w, b: F.instance_norm(x, None, None, w, b),
         lambda x, w, b: plain_instance_norm(x, None, None, w, b, True, 0.1, 1e-5),
         x, w, b,
     )  # fmt: skip
+    alike(
+        lambda x, w, b: F.instance_norm(x, m, v, w, b, False),
+        lambda x, w, b: plain_instance_norm(x, m, v, w, b, False, 0.1, 1e-5),
+        x, w, b,
+    )  # fmt: skip
+
+
+GROUPS = [
+    ((3, 4, 5), 2), ((3, 4), 2), ((2, 6, 1), 3), ((2, 6, 3, 2), 1), ((2, 6, 40, 5), 6), ((5, 130), 13),
+    ((2, 8, 300), 4), ((1, 4, 2, 2, 2), 2), ((9, 64, 30, 30), 8), ((2, 4, 0), 2), ((0, 4, 3), 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "groups"), GROUPS)
+@pytest.mark.parametrize("given", [(), ("weight",), ("bias",), ("weight", "bias")])
+def test_group_norm(shape: tuple[int, ...], groups: int, given: tuple[str, ...]) -> None:
+    """With and without weight and bias, for each choice of what wants a gradient, and twice."""
+
+    def fast(x: Any, *more: Any) -> Any:
+        return F.group_norm(x, groups, eps=1e-4, **dict(zip(given, more)))
+
+    def plain(x: Any, *more: Any) -> Any:
+        of = dict(zip(given, more))
+        return plain_group_norm(x, groups, of.get("weight"), of.get("bias"), 1e-4)
+
+    c, more = shape[1], [r(shape[1]) for _ in given]
+    alike(fast, plain, r(*shape), *more)
+    alike(fast, plain, r(*reversed(shape)).permute(*reversed(range(len(shape)))), *more)
+    alike(fast, plain, r(1, c, *[1] * (len(shape) - 2)).expand(shape), *more)
+    x = r(*shape)
+    for i in range(len(given)):
+        rest = [*more[:i], *more[i + 1 :]]
+        alike(
+            lambda t, i=i, rest=rest: fast(x, *rest[:i], t, *rest[i:]),
+            lambda t, i=i, rest=rest: plain(x, *rest[:i], t, *rest[i:]),
+            more[i],
+        )
+    if 0 < x.numel() < 70:
+        leaves = [t.requires_grad_() for t in (x, *more)]
+        assert weft.autograd.gradcheck(fast, leaves) and weft.autograd.gradgradcheck(fast, leaves)
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float16, weft.bfloat16])
+@pytest.mark.parametrize("wide", [False, True])
+def test_group_norm_of_short_floats(dtype: weft.dtype, wide: bool) -> None:
+    """Half types are computed in float: all results are the rounded ones of double precision."""
+    x, g = (r(6, 8, 11, 3).to(dtype) for _ in range(2))
+    w, b = (r(8).to(weft.float32 if wide else dtype) for _ in range(2))
+    results = []
+    for to in (None, D):
+        x0, w0, b0 = (t.to(to or t.dtype).requires_grad_() for t in (x, w, b))
+        y = F.group_norm(x0, 2, w0, b0)
+        grads = weft.autograd.grad(y, (x0, w0, b0), g.to(y.dtype), retain_graph=True)
+        (dx,) = weft.autograd.grad(y, x0, g.to(y.dtype), create_graph=True)
+        results.append((y, *grads, dx, weft.autograd.grad(dx.square().sum(), x0)[0]))
+    for short, double, like in zip(*results, (x, x, w, b, x, x)):
+        assert short.dtype == like.dtype
+        step = max(weft.finfo(short.dtype).eps, weft.finfo(weft.float32).eps * 8)
+        assert (short - double).abs().max() <= step * max(1, double.abs().max())
 
 
 @pytest.mark.parametrize("sizes", [(1, 3, 4), (5, 7, 1), (9, 40, 60), (70, 600, 50), (33, 20, 300)])

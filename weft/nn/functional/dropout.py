@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import random
 
@@ -15,9 +17,12 @@ def _probability(name: str, p: float) -> None:
         raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Tensor, shape: Sequence[int], p: float, inplace: bool) -> Tensor:
-    """Multiply by zeros with probability p, and by 1 / (1 - p) elsewhere."""
-    mask = input.new_empty(shape).bernoulli_(1 - p)
+_drop = _C._op_function("dropout")
+
+
+def _dropped(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:
+    """Multiply by zeros with probability p, and by 1 / (1 - p) elsewhere; mask is overwritten."""
+    mask.bernoulli_(1 - p)
     if p < 1:
         mask.div_(1 - p)
     return input.mul_(mask) if inplace else input * mask
@@ -33,7 +38,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     _probability("dropout", p)
     if not training or p == 0 or input.numel() == 0:
         return input
-    return _dropped(input, input.shape, p, inplace)
+    if not input.is_floating_point():
+        return plain_dropout(input, p, inplace)
+    return (_C._call_op("dropout", (input, p), True) if inplace else _drop(input, p))[0]
+
+
+def plain_dropout(input: Tensor, p: float, inplace: bool) -> Tensor:
+    """Return the input times a mask that is drawn."""
+    return _dropped(input, weft.empty_like(input), p, inplace)
 
 
 def _feature_dropout(
@@ -43,7 +55,7 @@ def _feature_dropout(
         return input
     lead = 1 if unbatched and input.ndim == n + 1 else 2
     shape = (*input.shape[:lead], *[1] * (input.ndim - lead))
-    return _dropped(input, shape, p, inplace)
+    return _dropped(input, input.new_empty(shape), p, inplace)
 
 
 @random

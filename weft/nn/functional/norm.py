@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _norm_channels, _norm_rows = _C._op_function("norm_channels"), _C._op_function("norm_rows")
+_norm_groups = _C._op_function("norm_groups")
 
 
 def _scaled(
@@ -150,13 +151,18 @@ def instance_norm(
             "instance_norm: Expected running_mean and running_var to be defined when "
             "use_input_stats is false"
         )
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "instance_norm: running_mean and running_var must either both be None or neither be None"
+        )
     _channels(
         "instance_norm", input, running_mean=running_mean, running_var=running_var, weight=weight,
         bias=bias,
     )  # fmt: skip
-    if use_input_stats and running_mean is None:
-        y = _norm_rows(wide(input), None, None, prod(input.shape[2:]), eps)[0]
-        return _per_channel(y, weight, bias, input)
+    if not use_input_stats:
+        return _norm_channels(input, weight, bias, running_mean, running_var, False, eps)[0]
+    if running_mean is None:
+        return _norm_groups(input, weight, bias, max(input.shape[1], 1), eps)[0]
     return plain_instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
@@ -279,25 +285,16 @@ def group_norm(
         raise RuntimeError(
             f"group_norm: Expected at least 2 dimensions for input tensor but received {input.ndim}"
         )
-    n, c = input.shape[:2]
-    if num_groups <= 0 or c % num_groups:
+    if num_groups <= 0 or input.shape[1] % num_groups:
         raise RuntimeError(
             "group_norm: Expected number of channels in input to be divisible by num_groups, but "
             f"got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
-    _several_values("group_norm", [n * c // num_groups, num_groups, *input.shape[2:]])
+    if input.numel() == num_groups:
+        n, c, *rest = input.shape
+        _several_values("group_norm", [n * c // num_groups, num_groups, *rest])
     _channels("group_norm", input, weight=weight, bias=bias)
-    x = wide(input)
-    y = _norm_rows(x, None, None, c // num_groups * prod(x.shape[2:]), eps)[0]
-    return _per_channel(y, weight, bias, input)
-
-
-def _per_channel(y: Tensor, weight: Tensor | None, bias: Tensor | None, input: Tensor) -> Tensor:
-    if weight is not None:
-        y = y * _columns(weight, y.ndim)
-    if bias is not None:
-        y = y + _columns(bias, y.ndim)
-    return like(y, input)
+    return _norm_groups(input, weight, bias, num_groups, eps)[0]
 
 
 def plain_group_norm(
@@ -309,7 +306,11 @@ def plain_group_norm(
     grouped = x.reshape(n, num_groups, c // num_groups * prod(x.shape[2:]))
     var, mean = weft.var_mean(grouped, -1, correction=0, keepdim=True)
     y = ((grouped - mean) * weft.rsqrt(var + eps)).reshape(x.shape)
-    return _per_channel(y, weight, bias, input)
+    if weight is not None:
+        y = y * _columns(weight, y.ndim)
+    if bias is not None:
+        y = y + _columns(bias, y.ndim)
+    return like(y, input)
 
 
 @functional
