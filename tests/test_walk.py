@@ -1,0 +1,74 @@
+"""What the walk back computes: only what was asked for, and shares of one gradient together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import weft
+
+
+def test_gradients_that_nobody_asked_for_are_not_computed() -> None:
+    """A node gives nothing to inputs that lead to none of those asked for."""
+    x, w = weft.randn(2, 3, requires_grad=True), weft.randn(4, 3, requires_grad=True)
+    y = weft.nn.functional.linear(x.exp(), w)
+    seen: list[tuple[bool, ...]] = []
+    y.grad_fn.register_hook(lambda given, _: seen.append(tuple(g is not None for g in given)))
+    for wanted in ([w], [x], [x, w]):
+        grads = weft.autograd.grad(y.sum(), wanted, retain_graph=True)
+        y.sum().backward(retain_graph=True)
+        for t, g in zip(wanted, grads):
+            assert weft.equal(g, t.grad)
+        x.grad = w.grad = None
+    assert [s[:2] for s in seen] == [
+        (False, True), (True, True), (True, False), (True, True), (True, True), (True, True)
+    ]  # fmt: skip
+
+
+def used_often(times: int, hook: bool) -> tuple[list[Any], list[Any]]:
+    """Gradients of a layer and a table that are used many times; as shares, or each by itself."""
+    weft.manual_seed(0)
+    layer, table = weft.nn.Linear(20, 30).double(), weft.nn.Embedding(40, 20).double()
+    x = weft.randn(2, 20, dtype=weft.float64)
+    total: Any = (layer.weight**2).sum() + table.weight[3].sum()
+    for i in range(times):
+        rows = table(weft.tensor([i % 7, 5]))
+        y = layer(x + rows)
+        for t in (rows, y):
+            node = t.grad_fn if t is y else t.grad_fn.next_functions[0][0]
+            if hook:  # somebody looks at every gradient: none of them may wait
+                node.register_hook(lambda given, _: None)
+        total = total + (y.tanh() * (i + 1)).sum()
+    seen: list[Any] = []
+    layer.weight.register_hook(lambda g: seen.append(g.clone()))
+    total.backward()
+    return [p.grad for p in (*layer.parameters(), *table.parameters())], seen
+
+
+@pytest.mark.parametrize("times", [1, 2, 5, 40])
+def test_shares_of_a_weights_gradient_are_joined(times: int) -> None:
+    """A layer used many times has the same gradient as if each use had been added by itself."""
+    joined, seen = used_often(times, hook=False)
+    single, _ = used_often(times, hook=True)
+    for a, b in zip(joined, single):
+        assert weft.allclose(a, b, rtol=1e-12, atol=1e-12)
+    assert len(seen) == 1 and weft.equal(seen[0], joined[0])
+
+
+def test_shares_see_changes_during_backward() -> None:
+    """An input that is changed in place while its share waits is an error, not a wrong gradient."""
+    layer, start, x = (
+        weft.nn.Linear(20, 30),
+        weft.randn(1, 20, requires_grad=True),
+        weft.randn(1, 20),
+    )
+    other = layer(start.exp())
+
+    def change(_: Any) -> None:  # called after the share of the later use was taken
+        x.add_(1)
+
+    other.register_hook(change)
+    y = layer(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation during backward"):
+        (y.sum() + other.sum()).backward()
