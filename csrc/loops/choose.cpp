@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops/attention.h"
+#include "loops/conv_direct.h"
 #include "loops/conv_windows.h"
 #include "loops/copy.h"
 #include "loops/gemm_kernels.h"
@@ -42,6 +43,7 @@ Isa machine_isa() {
 
 WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
+WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)

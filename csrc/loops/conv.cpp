@@ -9,6 +9,7 @@
 #include "core/dims.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "loops/conv_direct.h"
 #include "loops/gemm.h"
 #include "loops/parallel.h"
 
@@ -182,6 +183,7 @@ bool takes_steps(const Conv& c) { return c.taps() > 1 && *std::max_element(c.str
 bool many_channels(const Conv& c, int64_t places, int64_t channels) {
   return rows_suit(c) && c.places() <= places && c.in >= channels;
 }
+bool small(const Conv& c) { return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16; }
 bool few_channels(const Conv& c) {  // for the gradient of the input, which oneDNN writes 16 channels at a time
   bool shrinks = 5 * c.places() <= 3 * c.pixels();
   return rows_suit(c) && c.in <= 8 && c.out >= 16 && (c.out >= 4 * c.in || shrinks);
@@ -192,6 +194,7 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
+  if (small(c)) return direct_conv_forward(c, x, w, bias, y);
   check(onednn()->forward(c, num_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {

@@ -1,6 +1,7 @@
 // Convolutions over one to three dimensions. Images are (batch, channels, size…), kernels (out, in / groups, size…).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +19,13 @@ struct Conv {
   int64_t places() const { return result[0] * result[1] * result[2]; }
 };
 
+// The same with its dimensions moved to the end: the one whose pixels lie side by side is then the last.
+inline Conv moved_to_end(Conv c) {
+  for (auto* each : {c.size, c.kernel, c.result, c.stride, c.dilation, c.pad})
+    std::rotate(each, each + c.dims, each + 3);
+  return c;
+}
+
 // What is made from a kernel for oneDNN, kept for the next call with the same one.
 struct PackedKernel {
   virtual ~PackedKernel() = default;
@@ -29,6 +37,9 @@ void conv_forward(const Conv& c, const float* x, const float* w, const float* bi
                   std::shared_ptr<PackedKernel>* packed);
 void conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// The same where windows are read as they lie: at most 16 channels of the result, no groups.
+void direct_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 
 // The same as products over rows of windows, without groups.
 void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);

@@ -49,7 +49,8 @@ class KernelRows {
 // The runs of all windows of an image: taps of one line of the kernel, which lie one behind the other in the image as
 // they do in the window. Neighbours in the list are far apart in the image, so that adding to one need not wait for
 // another.
-std::vector<Run> runs_of(const Conv& c) {
+std::vector<Run> runs_of(const Conv& given) {
+  const Conv c = moved_to_end(given);
   std::vector<Run> runs;
   int64_t width = c.in * c.taps();
   auto add = [&](int64_t place, int64_t tap, int64_t count, int64_t pixel) {

@@ -69,6 +69,9 @@ def test_conv(n: int) -> None:
 
 
 ROWS = [
+    ((3, 5, 17), (7, 5, 3), 1),
+    ((2, 6, 9, 31), (16, 6, 5, 3), (2, 1)),
+    ((2, 4, 5, 6, 7), (3, 4, 2, 3, 3), (1, 2, 3)),
     ((64, 6, 14, 14), (16, 6, 5, 5), 1),
     ((40, 3, 9, 9), (16, 3, 3, 3), 1),
     ((9, 16, 9, 9), (8, 16, 3, 3), 2),
@@ -82,7 +85,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("image", "kernel", "stride"), ROWS)
 def test_conv_by_rows(image: Any, kernel: Any, stride: Any) -> None:
-    """Single precision where windows are laid out for large products, against double precision."""
+    """Single precision, where other loops run than in double precision."""
     f: Any = getattr(F, f"conv{len(image) - 2}d")
     x, w, b = r(*image), r(*kernel) * 0.05, r(kernel[0])
     results = []
