@@ -182,37 +182,44 @@ void note_exception(PyObject* self) {
   PyErr_Restore(type, value, trace);
 }
 
+bool is_module(PyObject* o) { return Py_TYPE(o)->tp_call == module_call; }
+
 // Whether two neighbours are a linear layer and a ReLU as their classes make them.
 const Layer* linear_and_relu(PyObject* first, PyObject* second) {
   if (Py_TYPE(first) != g_sequence.linear || Py_TYPE(second) != g_sequence.relu) return nullptr;
+  if (!is_module(first) || !is_module(second)) return nullptr;  // somebody put another __call__ there
   return has_hooks(first) || has_hooks(second) || !has_own_forward(second, g_sequence.relu_forward) ? nullptr
                                                                                                     : layer_of(first);
 }
 
-bool is_module(PyObject* o) { return Py_TYPE(o)->tp_call == module_call; }
-
+// One child after the other, as they are when their turn comes.
 PyObject* run_sequence(PyObject* self, PyObject* input) {
   PyObject* children = PyObject_GetAttr(self, g_modules);
   if (!children) return nullptr;
-  PyObject* list = PyDict_Values(children);
-  Py_DECREF(children);
-  if (!list) return nullptr;
-  PyObject* x = Py_NewRef(input);
-  Py_ssize_t count = PyList_GET_SIZE(list);
-  for (Py_ssize_t i = 0; x && i < count; ++i) {
-    PyObject *child = PyList_GET_ITEM(list, i), *y = nullptr;
-    const Layer* pair = i + 1 < count && is_tensor(x) ? linear_and_relu(child, PyList_GET_ITEM(list, i + 1)) : nullptr;
+  PyObject *x = Py_NewRef(input), *key, *child, *next;
+  Py_ssize_t count = PyDict_Size(children), at = 0;
+  while (x && PyDict_Next(children, &at, &key, &child)) {
+    PyObject* y = nullptr;
+    Py_ssize_t after = at;
+    Py_INCREF(child);
+    bool more = is_tensor(x) && PyDict_Next(children, &after, &key, &next);
+    const Layer* pair = more ? linear_and_relu(child, next) : nullptr;
     bool done = false;
     if (pair) {
       Inside here(child);
       done = run_layer(child, *pair, g_sequence.both, x, &y);
       if (done && !y) note_exception(child);
-      i += done;
+      if (done) at = after;
     }
     if (!done) y = is_module(child) ? call_module(child, &x, 1) : PyObject_CallOneArg(child, x);
+    Py_DECREF(child);
+    if (y && PyDict_Size(children) != count) {
+      Py_CLEAR(y);
+      PyErr_SetString(PyExc_RuntimeError, "Sequential: modules were added or removed while it was called");
+    }
     Py_SETREF(x, y);
   }
-  Py_DECREF(list);
+  Py_DECREF(children);
   return x;
 }
 
@@ -249,11 +256,13 @@ PyObject* call_method(PyObject* self, PyObject* name, PyObject* args, PyObject* 
 
 template <class F>
 PyObject* inside(PyObject* self, const F& f) {
+  if (Py_EnterRecursiveCall(" while calling a module")) return nullptr;
   PyObject* result;
   {
     Inside here(self);
     result = f();
   }
+  Py_LeaveRecursiveCall();
   if (!result) note_exception(self);
   return result;
 }

@@ -178,12 +178,18 @@ void check(const char* problem) {
 }
 
 // Where products over rows of windows are faster than oneDNN's kernels, by measurement: docs/notes/channels_last.md.
-bool rows_suit(const Conv& c) { return c.groups == 1 && c.batch * c.places() >= 128; }
+bool rows_suit(const Conv& c) {
+  constexpr int64_t
+      kMost = 4 << 20;  // numbers in the windows of one image: else they need more memory than they are worth
+  return c.groups == 1 && c.batch * c.places() >= 128 && c.places() * c.taps() * c.in <= kMost;
+}
 bool takes_steps(const Conv& c) { return c.taps() > 1 && *std::max_element(c.stride, c.stride + 3) > 1; }
 bool many_channels(const Conv& c, int64_t places, int64_t channels) {
   return rows_suit(c) && c.places() <= places && c.in >= channels;
 }
-bool small(const Conv& c) { return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16; }
+bool small(const Conv& c) {
+  return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16;
+}
 bool few_channels(const Conv& c) {  // for the gradient of the input, which oneDNN writes 16 channels at a time
   bool shrinks = 5 * c.places() <= 3 * c.pixels();
   return rows_suit(c) && c.in <= 8 && c.out >= 16 && (c.out >= 4 * c.in || shrinks);

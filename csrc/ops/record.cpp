@@ -240,8 +240,9 @@ void Grad::give_rows(int i, const Tensor& index, const Tensor& rows) { give_shar
 void Grad::give_share(int i, const Share& share) {
   if (!needs(i)) return;
   bool as_it_is = share.right.dtype() == node_.metas[i].dtype;
-  if (as_it_is && t_visitor && t_visitor->takes(node_.edges[i], share)) return;
-  give(i, value_of(share, node_.metas[i].sizes));
+  const Dims& sizes = node_.metas[i].sizes;
+  if (as_it_is && t_visitor && t_visitor->takes(node_.edges[i], share, sizes)) return;
+  give(i, value_of(share, sizes));
 }
 
 // ---- leaves

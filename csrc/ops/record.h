@@ -97,7 +97,8 @@ Tensor value_of(const Share& share, const Dims& sizes);  // the gradient, of the
 // What a walk wants to know and to be told while it visits a node.
 using NodeSet = std::unordered_set<Node*>;
 struct Visitor {
-  virtual bool takes(const Edge& edge, const Share& share) = 0;  // false: it wants the gradient itself
+  // Part of a gradient of these sizes. False: it wants the gradient itself.
+  virtual bool takes(const Edge& edge, const Share& share, const Dims& sizes) = 0;
   const NodeSet* needed = nullptr;  // the nodes that lead to the inputs asked for; null: all are wanted
 
  protected:

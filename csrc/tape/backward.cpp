@@ -21,10 +21,10 @@ namespace {
 uint64_t g_walk = 0;
 bool g_marking = false;  // a walk is using the marks in the nodes: another one that runs meanwhile keeps its own
 
-// Shares of a leaf's gradient that wait to be computed together, and what they look at.
+// Shares of a leaf's gradient that wait to be computed together: copies, since hooks may change what they were made of.
 struct Shares {
   std::vector<Share> all;
-  std::vector<uint32_t> versions;  // of their right sides
+  Dims sizes;
   int64_t numel = 0;
 };
 
@@ -121,37 +121,28 @@ class Walk final : private Visitor {
   // A weight that is used many times with few rows (a cell that is called step by step, words looked up one by one) has
   // its shares joined to one product: else each of them would write and add a matrix of the weight's size. They wait
   // as long as they need less memory than it.
-  bool takes(const Edge& e, const Share& share) override {
-    TensorImpl* leaf = e.node->leaf();
-    int64_t numel = share.left.numel() + share.right.numel();
-    if (whole_ || !leaf || request_.create_graph || 2 * numel > leaf->numel) return false;
+  bool takes(const Edge& e, const Share& share, const Dims& sizes) override {
+    int64_t numel = share.left.numel() + share.right.numel(), whole = numel_of(sizes);
+    if (whole_ || !e.node->leaf() || request_.create_graph || 4 * numel > whole) return false;
     Waiting& w = waiting_[place_of(e.node)];
     if (!w.shares) w.shares = std::make_unique<Shares>();
-    w.shares->all.push_back(share);
-    w.shares->versions.push_back(share.right->storage->version);
+    w.shares->sizes = sizes;
+    w.shares->all.push_back({share.kind, clone_data(share.left), clone_data(share.right)});
     w.shares->numel += numel;
-    if (w.shares->numel > leaf->numel) settle(w);
+    if (w.shares->numel > whole) settle(w);
     return true;
   }
 
   void settle(Waiting& w) {
     static const OpRef cat{"cat"};
     std::unique_ptr<Shares> shares = std::exchange(w.shares, nullptr);
-    const Dims& sizes = w.node->leaf()->sizes;
-    Tensor& sum = w.grads[0];
-    for (size_t i = 0; i < shares->all.size(); ++i)
-      if (shares->all[i].right->storage->version != shares->versions[i])
-        fail("a tensor that the gradient of a leaf of shape ", sizes,
-             " needs has been modified by an inplace operation during backward");
     for (Share::Kind kind : {Share::product, Share::rows}) {
-      TensorList first, second;
+      TensorList left, right;
       for (const Share& share : shares->all)
-        if (share.kind == kind) first.push_back(share.left), second.push_back(share.right);
-      if (first.empty()) continue;
-      if (first.size() == 1)
-        add_up(sum, value_of({kind, first[0], second[0]}, sizes));
-      else
-        add_up(sum, value_of({kind, cat(first, 0), cat(second, 0)}, sizes));
+        if (share.kind == kind) left.push_back(share.left), right.push_back(share.right);
+      if (left.empty()) continue;
+      bool one = left.size() == 1;
+      add_up(w.grads[0], value_of({kind, one ? left[0] : cat(left, 0), one ? right[0] : cat(right, 0)}, shares->sizes));
     }
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 
@@ -135,3 +136,40 @@ def test_parameter_dict() -> None:
         d[3] = weft.ones(1)  # type: ignore[index]
     with pytest.raises(RuntimeError, match="should not be called"):
         d(1)
+
+
+def test_sequences_that_contain_or_change_themselves() -> None:
+    """Calls without Python count their depth, and see children as they are when their turn comes."""
+    own = nn.Sequential()
+    own.add_module("own", own)
+    with pytest.raises(RecursionError):
+        own(weft.ones(2))
+
+    class Changes(nn.Module):
+        def __init__(self, change: Any) -> None:
+            super().__init__()
+            self.__dict__["change"] = change
+
+        def forward(self, x: Any) -> Any:
+            self.change()
+            return x
+
+    net = nn.Sequential(Changes(lambda: setattr(net, "1", nn.Tanh())), nn.Identity())
+    assert weft.equal(net(weft.ones(2)), weft.ones(2).tanh())
+    grows = nn.Sequential(Changes(lambda: grows.append(nn.Identity())), nn.Identity())
+    with pytest.raises(RuntimeError, match="added or removed"):
+        grows(weft.ones(2))
+
+
+def test_another_call_of_a_class_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linear layer whose class has another __call__ is not joined with the ReLU behind it."""
+    seen = []
+
+    def call(self: Any, x: Any) -> Any:
+        seen.append(self)
+        return self.forward(x)
+
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    monkeypatch.setattr(nn.Linear, "__call__", call)
+    net(weft.ones(2))
+    assert seen == [net[0]]

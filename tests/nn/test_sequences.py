@@ -295,3 +295,13 @@ def test_transformer_layers_are_copies() -> None:
     assert all(p.grad is not None for p in net.parameters())
     with pytest.raises(RuntimeError, match="d_model"):
         net(weft.rand(3, 1, 5), weft.rand(2, 1, 4))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sequences_at_all(kind: Any) -> None:
+    """A batch of nothing has states and gradients of nothing."""
+    layer = kind(3, 4)
+    y, _ = layer(weft.zeros(5, 0, 3))
+    assert y.shape == (5, 0, 4)
+    y.sum().backward()
+    assert weft.equal(layer.weight_hh_l0.grad, weft.zeros_like(layer.weight_hh_l0))

@@ -198,8 +198,8 @@ class RNNBase(Module):
         if time == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         states = self._states(hx, input, batch, None)
-        y, final = self._run(input.reshape(time * batch, -1), [batch] * time, states)
-        y = y.reshape(time, batch, -1)
+        y, final = self._run(input.flatten(0, 1), [batch] * time, states)
+        y = y.unflatten(0, (time, batch))
         if not batched:
             y, final = y.squeeze(1), tuple(s.squeeze(1) for s in final)
         elif self.batch_first:

@@ -77,7 +77,7 @@ def _whole(
     time, batch = len(sizes), sizes[0]
     parts, packed = linear(x, w_ih, b_ih), None
     if sizes[-1] == batch:
-        parts = parts.reshape(time, batch, -1)
+        parts = parts.unflatten(0, (time, batch))
     else:
         packed = weft.tensor(sizes)
     h, c = state if mode == "LSTM" else (state[0], None)
@@ -86,7 +86,7 @@ def _whole(
     states = result if mode == "LSTM" else (result,)
     if packed is None:
         last = 0 if reverse else -1
-        return states[0].reshape(time * batch, -1), tuple(s[last] for s in states)
+        return states[0].flatten(0, 1), tuple(s[last] for s in states)
     ends = range(batch) if reverse else _last_rows(sizes)
     return states[0], tuple(s[weft.tensor(ends)] for s in states)
 
@@ -117,7 +117,8 @@ def _by_steps(
     """The states, and the cells of an LSTM, after every step, in the shape that parts have."""
     start: State = (h,) if c is None else (h, c)
     outputs, _ = _walk(mode, parts.flatten(0, -2), sizes, start, weight, bias, None, reverse)
-    return [weft.cat(list(steps)).reshape(*parts.shape[:-1], -1) for steps in zip(*outputs)]
+    shape = (*parts.shape[:-1], h.shape[-1])
+    return [weft.cat(list(steps)).reshape(shape) for steps in zip(*outputs)]
 
 
 def plain_one_way(
