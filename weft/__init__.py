@@ -99,19 +99,9 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "compat",
-    "data",
-    "fft",
-    "jit",
-    "linalg",
-    "nn",
-    "optim",
-    "serialization",
-    "signal",
-    "sparse",
-    "special",
-    "testing",
-)
+    "audio backends compat cuda data distributions fft jit linalg nn optim serialization signal "
+    "sparse special testing text train utils view vision"
+).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
     "summary": "nn.summary",
