@@ -95,6 +95,8 @@ class Pool:
         self._poll = select.poll()
         self._by_file: dict[int, Worker] = {}
         forks = context.get_start_method() == "fork"
+        if forks:
+            import numpy  # noqa: F401 (here once, rather than in each worker, which seeds it)
         try:
             for number in range(count):
                 self._start(number, count, context, forks, dataset, loading, init)
