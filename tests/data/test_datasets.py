@@ -92,7 +92,7 @@ def test_random_split() -> None:
     assert split() == split() != [list(range(25)), list(range(25, 50))]
     with pytest.raises(ValueError, match=r"Got \[4, 3\] for 10 samples"):
         data.random_split(range(10), [4, 3])
-    with pytest.raises(ValueError, match="index 0 is not between 0 and 1: 1.5"):
+    with pytest.raises(ValueError, match=r"index 0 is not between 0 and 1: 1\.5"):
         data.random_split(range(10), [1.5, -0.5])
     with pytest.warns(UserWarning, match="index 1 is 0"):
         data.random_split(range(3), [0.9, 0.1])

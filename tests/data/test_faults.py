@@ -98,7 +98,7 @@ def test_killed_between_batches_and_between_epochs() -> None:
     assert len(list(loader)) == 20  # with new workers
     os.kill(workers()[1], signal.SIGKILL)
     wait_until(lambda: len(workers()) == 1)
-    with pytest.raises(RuntimeError, match="worker 1 .* SIGKILL"):
+    with pytest.raises(RuntimeError, match=r"worker 1 .* SIGKILL"):
         consume(loader)
     assert len(list(loader)) == 20
 

@@ -54,8 +54,12 @@ def test_a_seed_of_ones_own_in_the_worker_stays() -> None:
     epochs = [run(2, worker_init_fn=reseed) for _ in range(2)]
     assert epochs[0] == epochs[1]
     weft.manual_seed(6)
-    other = [r[1:] for r in weft.cat(list(DataLoader(Dice(12), 2, num_workers=2,
-                                                     worker_init_fn=reseed))).tolist()]
+    other = [
+        r[1:]
+        for r in weft.cat(
+            list(DataLoader(Dice(12), 2, num_workers=2, worker_init_fn=reseed))
+        ).tolist()
+    ]
     assert other == [row[1:] for row in epochs[0][0]]
 
 

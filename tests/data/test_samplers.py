@@ -67,7 +67,9 @@ def test_batches(length: int, drop_last: bool) -> None:
     sampler = data.BatchSampler(data.SequentialSampler(range(length)), 2, drop_last)
     batches = list(sampler)
     assert len(batches) == len(sampler)
-    assert sum(batches, []) == list(range(length - length % 2 if drop_last else length))
+    assert [i for batch in batches for i in batch] == list(
+        range(length - length % 2 if drop_last else length)
+    )
     tensors = sampler.tensors()
     assert tensors is not None and [t.tolist() for t in tensors] == batches
 
@@ -98,7 +100,7 @@ def test_distributed_sampler_shares_all(length: int, drop_last: bool) -> None:
         assert [len(s) for s in samplers] == [len(list(s)) for s in samplers]
         return [list(s) for s in samplers]
 
-    taken = sum(shares(0), [])
+    taken = [i for share in shares(0) for i in share]
     assert len(taken) == (length // 3 * 3 if drop_last else -(-length // 3) * 3)
     assert len(set(taken)) == (len(taken) if drop_last else length)
     assert shares(0) == shares(0)

@@ -44,7 +44,10 @@ def test_same_batches_as_without_workers(start: str) -> None:
     )[: None if start == "fork" else 1]:
         expected = list(DataLoader(dataset, **arguments))  # type: ignore[arg-type]
         loader: Any = DataLoader(
-            dataset, num_workers=2, multiprocessing_context=start, **arguments  # type: ignore[arg-type]
+            dataset,
+            num_workers=2,
+            multiprocessing_context=start,
+            **arguments,  # type: ignore[arg-type]
         )
         found = list(loader)
         assert len(found) == len(expected) == len(loader)
@@ -159,7 +162,12 @@ def test_workers_after_parallel_kernels(start: str) -> None:
     """The parent has run threads, the workers run what would use them."""
     epochs = 2 if start == "fork" else 1
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(f"""
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            textwrap.dedent(f"""
             import sys
             sys.path.insert(0, {str(TESTS)!r})
             import weft
@@ -175,7 +183,8 @@ def test_workers_after_parallel_kernels(start: str) -> None:
                     for batch in loader:
                         Kernels(1)[0]
                         print(batch.tolist())
-            """)],
+            """),
+        ],
         capture_output=True,
         text=True,
         timeout=120,

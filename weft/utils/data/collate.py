@@ -48,9 +48,7 @@ def default_collate(batch: Any) -> Any:
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def collate(
-    batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None
-) -> Any:
+def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
     """Return a batch of a list of samples, by functions for the types of what is in them.
 
     Args:
@@ -163,7 +161,7 @@ def _same_mapping(like: Any, items: dict[Any, Any]) -> Any:
             made = copy.copy(like)
             made.update(items)
             return made
-        return type(like)(items)  # type: ignore[call-arg]
+        return type(like)(items)
     except TypeError:  # its constructor wants something else
         return items
 
@@ -177,6 +175,6 @@ def _same_sequence(like: Any, items: list[Any]) -> Any:
             for i, item in enumerate(items):
                 made[i] = item
             return made
-        return type(like)(items)  # type: ignore[call-arg]
+        return type(like)(items)
     except TypeError:
         return items

@@ -43,7 +43,7 @@ class Iteration:
             self._begin(None)
             return
         # As the epoch began then: with the same random numbers, which are put back afterwards.
-        now = {name: all_states()[name] for name in resumed["start"]["random"]}
+        now = all_states()
         self.start = resumed["start"]
         loader._set_order_state(self.start)
         try:

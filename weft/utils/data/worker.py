@@ -114,6 +114,7 @@ def run(
         init: called with the number at the start.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the loader, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # what the program does then, it does itself
     for other in others:
         other.close()
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
