@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from loading import Count, Dice, Who, reseed
 
 import weft
 from weft.utils.data import DataLoader
+from weft.utils.data.worker import RandomWatch
 
 
 def run(workers: int, persistent: bool = False, **arguments: Any) -> list[list[list[float]]]:
@@ -61,6 +63,24 @@ def test_a_seed_of_ones_own_in_the_worker_stays() -> None:
         ).tolist()
     ]
     assert other == [row[1:] for row in epochs[0][0]]
+
+
+def test_every_change_is_seen() -> None:
+    """What a resumed worker needs is sent: also the normal number that NumPy keeps for later."""
+    watch = RandomWatch()
+    assert watch.changes() == {}
+    draws: list[Any] = [
+        ("numpy", lambda: np.random.randn()),
+        ("numpy", lambda: np.random.randn()),  # the one that was kept
+        ("numpy", lambda: np.random.randint(9)),
+        ("python", lambda: random.gauss(0, 1)),
+        ("python", lambda: random.gauss(0, 1)),
+        ("weft", lambda: weft.rand(1)),
+    ]
+    for name, draw in draws:
+        draw()
+        assert list(watch.changes()) == [name]
+        assert watch.changes() == {}
 
 
 def test_streams_are_seeded_too() -> None:
