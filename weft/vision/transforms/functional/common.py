@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -167,8 +168,8 @@ def as_pair(size: Any, name: str) -> tuple[int, int]:
     >>> as_pair(3, "CenterCrop"), as_pair([3, 4], "CenterCrop")
     ((3, 3), (3, 4))
     """
-    if isinstance(size, int):
-        return size, size
+    if isinstance(size, Number):
+        return int(size), int(size)  # type: ignore[call-overload]
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"{name}: size should be an int or a sequence, got {type(size).__name__}")
     if len(size) == 1:

@@ -80,7 +80,7 @@ def _fill_values(fill: Any, channels: int) -> list[float] | None:
             "The number of elements in 'fill' cannot broadcast to match the number of channels of "
             f"the image ({fill!r} != {channels})"
         )
-    return None if not any(values) else [float(v) for v in values]  # type: ignore[arg-type]
+    return None if not any(values) else [float(v) for v in values]
 
 
 def _affine_places(m: Sequence[float], h: int, w: int, oh: int, ow: int) -> tuple[Tensor, Tensor]:
