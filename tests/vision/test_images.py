@@ -240,7 +240,7 @@ def test_pillow_is_loaded_late_and_named_when_missing() -> None:
 import sys
 import weft.vision
 import weft.vision.datasets, weft.vision.transforms, weft.vision.utils, weft.vision.io
-print([name for name in ("PIL", "tqdm") if name in sys.modules])
+print([name for name in ("PIL", "numpy", "tqdm") if name in sys.modules])
 sys.modules["PIL"] = None
 digits = weft.vision.datasets.Digits()
 print(len(digits), weft.vision.transforms.CenterCrop(2)(weft.ones(1, 4, 4)).sum().item())

@@ -45,7 +45,8 @@ def test_public_names_have_examples() -> None:
         f"{part.__name__}.{name}": x
         for part in parts
         for name, x in vars(part).items()
-        if getattr(x, "__module__", "").startswith("weft.vision")
+        if not name.startswith("_")
+        and getattr(x, "__module__", "").startswith("weft.vision")
         and (inspect.isclass(x) or inspect.isfunction(x))
     }
     assert len(offered) > 80

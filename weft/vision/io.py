@@ -8,8 +8,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.serialization import atomic
 
+from .files import write_bytes
 from .pillow import pillow
 from .transforms.functional import pil_to_tensor, to_pil_image
 
@@ -179,10 +179,6 @@ def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
     return _as_bytes(_jpeg(input, quality))
 
 
-def _write(path: str | Path, data: bytes) -> None:
-    atomic.write_file(path, lambda f: (f.write(data), None)[1])
-
-
 def write_file(filename: str | Path, data: Tensor) -> None:
     """Write bytes, a tensor of uint8 in one dimension, to a file, whole or not at all.
 
@@ -193,7 +189,7 @@ def write_file(filename: str | Path, data: Tensor) -> None:
     'hi'
     """
     _check_bytes(data, "write_file")
-    _write(filename, data.numpy().tobytes())
+    write_bytes(filename, data.numpy().tobytes())
 
 
 def write_png(input: Tensor, filename: str | Path, compression_level: int = 6) -> None:
@@ -204,7 +200,7 @@ def write_png(input: Tensor, filename: str | Path, compression_level: int = 6) -
     >>> weft.vision.io.write_png(weft.zeros(3, 2, 2, dtype=weft.uint8), path)
     """
     data = _png(input, compression_level)
-    _write(filename, data)
+    write_bytes(filename, data)
 
 
 def write_jpeg(input: Tensor, filename: str | Path, quality: int = 75) -> None:
@@ -215,4 +211,4 @@ def write_jpeg(input: Tensor, filename: str | Path, quality: int = 75) -> None:
     >>> weft.vision.io.write_jpeg(weft.zeros(3, 2, 2, dtype=weft.uint8), path)
     """
     data = _jpeg(input, quality)
-    _write(filename, data)
+    write_bytes(filename, data)

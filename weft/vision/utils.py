@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.serialization.atomic import write_file
 
+from .files import write_bytes
 from .pillow import pillow
 from .transforms.functional import pil_to_tensor, to_pil_image
 
@@ -112,7 +112,7 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
             raise ValueError(f"save_image: unknown file extension {ending!r} of {os.fspath(fp)}")
     out = _io.BytesIO()
     image.save(out, format=format)
-    write_file(fp, lambda f: (f.write(out.getvalue()), None)[1])
+    write_bytes(fp, out.getvalue())
 
 
 def _check_canvas(image: Any, name: str) -> None:

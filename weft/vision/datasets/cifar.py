@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from weft.serialization.common import FileError
-from weft.serialization.torch_file import read_plain
+from weft.vision.files import damaged
 from weft.vision.pillow import pillow
 
 from .utils import check_integrity, download_and_extract_archive
@@ -91,7 +90,7 @@ class CIFAR10(VisionDataset):
             pixels, labels = self._read_binary(path) if binary else self._read_pickle(path)
             wrong = [x for x in labels if type(x) is not int or not 0 <= x < len(self.classes)]
             if wrong:
-                raise FileError(
+                raise damaged(
                     f"{path}: the label {wrong[0]!r:.50}, but there are {len(self.classes)} classes"
                 )
             parts.append(pixels)
@@ -127,7 +126,7 @@ class CIFAR10(VisionDataset):
             path = os.path.join(folder, self.meta["filename"])
             names = _entry(path).get(self.meta["key"])
         if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-            raise FileError(f"{path}: no list of the names of classes")
+            raise damaged(f"{path}: no list of the names of classes")
         return names
 
     def _read_pickle(self, path: str) -> tuple[Any, list[int]]:
@@ -137,14 +136,14 @@ class CIFAR10(VisionDataset):
         entry = _entry(path)
         pixels, labels = entry.get("data"), entry.get(self._label_key)
         if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8:
-            raise FileError(f"{path}: 'data' is no array of uint8")
+            raise damaged(f"{path}: 'data' is no array of uint8")
         if pixels.ndim != 2 or pixels.shape[1] != _PIXELS:
-            raise FileError(
+            raise damaged(
                 f"{path}: 'data' has the shape {list(pixels.shape)}, expected rows of {_PIXELS}"
             )
         if not isinstance(labels, list) or len(labels) != len(pixels):
             count = len(labels) if isinstance(labels, list) else "no"
-            raise FileError(f"{path}: {count} {self._label_key!r} for {len(pixels)} images")
+            raise damaged(f"{path}: {count} {self._label_key!r} for {len(pixels)} images")
         return pixels, labels
 
     def _read_binary(self, path: str) -> tuple[Any, list[int]]:
@@ -154,9 +153,7 @@ class CIFAR10(VisionDataset):
         record = self._label_bytes + _PIXELS
         size = os.path.getsize(path)
         if size == 0 or size % record:
-            raise FileError(
-                f"{path}: {size} bytes are no whole number of records of {record} bytes"
-            )
+            raise damaged(f"{path}: {size} bytes are no whole number of records of {record} bytes")
         rows = np.fromfile(path, np.uint8).reshape(-1, record)
         return rows[:, self._label_bytes :], rows[:, self._label_bytes - 1].tolist()
 
@@ -190,10 +187,12 @@ class CIFAR10(VisionDataset):
 
 
 def _entry(path: str) -> dict[Any, Any]:
+    from weft.serialization.torch_file import read_plain
+
     with open(path, "rb") as f:
         entry = read_plain(f, path)
     if not isinstance(entry, dict):
-        raise FileError(f"{path}: holds a {type(entry).__name__}, expected a dict")
+        raise damaged(f"{path}: holds a {type(entry).__name__}, expected a dict")
     return entry
 
 

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.serialization.common import FileError, read_exactly
+from weft.vision.files import damaged
 
 from .utils import DAMAGED
 
@@ -44,15 +44,17 @@ def read_idx(path: str | Path) -> Tensor:
             shape, dtype = _header(f, name)
             data = _body(f, math.prod(shape) * np.dtype(dtype).itemsize, shape, name)
     except DAMAGED as e:
-        raise FileError(f"{name}: damaged gzip file: {e}") from e
+        raise damaged(f"{name}: damaged gzip file: {e}") from e
     made = np.frombuffer(data, dtype).reshape(shape)
     return weft.from_numpy(made.astype(made.dtype.newbyteorder("="), copy=False))
 
 
 def _header(f: Any, name: str) -> tuple[list[int], str]:
+    from weft.serialization.common import read_exactly
+
     magic = read_exactly(f, 4, name)
     if magic[:2] != b"\0\0" or magic[2] not in _DTYPES or not 1 <= magic[3] <= 8:
-        raise FileError(
+        raise damaged(
             f"{name}: not an idx file: begins with the bytes {magic.hex(' ')}, expected 00 00, a "
             "type from 08 to 0e and the number of dimensions"
         )
@@ -68,5 +70,5 @@ def _body(f: Any, size: int, shape: list[int], name: str) -> bytearray:
         data += chunk
     if len(data) != size:
         there = f"more than {size}" if len(data) > size else str(len(data))
-        raise FileError(f"{name}: expected {size} bytes for the sizes {shape}, but {there} follow")
+        raise damaged(f"{name}: expected {size} bytes for the sizes {shape}, but {there} follow")
     return data

@@ -7,7 +7,7 @@ import string
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.serialization.common import FileError
+from weft.vision.files import damaged
 from weft.vision.pillow import pillow
 
 from .idx import read_idx
@@ -105,16 +105,16 @@ class MNIST(VisionDataset):
             (label_path, labels, 1, "labels"),
         ):
             if x.dtype != weft.uint8 or x.ndim != ndim:
-                raise FileError(
+                raise damaged(
                     f"{path}: expected {what}, uint8 of {ndim} dimensions, got {x.dtype} of shape "
                     f"{list(x.shape)}"
                 )
         if len(images) != len(labels):
-            raise FileError(
+            raise damaged(
                 f"{label_path}: {len(labels)} labels for the {len(images)} images of {image_path}"
             )
         if len(labels) and (highest := int(labels.max())) >= len(self.classes):
-            raise FileError(
+            raise damaged(
                 f"{label_path}: the label {highest}, but {name} has {len(self.classes)} classes"
             )
         return images, labels.to(weft.int64)

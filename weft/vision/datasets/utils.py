@@ -11,8 +11,7 @@ import zlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from weft.serialization.atomic import write_file
-from weft.serialization.common import FileError
+from weft.vision.files import damaged, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -207,9 +206,9 @@ def extract_archive(
             with gzip.open(path, "rb") as f:
                 write_file(to, lambda out: _pour(f, out))
         else:
-            raise FileError(f"{path}: not an archive of a known kind (tar, zip or gz)")
+            raise damaged(f"{path}: not an archive of a known kind (tar, zip or gz)")
     except DAMAGED as e:
-        raise FileError(f"{path}: damaged archive: {type(e).__name__}: {e}") from e
+        raise damaged(f"{path}: damaged archive: {type(e).__name__}: {e}") from e
     if remove_finished:
         os.remove(path)
     return to
@@ -225,7 +224,7 @@ def _tar_members(path: str) -> Iterator[tuple[str, Any]]:
     with tarfile.open(path) as archive:
         for member in archive:
             if not (member.isfile() or member.isdir()):
-                raise FileError(f"{path}: {member.name!r} is a link or a device, not a plain file")
+                raise damaged(f"{path}: {member.name!r} is a link or a device, not a plain file")
             yield member.name, archive.extractfile(member) if member.isfile() else None
 
 
@@ -240,7 +239,7 @@ def _unpack(members: Iterable[tuple[str, Any]], folder: str, archive: str) -> No
     for name, source in members:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
-            raise FileError(f"{archive}: {name!r} would be unpacked outside of {folder}")
+            raise damaged(f"{archive}: {name!r} would be unpacked outside of {folder}")
         target = os.path.join(folder, *parts)
         if source is None:
             os.makedirs(target, exist_ok=True)

@@ -66,10 +66,8 @@ def to_tensor(pic: Any) -> Tensor:
     else:
         raise TypeError(f"to_tensor: pic should be PIL Image or ndarray. Got {type(pic)}")
     planes = weft.from_numpy(array).permute(2, 0, 1)
-    if planes.dtype != weft.uint8:
-        return planes.contiguous()
-    made = weft.empty(planes.shape, dtype=weft.get_default_dtype())
-    return weft.div(planes, 255, out=made)  # transposed, converted and scaled in one pass
+    planes = planes.contiguous()  # while they are small
+    return weft.div(planes, 255) if planes.dtype == weft.uint8 else planes
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
