@@ -70,6 +70,15 @@ def test_mnist_transforms(tmp_path: Path) -> None:
     ]
 
 
+def test_old_names_of_mnist(tmp_path: Path) -> None:
+    """They still give the data, and a warning with the new name."""
+    mnist(tmp_path)
+    data = datasets.MNIST(tmp_path)
+    for old, new in (("train_data", "data"), ("test_labels", "targets")):
+        with pytest.warns(UserWarning, match=f"{old} has been renamed {new}"):
+            assert getattr(data, old) is getattr(data, new)
+
+
 def test_emnist_splits(tmp_path: Path) -> None:
     """Files and classes of a split; the labels of letters begin with 1."""
     raw = tmp_path / "EMNIST" / "raw"
@@ -287,6 +296,16 @@ def test_image_folder_chooses_files(tmp_path: Path) -> None:
         is_valid_file=lambda p: p.endswith((".txt", "2.png")),
     )
     assert [data[i] for i in range(len(data))] == [("2.png", 0), ("notes.txt", 1)]
+
+
+def test_folders_with_links(tmp_path: Path) -> None:
+    """Links are followed; one that leads to a folder around it is not, or there would be no end."""
+    pictures(tmp_path / "in")
+    (tmp_path / "in/cat/round").symlink_to(tmp_path / "in/cat")
+    (tmp_path / "in/dog/up").symlink_to(tmp_path / "in")
+    (tmp_path / "in/bird").symlink_to(tmp_path / "in/cat")
+    data = datasets.ImageFolder(tmp_path / "in")
+    assert data.classes == ["bird", "cat", "dog"] and data.targets == [0, 1, 2, 2]
 
 
 def test_folders_without_files(tmp_path: Path) -> None:

@@ -251,6 +251,24 @@ def test_pad_agrees(padding: Any, mode: str, c: int) -> None:
         np.testing.assert_array_equal(F.pad(x, padding, fill, mode).numpy()[0], expected)
 
 
+@pytest.mark.parametrize("mode", ["1", "P", "L", "LA", "HSV", "CMYK", "I", "F", "RGBA"])
+def test_images_keep_their_mode(mode: str) -> None:
+    """Every mode of Pillow comes through what only moves pixels."""
+    img = picture(6, 8).convert(mode)
+    for change in (
+        lambda i: F.pad(i, 2),
+        lambda i: F.pad(i, 2, padding_mode="reflect"),
+        lambda i: F.crop(i, -1, 2, 8, 8),
+        F.hflip,
+        lambda i: F.rotate(i, 90),
+        lambda i: F.affine(i, 10, [1, 1], 1.0, 0),
+    ):
+        assert change(img).mode == mode
+    around = F.pad(img, 1, padding_mode="edge")
+    assert around.crop((1, 1, 9, 7)).tobytes() == img.tobytes()
+    assert around.convert("RGB").getpixel((0, 0)) == img.convert("RGB").getpixel((0, 0))
+
+
 def test_pad_refuses() -> None:
     """Wrong arguments are named."""
     x = weft.rand(3, 4, 4)

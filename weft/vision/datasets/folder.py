@@ -102,15 +102,14 @@ def make_dataset(
     empty = []
     for name in sorted(class_to_idx):
         before = len(samples)
-        for folder, _, files in sorted(os.walk(os.path.join(root, name), followlinks=True)):
-            for path in (os.path.join(folder, file) for file in sorted(files)):
-                if is_valid_file is not None:
-                    valid = is_valid_file(path)
-                else:
-                    assert extensions is not None
-                    valid = has_file_allowed_extension(path, extensions)
-                if valid:
-                    samples.append((path, class_to_idx[name]))
+        for path in _files_below(os.path.join(root, name)):
+            if is_valid_file is not None:
+                valid = is_valid_file(path)
+            else:
+                assert extensions is not None
+                valid = has_file_allowed_extension(path, extensions)
+            if valid:
+                samples.append((path, class_to_idx[name]))
         if len(samples) == before:
             empty.append(name)
     if empty and not allow_empty:
@@ -120,6 +119,17 @@ def make_dataset(
             f"Found no valid file for the classes {', '.join(empty)} in {root}.{known}"
         )
     return samples
+
+
+def _files_below(root: str) -> list[str]:
+    """Return all files below a folder, in order; links are followed, but not in circles."""
+    found = []
+    for folder, folders, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(folder) + os.sep
+        targets = [os.path.realpath(os.path.join(folder, name)) + os.sep for name in folders]
+        folders[:] = [f for f, target in zip(folders, targets) if not real.startswith(target)]
+        found.append((folder, sorted(files)))
+    return [os.path.join(folder, file) for folder, files in sorted(found) for file in files]
 
 
 def pil_loader(path: str | Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import string
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["EMNIST", "KMNIST", "MNIST", "FashionMNIST"]
 
 _NUMBERS = "zero one two three four five six seven eight nine".split()
+
+
+def _renamed(old: str, new: str) -> Any:
+    """Return a property for an old name."""
+
+    def get(self: Any) -> Tensor:
+        warnings.warn(f"{old} has been renamed {new}", stacklevel=2)
+        return getattr(self, new)
+
+    return property(get, doc=f"The old name of ``{new}``.")
 
 
 class MNIST(VisionDataset):
@@ -69,6 +80,10 @@ class MNIST(VisionDataset):
         if download:
             self.download()
         self.data, self.targets = self._load()
+
+    train_data, test_data = _renamed("train_data", "data"), _renamed("test_data", "data")
+    train_labels = _renamed("train_labels", "targets")
+    test_labels = _renamed("test_labels", "targets")
 
     @property
     def raw_folder(self) -> str:

@@ -246,7 +246,7 @@ def _unpack(members: Iterable[tuple[str, Any]], folder: str, archive: str) -> No
             continue
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         with source:
-            write_file(target, lambda out, source=source: _pour(source, out))  # type: ignore[misc]
+            write_file(target, lambda out, source=source: _pour(source, out))
 
 
 def download_and_extract_archive(

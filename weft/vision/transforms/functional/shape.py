@@ -265,11 +265,12 @@ def _pad_pillow(img: Any, edges: list[int], fill: Any, padding_mode: str) -> Any
         return made
     rows = _places(img.height, top, bottom, padding_mode).numpy()
     columns = _places(img.width, left, right, padding_mode).numpy()
-    array = np.asarray(img)[rows][:, columns]
-    made = pillow().fromarray(array)
+    source = img.convert("L") if img.mode == "1" else img
+    array = np.ascontiguousarray(np.asarray(source)[rows][:, columns])
+    made = pillow().frombytes(source.mode, (len(columns), len(rows)), array.tobytes())
     if img.mode == "P":
         made.putpalette(img.getpalette())
-    return made
+    return made.convert("1") if img.mode == "1" else made
 
 
 def hflip(img: Any) -> Any:
