@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+OUTSIDE = ("leaf", "output")  # what a program gives to its modules and takes from them
+
+
 class Box:
     """A call of a module: the nodes that are directly in it, and the calls that it made."""
 
@@ -48,7 +51,7 @@ def common(boxes: Iterable[Box]) -> Box:
 def boxes_of(graph: Graph) -> tuple[list[Box], dict[str, Box]]:
     """Return all boxes, each after the one it is in, and the box of each node by its id.
 
-    The first box is the whole graph. A tensor that goes in is where those are that read it.
+    The first box is the whole graph. Parameters are where those are that read them.
     """
     root = Box("", None)
     boxes, of = [root], {}
@@ -79,7 +82,7 @@ def boxes_of(graph: Graph) -> tuple[list[Box], dict[str, Box]]:
     for node in graph.nodes:
         if node.id not in of:
             near = readers.get(node.id)
-            of[node.id] = common(near) if near and node.kind != "output" else root
+            of[node.id] = common(near) if near and node.kind not in OUTSIDE else root
         of[node.id].nodes.append(node)
     return boxes, of
 

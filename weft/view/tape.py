@@ -166,6 +166,7 @@ def _saved_nodes(
         if t is None or t.grad_fn == step:
             continue
         if id(t) not in tensors:
+            field = f"saved {field}" if field.isdigit() else field
             name, kind = names.of(t) or (field, "saved")
             kind = kind if kind == "buffer" else "saved"
             node = graph.add(name, kind, shapes=[tuple(t.shape)], dtype=t.dtype)

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["graph"]
 
 
-def graph(what: Any, inputs: Any = (), *, params: Any = None, depth: int | None = None) -> Graph:
+def graph(
+    what: Any,
+    inputs: Any = (),
+    *,
+    params: Any = None,
+    depth: int | None = None,
+    unused: bool = False,
+) -> Graph:
     """Return the graph of a module, a function, a static graph or a tensor.
 
     A module or function is called once, without gradients. Parameters, buffers, the random numbers
@@ -32,6 +39,7 @@ def graph(what: Any, inputs: Any = (), *, params: Any = None, depth: int | None 
             dicts of tensors.
         params: names of tensors, as ``make_dot`` takes them.
         depth: show modules of this depth as one node each; None shows every op.
+        unused: show also ops on which no result depends, as the counting of batches.
 
     >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Tanh())
     >>> [(n.kind, n.label, n.module) for n in weft.view.graph(net, weft.ones(1, 3))]
@@ -54,7 +62,7 @@ def graph(what: Any, inputs: Any = (), *, params: Any = None, depth: int | None 
         if hasattr(what, "named_parameters"):
             names.take_module(what)
         static = record(what, inputs)
-    made = from_static(static, names)
+    made = from_static(static, names, unused)
     return made if depth is None else made.collapse(depth)
 
 
@@ -140,7 +148,20 @@ def _named_inputs(func: Any, given: tuple[Any, ...]) -> Iterator[tuple[str, Any]
         yield from _named(name, x, weft.Tensor)
 
 
-def from_static(static: Any, names: Names) -> Graph:
+def _used(static: Any) -> list[Any]:
+    """Return the nodes on which a result depends."""
+    from weft.jit.graph import Value
+
+    wanted = {id(v) for _, v in _named("output", static.outputs, Value)}
+    used = []
+    for node in reversed(static.nodes):
+        if any(id(v) in wanted for v in node.outputs):
+            used.append(node)
+            wanted.update(id(v) for v in node.inputs())
+    return used[::-1]
+
+
+def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
     """Return the graph to look at of a static graph.
 
     >>> from weft.view.names import Names
@@ -153,7 +174,7 @@ def from_static(static: Any, names: Names) -> Graph:
     at: dict[int, Node] = {}
     for v in static.inputs:
         at[id(v)] = made.add(v.name, "leaf", shapes=[v.shape], dtype=v.dtype)
-    for node in static.nodes:
+    for node in static.nodes if unused else _used(static):
         for v in node.inputs():
             if id(v) not in at:  # a tensor from outside, when it is first read
                 name, kind = names.of(v.constant) or ("constant", "constant")

@@ -1,0 +1,16 @@
+"""Tools around training, loaded on first use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LAZY = ("tensorboard",)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part on first use."""
+    import importlib
+
+    if name in _LAZY:
+        return importlib.import_module(f"weft.utils.{name}")
+    raise AttributeError(f"module 'weft.utils' has no attribute '{name}'")
