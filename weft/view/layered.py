@@ -35,8 +35,8 @@ class Link(NamedTuple):
 class Placed(NamedTuple):
     """Where items are: their middles, and the size of all together; and the way of each link.
 
-    A way begins where it leaves the shared one. It is a list of points; between points with different ``x`` it is meant to be a curve that
-    leaves and arrives upright.
+    A way begins where it leaves the one it shares. It is a list of points; between points with
+    different ``x`` it is meant to be a curve that leaves and arrives upright.
     """
 
     x: list[float]
@@ -240,8 +240,8 @@ def arrange(
         if start is not None:
             way = [(x[start], tops[grid.layer[start]] + heights[grid.layer[start]])]
         for bend in grid.bends[i]:
-            row = grid.layer[bend]
-            way += [(x[bend], tops[row]), (x[bend], tops[row] + heights[row])]
+            at = tops[grid.layer[bend]]
+            way += [(x[bend], at), (x[bend], at + heights[grid.layer[bend]])]
         way += [(xb, tops[layer[b]]), (xb, y[b] - sizes[b][1] / 2)]
         ways.append(_without_repeats(way))
     return Placed(x[: len(sizes)], y, right - left, tops[-1] + heights[-1], ways)

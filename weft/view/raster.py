@@ -41,7 +41,9 @@ def picture(graph: Graph, format: str) -> bytes:
     image = _in_columns(d, Image)
     file = io.BytesIO()
     if format == "png":
-        if image.width * image.height < FEW_PIXELS:  # a smaller file; for large ones this takes too long
+        if (
+            image.width * image.height < FEW_PIXELS
+        ):  # a smaller file; for large ones this takes too long
             image = image.quantize(128, dither=Image.Dither.NONE)
         image.save(file, "PNG")
     else:
@@ -152,9 +154,7 @@ class _Painter:
         node = shape.what
         assert isinstance(node, Node)
         fill = FILL[node.kind]
-        self.draw.rounded_rectangle(
-            self.corners(shape), 5 * self.scale, fill, "#777777", self.pen
-        )
+        self.draw.rounded_rectangle(self.corners(shape), 5 * self.scale, fill, "#777777", self.pen)
         middle, at = shape.x + shape.width / 2, shape.y + TITLE + 4
         first, *rest = node.lines
         self.text(middle, at, first, TITLE, "#222222", "ms")

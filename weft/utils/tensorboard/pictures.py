@@ -33,7 +33,9 @@ def pixels_of(x: Any, dataformats: str, what: str) -> Any:
 
     data, letters = array_of(x, what), dataformats.upper()
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
-        raise ValueError(f"{what}: dataformats must name H, W and at most N, C, got {dataformats!r}")
+        raise ValueError(
+            f"{what}: dataformats must name H, W and at most N, C, got {dataformats!r}"
+        )
     if data.ndim != len(letters):
         raise ValueError(
             f"{what}: dataformats={dataformats!r} is for {len(letters)} dimensions, the image has "

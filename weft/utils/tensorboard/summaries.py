@@ -288,12 +288,12 @@ def hparams(values: dict[str, Any], metrics: Any, discrete: dict[str, list[Any]]
         infos.append(api_pb2.HParamInfo(name=name, type=kind, domain_discrete=domain))
     for name in discrete or {}:
         if name not in values:
-            raise ValueError(f"add_hparams: hparam_domain_discrete names {name!r}, no hyperparameter")
+            raise ValueError(
+                f"add_hparams: hparam_domain_discrete names {name!r}, no hyperparameter"
+            )
     named = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=tag)) for tag in metrics]
     now = time.time()
-    experiment = api_pb2.Experiment(
-        hparam_infos=infos, metric_infos=named, time_created_secs=now
-    )
+    experiment = api_pb2.Experiment(hparam_infos=infos, metric_infos=named, time_created_secs=now)
     start = plugin_data_pb2.SessionStartInfo(start_time_secs=now)
     for name, value in plain.items():
         if isinstance(value, bool):

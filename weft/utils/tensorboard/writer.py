@@ -206,9 +206,7 @@ class SummaryWriter:
         labels: Any = None,
     ) -> None:
         """Add an image with frames ``(left, top, right, bottom)`` in pixels, and their labels."""
-        made = pictures.image_with_boxes(
-            tag, img_tensor, box_tensor, rescale, dataformats, labels
-        )
+        made = pictures.image_with_boxes(tag, img_tensor, box_tensor, rescale, dataformats, labels)
         self._add(made, global_step, walltime)
 
     def add_figure(
