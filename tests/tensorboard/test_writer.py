@@ -308,6 +308,17 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+def test_nothing_is_lost_at_exit(tmp_path: Path) -> None:
+    """A program that ends without close() has written everything."""
+    code = (
+        "import sys; from weft.utils.tensorboard import SummaryWriter\n"
+        "w = SummaryWriter(sys.argv[1])\n"
+        "for i in range(5): w.add_scalar('x', i, i)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert [e.step for e in EventAccumulator(str(tmp_path)).Reload().Scalars("x")] == [*range(5)]
+
+
 def test_without_tensorboard() -> None:
     """The import names what to install."""
     code = (
