@@ -90,7 +90,7 @@ class TrainingState:
         (2, 1)
         """
         content = {name: state_of(value, True) for name, value in self.__dict__.items()}
-        content[_RANDOM] = {name: get() for name, (get, _) in _SOURCES.items()}
+        content[_RANDOM] = random_states()
         write_file(path, lambda file: own.write(file, content), PREVIOUS)
 
     def load(self, path: Any, *, strict: bool = True) -> None:
@@ -146,7 +146,7 @@ class TrainingState:
         for name, value in members.items():
             if name in content:
                 members[name] = _restored(value, content[name], f"{what}: {name}")
-        _set_random(content[_RANDOM], what)
+        set_random_states(content[_RANDOM], what)
 
 
 # ---- members ------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def state_of(x: Any, training: bool = False) -> Any:
         from .modules import describe  # loads weft.nn
 
         return describe(x) | (_of_training(x) if training else {})
-    if _is_stateful(x):
+    if is_stateful(x):
         return x.state_dict()
     if isinstance(x, random.Random):
         return x.getstate()
@@ -178,7 +178,8 @@ def state_of(x: Any, training: bool = False) -> Any:
     return x
 
 
-def _is_stateful(x: Any) -> bool:
+def is_stateful(x: Any) -> bool:
+    """Say whether an object can give its state and take it back."""
     return callable(getattr(x, "state_dict", None)) and callable(
         getattr(x, "load_state_dict", None)
     )
@@ -206,7 +207,7 @@ def _restored(x: Any, saved: Any, what: str) -> Any:
 def _restore(x: Any, saved: Any) -> Any:
     if isinstance(x, weft._C.ModuleBase):
         _restore_module(x, saved)
-    elif _is_stateful(x):
+    elif is_stateful(x):
         x.load_state_dict(saved)
     elif isinstance(x, random.Random):
         x.setstate(saved)
@@ -238,7 +239,7 @@ def _lives(x: Any) -> bool:
     if type(x) in (list, tuple, dict):
         return any(map(_lives, x.values() if type(x) is dict else x))
     kinds = (weft._C.ModuleBase, weft.Tensor, weft.Generator, random.Random, np.random.Generator)
-    return isinstance(x, kinds) or _is_stateful(x)
+    return isinstance(x, kinds) or is_stateful(x)
 
 
 def _restore_module(module: Any, saved: Any) -> None:
@@ -260,7 +261,13 @@ _SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }
 
 
-def _set_random(saved: Any, what: str) -> None:
+def random_states() -> dict[str, Any]:
+    """Return the states of weft's, NumPy's and Python's random numbers, as data."""
+    return {name: get() for name, (get, _) in _SOURCES.items()}
+
+
+def set_random_states(saved: Any, what: str) -> None:
+    """Take back what ``random_states`` returned; ``what`` names it in errors."""
     for name, (_, put) in _SOURCES.items():
         try:
             put(saved[name])
