@@ -139,7 +139,7 @@ def _epoch(trainer: Trainer) -> None:
     trainer.history.append(trainer.logs)
     if trainer.was_validated():
         call(trainer, "on_validation_begin")
-        trainer.progress.note("validating", trainer.logs)
+        trainer.progress.note("validation", trainer.logs)
         results = evaluate(
             trainer, trainer.validation_data, "validation", trainer.validation_metrics
         )
@@ -315,7 +315,7 @@ def each_batch(trainer: Trainer, data: Any, what: str, use: Callable[[Any], None
             for index, batch in enumerate(data):
                 use(batch)
                 if perf_counter() >= progress.next:
-                    progress.note(f"{what} {index + 1}", {})
+                    progress.tick(what, index + 1)
     except BatchError as e:
         raise BatchError(f"{what}, batch {index}: {e}") from e
     finally:

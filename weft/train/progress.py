@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from time import perf_counter
 from typing import Any
@@ -9,8 +10,7 @@ from typing import Any
 __all__ = ["Progress", "results_text"]
 
 EVERY = 0.1  # seconds between two drawings
-_BAR = "{desc} |{bar:20}| {n_fmt}/{total_fmt} {elapsed}{postfix}"
-_NO_TOTAL = "{desc} {n_fmt} batches {elapsed}{postfix}"
+WIDEST, NARROWEST = 20, 5  # of the bar, in columns
 
 
 def results_text(results: dict[str, Any]) -> str:
@@ -72,13 +72,13 @@ class Progress:
             self.bar = tqdm(
                 total=total,
                 initial=done,
-                desc=text,
                 file=sys.stdout,
                 dynamic_ncols=True,
-                bar_format=_NO_TOTAL if total is None else _BAR,
+                bar_format=text,
                 mininterval=0,
+                leave=False,
             )
-            self.next = self.start + EVERY
+            self.draw(done, {})
 
     def left(self) -> float | None:
         """Return the seconds that are left of the training, if it can be told."""
@@ -88,34 +88,54 @@ class Progress:
         epoch = self.total * (perf_counter() - self.start) / passed
         return epoch * (self.epochs_left + 1 - self.done / self.total)
 
+    def line(self, results: dict[str, Any], running: bool) -> str:
+        """Return a line, as tqdm's format: the bar is as wide as the terminal leaves it."""
+        count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
+        parts = [count, _clock(perf_counter() - self.start)]
+        left = self.left() if running else None
+        parts += [] if left is None else [f"{_clock(left)} left"]
+        parts += [text for text in (self.phase, results_text(results)) if text]
+        rest = "  ".join(parts).replace("{", "{{").replace("}", "}}")
+        room = shutil.get_terminal_size().columns - len(self.text) - len(rest) - 6
+        width = 0 if self.total is None else min(WIDEST, room)
+        bar = f"|{{bar:{width}}}| " if width >= NARROWEST else " "
+        return f"{self.text} {bar}{rest}"
+
     def draw(self, done: int, results: dict[str, Any]) -> None:
         """Draw the bar, with the results so far."""
-        self.done = done
+        self.done = self.bar.n = done
         self.next = perf_counter() + EVERY
-        left = self.left()
-        parts = [] if left is None else [f"{_clock(left)} left"]
-        parts += [self.phase] if self.phase else []
-        self.bar.n = done
-        self.bar.set_postfix_str("  ".join([*parts, results_text(results)]), refresh=False)
+        self.bar.bar_format = self.line(results, running=True)
         self.bar.refresh()
 
     def note(self, phase: str, results: dict[str, Any]) -> None:
         """Say on the bar what is going on."""
         if self.bar is not None:
             self.phase = phase
-            self.draw(self.bar.n, results)
+            self.draw(self.done, results)
+
+    def tick(self, what: str, done: int) -> None:
+        """Count batches that are not trained with, in a bar of their own or on that of the epoch."""
+        if self.bar is not None and self.text == what:
+            self.draw(done, {})
+        elif self.bar is not None:
+            self.note(f"{what} {done}", {})
 
     def end(self, results: dict[str, Any]) -> None:
-        """End an epoch with its results."""
+        """End an epoch with its results: they stay, in full."""
         if self.bar is not None:
-            self.bar.set_postfix_str(results_text(results), refresh=True)
+            self.phase = ""
+            self.done = self.bar.n = self.total if self.total is not None else self.done
+            self.bar.bar_format = line = self.line(results, running=False)
+            text = str(self.bar) if "{bar:" in line else line.format()  # too long: uncut
             self.close()
+            print(text, flush=True)
         elif self.shown:
             seconds = perf_counter() - self.start
             print(f"{self.text}  {seconds:.1f} s  {results_text(results)}", flush=True)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Take the bar away."""
         if self.bar is not None:
             self.bar.close()
             self.bar, self.next = None, float("inf")

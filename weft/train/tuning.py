@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .callback import Monitor, hooks_of, in_order
-from .metrics.names import nearest
+from .metrics.names import by_name, nearest
 from .trainer import Trainer
 
 if TYPE_CHECKING:
@@ -212,8 +212,7 @@ def search(
         raise ValueError(f"search: direction must be minimize or maximize, got {direction!r}")
     if train is None and (validation is not None or monitor is not None):
         raise ValueError("search: validation and monitor are for a search with train=...")
-    if direction is None:
-        direction = _direction(objective, space, monitor) if train is not None else "minimize"
+    direction = direction or _direction(monitor)
     study = _study(optuna, direction, prune, seed, storage, name)
     if study.direction.name.lower() != direction:
         raise ValueError(
@@ -290,16 +289,18 @@ def _suggest(trial: Any, space: Mapping[str, Mapping[str, Any]]) -> dict[str, An
     return params
 
 
-def _direction(objective: Any, space: Any, monitor: str | None) -> str:
-    """Which way a metric is better, asked of a trainer that is built for this alone."""
+def _direction(monitor: str | None) -> str:
+    """Which way a result is better, by its name."""
     if monitor is None or monitor.endswith("loss"):
         return "minimize"
-    first = {}
-    for name, spec in space.items():
-        kind, values = next(iter(spec.items()))
-        first[name] = values[0]
-    mode = _trainer(objective(first)).mode_of(monitor, "search(direction=...)")
-    return "minimize" if mode == "min" else "maximize"
+    try:
+        metric = by_name(monitor.removeprefix("val_"))
+    except ValueError:
+        raise ValueError(
+            f"search: is less or more of {monitor!r} better? Give direction='minimize' or "
+            "direction='maximize'"
+        ) from None
+    return "maximize" if metric.higher_is_better else "minimize"
 
 
 def _trainer(x: Any) -> Trainer:
