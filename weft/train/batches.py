@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft.data import ShuffledBatches
-from weft.serialization.training import is_stateful, random_states, set_random_states
+from weft.random import all_states, set_all_states
+from weft.serialization.training import is_stateful
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,11 +126,11 @@ def after(batches: Iterable[Any], done: int, begin: Any, what: str) -> Iterator[
         begin: the states of random numbers at the beginning of the epoch.
         what: names the batches in errors.
     """
-    now = random_states()
+    now = all_states()
     if is_stateful(batches):
         iterator = iter(batches)
     else:
-        set_random_states(begin, what)
+        set_all_states(begin)
         iterator = iter(batches)
         for passed in range(done):
             if next(iterator, None) is None:
@@ -137,5 +138,5 @@ def after(batches: Iterable[Any], done: int, begin: Any, what: str) -> Iterator[
                     f"{what}: the saved position is after {done} batches of the epoch, but there "
                     f"are only {passed}"
                 )
-    set_random_states(now, what)
+    set_all_states(now)
     return iterator

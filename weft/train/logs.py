@@ -35,7 +35,8 @@ class CSVLog(Callback):
     ...     progress=False,
     ... )
     >>> _ = trainer.fit((weft.ones(4, 1), weft.ones(4, 1)))
-    >>> open(path).readline()
+    >>> with open(path) as file:
+    ...     file.readline()
     'epoch,loss\\n'
     """
 

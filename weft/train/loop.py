@@ -6,7 +6,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.serialization.training import is_stateful, random_states, set_random_states
+from weft.random import all_states, set_all_states
+from weft.serialization.training import is_stateful
 
 from . import batches as batches_
 from .metrics.base import Mean, finished
@@ -125,7 +126,7 @@ def _epoch(trainer: Trainer) -> None:
         trainer.begin_epoch()
         trainer.model.train()
         call(trainer, "on_epoch_begin")
-        trainer.epoch_random = None if is_stateful(data) else random_states()
+        trainer.epoch_random = None if is_stateful(data) else all_states()
         iterator = iter(data)
     width = len(str(trainer.max_epochs))
     text = f"epoch {trainer.epoch:>{width}}/{trainer.max_epochs}"
@@ -267,7 +268,7 @@ def _check_repeats(trainer: Trainer) -> None:
     """Compute loss and gradients of a batch twice, and raise if the bits are not the same."""
     trainer.check_repeats = False
     kept = [(b, b.clone()) for b in trainer.model.buffers()]
-    random, found = random_states(), []
+    random, found = all_states(), []
     for _ in range(2):
         trainer.optimizer.zero_grad()
         loss = trainer._step(trainer.model, trainer.batch).loss
@@ -277,7 +278,7 @@ def _check_repeats(trainer: Trainer) -> None:
         with weft.no_grad():
             for buffer, value in kept:
                 buffer.copy_(value)
-        set_random_states(random, "deterministic")
+        set_all_states(random)
     trainer.optimizer.zero_grad()
     for name, first in found[0].items():
         second = found[1][name]
