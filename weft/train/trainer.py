@@ -326,11 +326,7 @@ class Trainer:
         """
         if not os.path.exists(path):
             raise FileNotFoundError(f"Trainer: no file {os.fspath(path)!r} to resume from")
-        state = self._state()
-        state.resume(path)
-        self.history = state.history
-        for name, value in state.position.items():
-            setattr(self, name, value)
+        self._state().resume(path)
         self.logs = self.history[-1] if self.history and self.complete else {}
         self.resumed = True
 
@@ -373,15 +369,10 @@ class Trainer:
         return {c: f"{i} {type(c).__name__}" for i, c in enumerate(self.callbacks)}
 
     def _state(self) -> TrainingState:
-        position = (
-            *("epoch", "batch_index", "steps", "complete", "stopped", "epoch_random"),
-            *("pending", "pending_weight", "first_size", "last_loss"),
-        )
         members: dict[str, Any] = {
             "model": self.model,
             "optimizer": self.optimizer,
-            "position": {name: getattr(self, name) for name in position},
-            "history": self.history,
+            "position": _Position(self),
             "running": self.running,
             "callbacks": {name: c for c, name in self._callback_names().items()},
         }
@@ -492,6 +483,27 @@ class Trainer:
             f"Trainer({type(self.model).__name__}, {type(self.optimizer).__name__}, "
             f"epoch {self.epoch} of {self.max_epochs})"
         )
+
+
+class _Position:
+    """Where a trainer is, as the part of its state that is data."""
+
+    NAMES = (
+        *("epoch", "batch_index", "steps", "complete", "stopped", "epoch_random", "history"),
+        *("pending", "pending_weight", "first_size", "last_loss"),
+    )
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all counters, and the results so far."""
+        return {name: getattr(self.trainer, name) for name in self.NAMES}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take back what ``state_dict`` returned."""
+        for name in self.NAMES:
+            setattr(self.trainer, name, state_dict[name])
 
 
 def _check_counts(**counts: int | None) -> None:
