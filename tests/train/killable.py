@@ -158,7 +158,9 @@ def killed_and_resumed(folder: Path, kind: str) -> int:
     """Return how often the training was killed."""
     assert ends(folder / "calm", kind)
     rng, kills = random.Random(kind), 0
-    while not ends(folder / "killed", kind, -rng.randint(2, 5) if kills % 3 == 2 else rng.randint(5, 11)):
+    while not ends(
+        folder / "killed", kind, -rng.randint(2, 5) if kills % 3 == 2 else rng.randint(5, 11)
+    ):
         kills += 1
         assert kills < 30, "no progress"
     return kills

@@ -48,9 +48,7 @@ def test_accuracy_and_top_k() -> None:
 
 
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
-@pytest.mark.parametrize(
-    "name", ["precision", "recall", "f1"]
-)
+@pytest.mark.parametrize("name", ["precision", "recall", "f1"])
 def test_counts(name: str, average: str) -> None:
     table, true = scores()
     function = getattr(sk, f"{name}_score")
@@ -186,9 +184,12 @@ def test_wrong_shapes_name_both() -> None:
 
 def test_names() -> None:
     assert list(M.named(["accuracy", "top3", M.F1()])) == ["accuracy", "top3", "f1"]
-    assert M.named({"mine": lambda y, t: (y - t).abs().max()})["mine"](
-        weft.tensor([1.0, 3.0]), weft.zeros(2)
-    ) == 3.0
+    assert (
+        M.named({"mine": lambda y, t: (y - t).abs().max()})["mine"](
+            weft.tensor([1.0, 3.0]), weft.zeros(2)
+        )
+        == 3.0
+    )
     with pytest.raises(ValueError, match="unknown name 'acuracy': did you mean 'accuracy'"):
         M.named("acuracy")
     with pytest.raises(ValueError, match="twice"):

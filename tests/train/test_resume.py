@@ -84,7 +84,7 @@ def test_resume_from_a_path_and_for_longer(tmp_path: Path) -> None:
     second = trainer_of(max_epochs=4)
     history = second.fit(data(), resume=tmp_path / "two.weft")
     assert history == whole.history and weft.equal(second.model.weight, whole.model.weight)
-    with pytest.raises(FileNotFoundError, match="no file .*three.weft"):
+    with pytest.raises(FileNotFoundError, match=r"no file .*three\.weft"):
         trainer_of().fit(data(), resume=tmp_path / "three.weft")
     with pytest.raises(ValueError, match="needs one Checkpoint among the callbacks, got 0"):
         trainer_of().fit(data(), resume="last")
@@ -117,9 +117,11 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
     trainer_of(Checkpoint(tmp_path), metrics="mae").fit(data())
     with pytest.raises(FileError, match=r"metrics \['mae'\] and \['mse'\]"):
         trainer_of(Checkpoint(tmp_path), metrics="mse").fit(data(), resume="last")
-    with pytest.raises(ValueError, match="this state has 'scheduler'|the file has no 'scheduler'"):
+    with pytest.raises(ValueError, match="the file has no 'scheduler'"):
         trainer_of(
-            Checkpoint(tmp_path), metrics="mae", scheduler=lambda o: weft.optim.lr_scheduler.StepLR(o, 1)
+            Checkpoint(tmp_path),
+            metrics="mae",
+            scheduler=lambda o: weft.optim.lr_scheduler.StepLR(o, 1),
         ).fit(data(), resume="last")
 
 

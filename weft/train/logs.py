@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import os
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from weft.serialization.atomic import write_file
 from .callback import Callback
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from .trainer import Trainer
 
 __all__ = ["CSVLog", "TensorBoardLog"]
@@ -53,7 +56,11 @@ class CSVLog(Callback):
         writer.writeheader()
         writer.writerows(trainer.history)
         os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-        write_file(self.path, lambda file: file.write(text.getvalue().encode("utf-8")))
+
+        def write(file: BinaryIO) -> None:
+            file.write(text.getvalue().encode("utf-8"))
+
+        write_file(self.path, write)
 
 
 class TensorBoardLog(Callback):
@@ -87,10 +94,9 @@ class TensorBoardLog(Callback):
 
     def on_fit_begin(self, trainer: Trainer) -> None:
         """Open the log; after a resumed state, steps that come again replace those in the log."""
-        from weft.utils.tensorboard import SummaryWriter
-
         purge = trainer.steps + 1 if trainer.resumed else None
-        self.writer = SummaryWriter(self.folder, purge_step=purge)
+        tensorboard = importlib.import_module("weft.utils.tensorboard")
+        self.writer = tensorboard.SummaryWriter(self.folder, purge_step=purge)
 
     def on_batch_end(self, trainer: Trainer) -> None:
         """Write the loss, if it is time."""

@@ -156,6 +156,8 @@ def _train(trainer: Trainer, iterator: Iterator[Any]) -> None:
     model, optimizer, running = trainer.model, trainer.optimizer, trainer.running
     step, progress, accumulate = trainer._step, trainer.progress, trainer.accumulate
     begin, end = trainer.hooks["on_batch_begin"], trainer.hooks["on_batch_end"]
+    result: Any
+    loss: Any
     for trainer.batch in iterator:
         for hook in begin:
             hook(trainer)
@@ -182,6 +184,7 @@ def _train(trainer: Trainer, iterator: Iterator[Any]) -> None:
                 running.add_rest(result)
         except BatchError as e:
             raise BatchError(f"{trainer.place()}: {e}") from e
+        result = loss = None  # before the next forward pass needs memory
         trainer.batch_index += 1
         for hook in end:
             hook(trainer)

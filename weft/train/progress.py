@@ -67,7 +67,7 @@ class Progress:
         self.first, self.done, self.epochs_left = done, done, epochs_left
         self.phase = ""
         if self.shown and sys.stdout.isatty():
-            from tqdm import tqdm
+            from tqdm import tqdm  # type: ignore[import-untyped]
 
             self.bar = tqdm(
                 total=total,

@@ -173,7 +173,8 @@ def search(
         space: for each hyper-parameter one of ``{"uniform": [low, high]}``, ``{"log": [low, high]}``,
             ``{"int": [low, high]}`` or ``{"int": [low, high, step]}`` (``high`` included), and
             ``{"choice": [a, b, ...]}``.
-        trials: how many there are to be, those that ``storage`` has already included.
+        trials: how many there are to be, those that ``storage`` has already included; trials
+            that failed do not count.
         train: data for ``Trainer.fit``.
         validation: the same.
         monitor: the result that counts; by default ``val_loss`` if there is validation, else
@@ -213,15 +214,16 @@ def search(
     if train is None and (validation is not None or monitor is not None):
         raise ValueError("search: validation and monitor are for a search with train=...")
     direction = direction or _direction(monitor)
-    study = _study(optuna, direction, prune, seed, storage, name)
-    if study.direction.name.lower() != direction:
-        raise ValueError(
-            f"search: {name!r} in {storage} looks for {study.direction.name.lower()}, not {direction}"
-        )
     run = _Run(objective, space, train, validation, monitor, direction, progress)
-    finished = sum(trial.state.is_finished() for trial in study.trials)
-    if finished < trials:
-        study.optimize(run, n_trials=trials - finished, timeout=timeout)
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # trials are told of here
+    try:
+        study = _study(optuna, direction, prune, seed, storage, name)
+        done = [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED")]
+        if len(done) < trials:
+            study.optimize(run, n_trials=trials - len(done), timeout=timeout)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
     return SearchResult(study)
 
 
@@ -233,19 +235,18 @@ def _study(
     storage: str | os.PathLike[str] | None,
     name: str,
 ) -> Any:
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        url = None if storage is None else f"sqlite:///{os.path.abspath(os.fspath(storage))}"
-        study = optuna.create_study(
-            storage=url,
-            study_name=name,
-            direction=direction,
-            pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
-            load_if_exists=True,
+    url = None if storage is None else f"sqlite:///{os.path.abspath(os.fspath(storage))}"
+    study = optuna.create_study(
+        storage=url,
+        study_name=name,
+        direction=direction,
+        pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+        load_if_exists=True,
+    )
+    if study.direction.name.lower() != direction:
+        raise ValueError(
+            f"search: {name!r} in {storage} looks for {study.direction.name.lower()}, not {direction}"
         )
-    finally:
-        optuna.logging.set_verbosity(verbosity)
     # A search that goes on must not draw the same numbers again.
     study.sampler = optuna.samplers.TPESampler(
         seed=None if seed is None else (seed + len(study.trials)) % 2**32

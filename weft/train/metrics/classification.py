@@ -73,6 +73,11 @@ class Accuracy(Metric):
         if self.top_k > 1:
             self._update_top(output, target)
             return
+        if output.dim() == 2 and target.dim() == 1 and self.ignore_index is None:
+            if output.shape[1] > 1 and output.shape[0] == target.shape[0]:  # the frequent case
+                self.right += int((output.argmax(1) == target).sum().item())
+                self.count += target.shape[0]
+                return
         found, true = labels(output, target, self.threshold, self.ignore_index, "Accuracy")
         self.right += int((found == true).sum().item())
         self.count += true.numel()

@@ -58,7 +58,7 @@ def by_name(name: str, threshold: float | None = None) -> Metric:
     >>> weft.train.metrics.by_name("f1_micro").average
     'micro'
     """
-    options = {} if threshold is None else {"threshold": threshold}
+    options: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     base, _, average = name.partition("_")
     if base in _COUNTS and average in _AVERAGES:
         return _COUNTS[base](average=_AVERAGES[average], **options)
