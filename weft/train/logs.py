@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import os
 from typing import TYPE_CHECKING, Any
@@ -94,9 +93,10 @@ class TensorBoardLog(Callback):
 
     def on_fit_begin(self, trainer: Trainer) -> None:
         """Open the log; after a resumed state, steps that come again replace those in the log."""
+        from weft.utils.tensorboard import SummaryWriter
+
         purge = trainer.steps + 1 if trainer.resumed else None
-        tensorboard = importlib.import_module("weft.utils.tensorboard")
-        self.writer = tensorboard.SummaryWriter(self.folder, purge_step=purge)
+        self.writer = SummaryWriter(self.folder, purge_step=purge)
 
     def on_batch_end(self, trainer: Trainer) -> None:
         """Write the loss, if it is time."""
