@@ -15,6 +15,7 @@ import os
 import random
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ def main(folder: Path, kind: str, kill: int) -> None:
     (folder / "done").write_text(json.dumps(digest(trainer)))
 
 
-def ends(folder: Path, kind: str, kill: int = 0) -> bool:
+def ends(folder: Path, kind: str, kill: int = 0, seconds: float | None = None) -> bool:
     """Train in a child of this process, which has done nothing but imports; say if it ended."""
     child = os.fork()
     if child == 0:
@@ -147,6 +148,9 @@ def ends(folder: Path, kind: str, kill: int = 0) -> bool:
             traceback.print_exc()
         finally:
             os._exit(code)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)  # not waited for yet, so that it still is ours
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return False
@@ -155,14 +159,18 @@ def ends(folder: Path, kind: str, kill: int = 0) -> bool:
 
 
 def killed_and_resumed(folder: Path, kind: str) -> int:
-    """Return how often the training was killed."""
+    """Kill after some batches, at any time, and in a save, in turns; return how often."""
     assert ends(folder / "calm", kind)
-    rng, kills = random.Random(kind), 0
-    while not ends(
-        folder / "killed", kind, -rng.randint(2, 5) if kills % 3 == 2 else rng.randint(5, 11)
+    rng, kills, killed = random.Random(kind), 0, folder / "killed"
+    while not (
+        ends(killed, kind, rng.randint(4, 8))
+        if kills % 3 == 0
+        else ends(killed, kind, seconds=rng.uniform(0.02, 0.3))
+        if kills % 3 == 1
+        else ends(killed, kind, -rng.randint(2, 5))
     ):
         kills += 1
-        assert kills < 30, "no progress"
+        assert kills < 40, "no progress"
     return kills
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.train import Callback, Trainer
+from weft.train import Callback, Checkpoint, Trainer
 
 ROOT = Path(weft.__file__).parents[1]
 PROGRAM = """
@@ -110,3 +110,16 @@ def test_lines_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     fit(False, Stops())
     assert capfd.readouterr() == ("", "")
+
+
+def test_resumed_trainings_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def go(epochs: int) -> str:
+        trainer = Trainer(
+            nn.Linear(3, 1), loss="mse", max_epochs=epochs, callbacks=Checkpoint(tmp_path)
+        )
+        trainer.fit((weft.ones(8, 3), weft.ones(8, 1)), resume="last")
+        return capsys.readouterr().out.splitlines()[0]
+
+    assert go(1).startswith("epoch 1/1")
+    assert go(2).endswith("last.weft: going on after epoch 1 of 2")
+    assert go(2).endswith("last.weft: the training is complete, with 2 epochs")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import os
+import re
 import subprocess
 import sys
 import warnings
@@ -61,3 +63,22 @@ def test_import_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent
     )
     assert out.stdout.strip() == "[]"
+
+
+def test_the_page_runs(tmp_path: Path) -> None:
+    """The program of docs/train.md reaches its result, and prints a line for each epoch."""
+    code = next(
+        block
+        for block in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+        if block.startswith("# digits_fit.py")
+    )
+    (tmp_path / "digits_fit.py").write_text(code, "utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "digits_fit.py"]
+    for expected in (r"epoch 1/6 ", r".*last\.weft: the training is complete, with 6 epochs"):
+        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        lines = run.stdout.splitlines()
+        assert re.match(expected, lines[0])
+        right = re.fullmatch(r"([\d.]+)% of unseen digits are right", lines[-1])
+        assert right is not None and float(right[1]) > 96

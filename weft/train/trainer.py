@@ -217,6 +217,7 @@ class Trainer:
         path = self._file(resume, "resume")
         if path is not None and (resume != "last" or os.path.exists(path)):
             self.load(path)
+            self.print(f"{path}: {self._resumed_text()}")
         self.check_repeats = self.deterministic and not self.resumed
         try:
             loop.fit(self)
@@ -293,6 +294,14 @@ class Trainer:
         finally:
             self.progress.close()
         return results
+
+    def _resumed_text(self) -> str:
+        """Return where a resumed training goes on."""
+        if not self.complete:
+            return f"going on in epoch {self.epoch}, after {self.batch_index} batches"
+        if self.stopped is not None or self.epoch >= self.max_epochs:
+            return f"the training is complete, with {self.epoch} epochs"
+        return f"going on after epoch {self.epoch} of {self.max_epochs}"
 
     # ---- states ---------------------------------------------------------------------------------
 
