@@ -123,14 +123,15 @@ def after(batches: Iterable[Any], done: int, begin: Any, what: str) -> Iterator[
     Args:
         batches: have been restored, if they can be; others are gone through again.
         done: how many batches are done.
-        begin: the states of random numbers at the beginning of the epoch.
+        begin: the states of random numbers at the beginning of the epoch, if they were kept.
         what: names the batches in errors.
     """
     now = all_states()
     if is_stateful(batches):
         iterator = iter(batches)
     else:
-        set_all_states(begin)
+        if begin is not None:
+            set_all_states(begin)
         iterator = iter(batches)
         for passed in range(done):
             if next(iterator, None) is None:

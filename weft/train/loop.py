@@ -126,7 +126,8 @@ def _epoch(trainer: Trainer) -> None:
         trainer.begin_epoch()
         trainer.model.train()
         call(trainer, "on_epoch_begin")
-        trainer.epoch_random = None if is_stateful(data) else all_states()
+        again = trainer.callbacks and not is_stateful(data)  # may be gone through again
+        trainer.epoch_random = all_states() if again else None
         iterator = iter(data)
     width = len(str(trainer.max_epochs))
     text = f"epoch {trainer.epoch:>{width}}/{trainer.max_epochs}"
@@ -194,8 +195,7 @@ def _train(trainer: Trainer, iterator: Iterator[Any]) -> None:
             break
     if trainer.pending:
         finish_step(trainer)
-    if progress.bar is not None:
-        progress.draw(trainer.batch_index, running.results(live=True))
+    progress.done = trainer.batch_index
 
 
 def _refuse(trainer: Trainer, loss: Any) -> None:
@@ -325,5 +325,7 @@ def each_batch(trainer: Trainer, data: Any, what: str, use: Callable[[Any], None
     finally:
         for module in training:
             module.training = True
+    if progress.text == what:
+        progress.done = index + 1
     if index < 0:
         raise ValueError(f"{what}: the {type(data).__name__} has no batches")

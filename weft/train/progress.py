@@ -74,11 +74,11 @@ class Progress:
                 initial=done,
                 file=sys.stdout,
                 dynamic_ncols=True,
-                bar_format=text,
+                bar_format=self.line({}, running=True),
                 mininterval=0,
                 leave=False,
             )
-            self.draw(done, {})
+            self.next = self.start + EVERY
 
     def left(self) -> float | None:
         """Return the seconds that are left of the training, if it can be told."""
@@ -125,7 +125,7 @@ class Progress:
         """End an epoch with its results: they stay, in full."""
         if self.bar is not None:
             self.phase = ""
-            self.done = self.bar.n = self.total if self.total is not None else self.done
+            self.bar.n = self.done
             self.bar.bar_format = line = self.line(results, running=False)
             text = str(self.bar) if "{bar:" in line else line.format()  # too long: uncut
             self.close()

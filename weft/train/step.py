@@ -107,8 +107,8 @@ def supervised_step(loss: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Res
                 f"{_tell(target)}: {e}"
             ) from e
         _check_loss(value, name)
-        size = target.shape[0] if isinstance(target, weft.Tensor) and target.dim() else None
-        return Result(value, output, target, size or samples(batch) or 1, no_extra)
+        size = len(target) if type(target) is weft.Tensor and target.dim() else samples(batch)
+        return Result(value, output, target, size or 1, no_extra)
 
     return step
 

@@ -74,9 +74,10 @@ class Accuracy(Metric):
             self._update_top(output, target)
             return
         if output.dim() == 2 and target.dim() == 1 and self.ignore_index is None:
-            if output.shape[1] > 1 and output.shape[0] == target.shape[0]:  # the frequent case
+            n = len(target)
+            if output.size(1) > 1 and len(output) == n:  # the frequent case, quickly
                 self.right += int((output.argmax(1) == target).sum().item())
-                self.count += target.shape[0]
+                self.count += n
                 return
         found, true = labels(output, target, self.threshold, self.ignore_index, "Accuracy")
         self.right += int((found == true).sum().item())
