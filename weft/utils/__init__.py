@@ -1,10 +1,14 @@
-"""Tools around training, loaded on first use."""
+"""Tools around training, loaded on first use: ``weft.utils.data`` and others.
+
+>>> weft.utils.data.SequentialSampler(range(3))
+SequentialSampler(3 samples)
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-_LAZY = ("tensorboard",)
+_LAZY = ("data", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:
