@@ -139,11 +139,12 @@ def test_embedding(tmp_path: Path) -> None:
             w.add_embedding(mat, ["only one"])
         with pytest.raises(ValueError, match="should be 2D"):
             w.add_embedding(mat[0])
-    config = text_format.Parse(
-        (tmp_path / "projector_config.pbtxt").read_text(), ProjectorConfig()
-    )
+    config = text_format.Parse((tmp_path / "projector_config.pbtxt").read_text(), ProjectorConfig())
     first, second = config.embeddings
-    assert (first.tensor_name, first.tensor_path) == ("my/points:00002", "00002/my%2Fpoints/tensors.tsv")
+    assert (first.tensor_name, first.tensor_path) == (
+        "my/points:00002",
+        "00002/my%2Fpoints/tensors.tsv",
+    )
     assert np.array_equal(np.loadtxt(tmp_path / first.tensor_path), mat.numpy())
     labels = (tmp_path / first.metadata_path).read_text().splitlines()
     assert labels == ["a", "b c", "d", "e", "f"]

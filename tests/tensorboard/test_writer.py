@@ -99,7 +99,7 @@ def test_scalar_errors(writer: SummaryWriter) -> None:
     """What is not one number is refused by name."""
     with pytest.raises(ValueError, match=r"add_scalar: 'a': takes one number.*\[2\]"):
         writer.add_scalar("a", weft.ones(2))
-    with pytest.raises(TypeError, match="add_scalar: 'a'.*str"):
+    with pytest.raises(TypeError, match=r"add_scalar: 'a'.*str"):
         writer.add_scalar("a", "1")
     with pytest.raises(TypeError, match="complex64"):
         writer.add_scalar("a", weft.tensor(1j))
@@ -131,7 +131,7 @@ def test_histogram(writer: SummaryWriter) -> None:
 
 def test_histogram_of_odd_values(writer: SummaryWriter) -> None:
     """Empty ones raise; NaN and infinity are left out and named."""
-    with pytest.raises(ValueError, match="add_histogram: 'w'.*empty"):
+    with pytest.raises(ValueError, match=r"add_histogram: 'w'.*empty"):
         writer.add_histogram("w", weft.ones(0))
     with pytest.raises(ValueError, match="all 2 values are NaN or infinite"):
         writer.add_histogram("w", weft.tensor([math.nan, math.inf]))
@@ -186,7 +186,11 @@ def test_image_errors(writer: SummaryWriter) -> None:
 def test_image_with_boxes(writer: SummaryWriter) -> None:
     """Frames are drawn where they are."""
     writer.add_image_with_boxes(
-        "b", weft.zeros(3, 40, 60), weft.tensor([[10.0, 5.0, 30.0, 35.0]]), labels=["cat"], rescale=2
+        "b",
+        weft.zeros(3, 40, 60),
+        weft.tensor([[10.0, 5.0, 30.0, 35.0]]),
+        labels=["cat"],
+        rescale=2,
     )
     pixels = image_of(writer, "b")
     assert pixels.shape == (80, 120, 3)
@@ -215,7 +219,7 @@ def test_video(writer: SummaryWriter) -> None:
     x[:, 1] = 1.0
     x[:, 2] = 0.5
     writer.add_video("v", x, fps=2)
-    width, height, data = tensor_of(writer, "v")[:3]
+    data = tensor_of(writer, "v")[2]
     gif = Image.open(io.BytesIO(data))
     assert (gif.format, gif.n_frames, gif.size) == ("GIF", 3, (10, 4))
     assert gif.info["duration"] == 500
@@ -302,6 +306,17 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert w.get_logdir().startswith("runs/") and w.get_logdir().endswith("_lr1")
         assert w.file_writer is not None and w.file_writer.get_logdir() == w.get_logdir()
     assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_nothing_is_lost_at_exit(tmp_path: Path) -> None:
+    """A program that ends without close() has written everything."""
+    code = (
+        "import sys; from weft.utils.tensorboard import SummaryWriter\n"
+        "w = SummaryWriter(sys.argv[1])\n"
+        "for i in range(5): w.add_scalar('x', i, i)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert [e.step for e in EventAccumulator(str(tmp_path)).Reload().Scalars("x")] == [*range(5)]
 
 
 def test_without_tensorboard() -> None:

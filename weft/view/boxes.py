@@ -23,7 +23,7 @@ class Box:
 
     def __init__(self, module: str, parent: Box | None) -> None:
         self.module, self.parent = module, parent
-        self.depth = parent.depth + 1 if parent else 0
+        self.depth: int = parent.depth + 1 if parent else 0
         self.nodes: list[Node] = []
         self.children: list[Box] = []
 
@@ -101,18 +101,18 @@ def collapsed(graph: Graph, depth: int) -> Graph:
     stands: dict[str, Node] = {}
     made: dict[int, Node] = {}
     for node in graph.nodes:
-        box = outer[id(of[node.id])]
-        if box is None:
+        around = outer[id(of[node.id])]
+        if around is None:
             twin = small.add(
                 node.label, node.kind, op=node.op, shapes=node.shapes, dtype=node.dtype,
                 module=node.module, line=node.line,
             )  # fmt: skip
             twin.attributes = dict(node.attributes)
-        elif id(box) not in made:
-            twin = made[id(box)] = small.add(box.label, "module", module=box.module)
+        elif id(around) not in made:
+            twin = made[id(around)] = small.add(around.label, "module", module=around.module)
         else:
-            twin = made[id(box)]
-        if box is not None and node.kind == "op":  # what its last op gives is what it gives
+            twin = made[id(around)]
+        if around is not None and node.kind == "op":  # what its last op gives is what it gives
             twin.shapes, twin.shape, twin.dtype = node.shapes, node.shape, node.dtype
             twin.line = node.line
         stands[node.id] = twin

@@ -23,7 +23,13 @@ def _node_line(node: Node) -> str:
 
 
 def dot_text(graph: Graph) -> str:
-    """Return the graph as text: modules are clusters, lines of the program are tooltips."""
+    """Return the graph as text: modules are clusters, lines of the program are tooltips.
+
+    >>> g = weft.view.Graph()
+    >>> g.connect(g.add("x", "leaf"), g.add("y", "output"))
+    >>> weft.view.dot.dot_text(g).splitlines()[-2:]
+    ['  n0 -> n1', '}']
+    """
     boxes, _ = boxes_of(graph)
     lines = ["digraph {"]
     lines.append('  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=12]')

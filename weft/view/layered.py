@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 GAP_X, GAP_Y = 18.0, 26.0
 PORT_GAP = 8.0  # between the border of a box and its first layer
+STRAIGHT = 1e5  # how much more a bend keeps its place than an item: else long lines drift
 BENDS_PER_ITEM, BENDS_MORE = 10, 20000  # at most so many; lines beyond that go straight
 
 
@@ -34,8 +35,8 @@ class Link(NamedTuple):
 class Placed(NamedTuple):
     """Where items are: their middles, and the size of all together; and the way of each link.
 
-    A way begins where it leaves the shared one. It is a list of points; between points with different ``x`` it is meant to be a curve that
-    leaves and arrives upright.
+    A way begins where it leaves the one it shares. It is a list of points; between points with
+    different ``x`` it is meant to be a curve that leaves and arrives upright.
     """
 
     x: list[float]
@@ -147,9 +148,11 @@ class _Layers:
             around = near[v]
             if both:
                 around = self.up[v] + self.down[v]
+            if v >= self.items:  # a bend stays under the one above, else under what it comes from
+                around = [n for n in around if n[0] >= self.items] or around
             if around:
                 wanted = sum(x[u] + at - mine for u, at, mine in around) / len(around)
-                weight = 6.0 if v >= self.items else 1.0 + len(around)
+                weight = STRAIGHT if v >= self.items else 1.0 + len(around)
             else:
                 wanted, weight = x[v], 0.1
             block = [wanted - shift, weight, 1]
@@ -237,8 +240,8 @@ def arrange(
         if start is not None:
             way = [(x[start], tops[grid.layer[start]] + heights[grid.layer[start]])]
         for bend in grid.bends[i]:
-            row = grid.layer[bend]
-            way += [(x[bend], tops[row]), (x[bend], tops[row] + heights[row])]
+            at = tops[grid.layer[bend]]
+            way += [(x[bend], at), (x[bend], at + heights[grid.layer[bend]])]
         way += [(xb, tops[layer[b]]), (xb, y[b] - sizes[b][1] / 2)]
         ways.append(_without_repeats(way))
     return Placed(x[: len(sizes)], y, right - left, tops[-1] + heights[-1], ways)

@@ -128,13 +128,11 @@ def _route(src: str, dst: str, of: dict[str, Box], insides: dict[int, _Inside]) 
     while a is not b:
         if a.depth >= b.depth and a.parent is not None:
             inside = insides[id(a)]
-            link = (inside.item(*start), inside.item("out", src), from_port, None)
-            inside.links[link] = None
+            inside.links[(inside.item(*start), inside.item("out", src), from_port, None)] = None
             start, from_port, a = ("box", id(a)), src, a.parent
         elif b.parent is not None:
             inside = insides[id(b)]
-            link = (inside.item("in", src), inside.item(*end), None, to_port)
-            inside.links[link] = None
+            inside.links[(inside.item("in", src), inside.item(*end), None, to_port)] = None
             end, to_port, b = ("box", id(b)), src, b.parent
     inside = insides[id(a)]
     inside.links[(inside.item(*start), inside.item(*end), from_port, to_port)] = None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SCALE = 2.0  # pixels for a unit of the drawing, where that is not too large
 LONGEST_SIDE, MOST_PIXELS = 16000, 24_000_000
+FEW_PIXELS = 6_000_000
 TALL = 6000.0  # a drawing that is taller, and tall for its width, is cut into columns
 OVERLAP, BETWEEN = 60.0, 30.0  # how much columns show twice, and how far they are apart
 SMALLEST_TEXT = 3.0  # in pixels; smaller text is left out
@@ -40,7 +41,11 @@ def picture(graph: Graph, format: str) -> bytes:
     image = _in_columns(d, Image)
     file = io.BytesIO()
     if format == "png":
-        image.quantize(64, dither=Image.Dither.NONE).save(file, "PNG")
+        if (
+            image.width * image.height < FEW_PIXELS
+        ):  # a smaller file; for large ones this takes too long
+            image = image.quantize(128, dither=Image.Dither.NONE)
+        image.save(file, "PNG")
     else:
         image.save(file, "PDF", resolution=72 * SCALE)
     return file.getvalue()
@@ -56,8 +61,9 @@ def _in_columns(d: Drawing, library: Any) -> Any:
     scale = min(SCALE, LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / width / height))
     size = max(1, round(width * scale)), max(1, round(height * scale))
     image = library.new("RGB", size, "white")
+    texts = _Texts(scale)
     if count == 1:
-        _Painter(image, scale).paint(d)
+        _Painter(image, scale, texts).paint(d)
         return image
     parts: list[Drawing] = [Drawing(d.width, tall, [], [], []) for _ in range(count)]
 
@@ -74,22 +80,46 @@ def _in_columns(d: Drawing, library: Any) -> Any:
                 getattr(part, kind).append(shape)
     for i, part in enumerate(parts):
         column = library.new("RGB", (max(1, round(d.width * scale)), size[1]), "white")
-        _Painter(column, scale, i * tall).paint(part)
+        _Painter(column, scale, texts, i * tall).paint(part)
         image.paste(column, (round(i * (d.width + BETWEEN) * scale), 0))
     return image
+
+
+class _Texts:
+    """Texts as masks: each is drawn once, however often it is there."""
+
+    def __init__(self, scale: float) -> None:
+        from PIL import ImageFont
+
+        self.fonts = {
+            size: ImageFont.load_default(size * scale) if size * scale >= SMALLEST_TEXT else None
+            for size in (TITLE, SMALL)
+        }
+        self.drawn: dict[tuple[str, float, str], Any] = {}
+
+    def of(self, text: str, size: float, anchor: str) -> Any:
+        """Return a mask, and where its corner is seen from the anchor; None if too small."""
+        from PIL import Image, ImageDraw
+
+        font, key = self.fonts[size], (text, size, anchor)
+        if font is not None and key not in self.drawn:
+            left, top, right, bottom = font.getbbox(text, anchor=anchor)
+            width, height = math.ceil(right - left) + 2, math.ceil(bottom - top) + 2
+            mask = Image.new("L", (width, height))
+            ImageDraw.Draw(mask).text((1 - left, 1 - top), text, 255, font, anchor)
+            self.drawn[key] = (mask, left - 1, top - 1)
+        return self.drawn.get(key)
 
 
 class _Painter:
     """Draws shapes and lines in units of the drawing, from ``top`` down."""
 
-    def __init__(self, image: Any, scale: float, top: float = 0.0) -> None:
-        from PIL import ImageDraw, ImageFont
+    def __init__(self, image: Any, scale: float, texts: _Texts, top: float = 0.0) -> None:
+        from PIL import ImageDraw
 
-        self.draw, self.scale, self.top = ImageDraw.Draw(image), scale, top
-        self.fonts = {
-            size: ImageFont.load_default(size * scale) if size * scale >= SMALLEST_TEXT else None
-            for size in (TITLE, SMALL)
-        }
+        self.image, self.draw = image, ImageDraw.Draw(image)
+        self.scale, self.top = scale, top
+        self.texts = texts
         self.pen = max(1, round(scale))
 
     def paint(self, d: Drawing) -> None:
@@ -105,10 +135,11 @@ class _Painter:
         return [x, y, x + shape.width * self.scale, y + shape.height * self.scale]
 
     def text(self, x: float, y: float, text: str, size: float, fill: str, anchor: str) -> None:
-        font = self.fonts[size]
-        if font is not None:
-            at = (x * self.scale, (y - self.top) * self.scale)
-            self.draw.text(at, text, fill=fill, font=font, anchor=anchor)
+        found = self.texts.of(text, size, anchor)
+        if found is not None:
+            mask, left, top = found
+            at = round(x * self.scale + left), round((y - self.top) * self.scale + top)
+            self.image.paste(fill, (*at, at[0] + mask.width, at[1] + mask.height), mask)
 
     def box(self, shape: Shape) -> None:
         assert isinstance(shape.what, Box)
@@ -123,9 +154,7 @@ class _Painter:
         node = shape.what
         assert isinstance(node, Node)
         fill = FILL[node.kind]
-        self.draw.rounded_rectangle(
-            self.corners(shape), 5 * self.scale, fill, "#777777", self.pen
-        )
+        self.draw.rounded_rectangle(self.corners(shape), 5 * self.scale, fill, "#777777", self.pen)
         middle, at = shape.x + shape.width / 2, shape.y + TITLE + 4
         first, *rest = node.lines
         self.text(middle, at, first, TITLE, "#222222", "ms")

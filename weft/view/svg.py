@@ -80,7 +80,9 @@ def svg_text(graph: Graph) -> str:
     """
     d = draw(graph)
     w, h = _n(d.width), _n(d.height)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}">'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}">'
+    )
     parts = [head, f"<style>{STYLE}</style>", '<rect width="100%" height="100%" fill="#fff"/>']
     parts += [_box(s, s.what) for s in d.boxes if isinstance(s.what, Box)]
     parts += [_line(way, arrow) for way, arrow in d.lines]

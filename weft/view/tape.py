@@ -157,9 +157,7 @@ def _leaf_node(graph: Graph, t: Tensor, names: Names) -> Node:
     return graph.add(name, kind, op=LEAF, shapes=[tuple(t.shape)], dtype=t.dtype)
 
 
-def _saved_nodes(
-    graph: Graph, step: Any, names: Names, tensors: dict[int, Node]
-) -> list[Node]:
+def _saved_nodes(graph: Graph, step: Any, names: Names, tensors: dict[int, Node]) -> list[Node]:
     """Return nodes for what a step keeps, save what it made itself."""
     nodes = []
     for field, t in step._saved_fields():

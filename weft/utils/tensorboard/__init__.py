@@ -15,7 +15,7 @@ if _find_spec("tensorboard") is None:
         "weft.utils.tensorboard needs the package tensorboard: pip install weft[tensorboard]"
     )
 
-from .files import FileWriter  # noqa: E402
-from .writer import SummaryWriter  # noqa: E402
+from .files import FileWriter
+from .writer import SummaryWriter
 
 __all__ = ["FileWriter", "SummaryWriter"]

@@ -81,10 +81,7 @@ def write_sprite(path: str, images: Any, count: int) -> tuple[int, int]:
     side = math.ceil(math.sqrt(count))
     missing = side * side - count
     data = np.concatenate([data, np.zeros((missing, *data.shape[1:]), data.dtype)])
-    rows = [
-        pixels_of(row, "NCHW", "add_embedding: label_img")
-        for row in _in_rows(data, side)
-    ]
+    rows = [pixels_of(row, "NCHW", "add_embedding: label_img") for row in _in_rows(data, side)]
     _pillow().fromarray(np.concatenate(rows)).save(path)
     return data.shape[3], data.shape[2]
 

@@ -33,7 +33,9 @@ def pixels_of(x: Any, dataformats: str, what: str) -> Any:
 
     data, letters = array_of(x, what), dataformats.upper()
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
-        raise ValueError(f"{what}: dataformats must name H, W and at most N, C, got {dataformats!r}")
+        raise ValueError(
+            f"{what}: dataformats must name H, W and at most N, C, got {dataformats!r}"
+        )
     if data.ndim != len(letters):
         raise ValueError(
             f"{what}: dataformats={dataformats!r} is for {len(letters)} dimensions, the image has "
@@ -89,7 +91,12 @@ def _png(picture: Any, tag: str) -> Any:
 
 
 def image(tag: str, x: Any, dataformats: str) -> Any:
-    """Return the summary of an image, or of a batch as a grid."""
+    """Return the summary of an image, or of a batch as a grid.
+
+    >>> from weft.utils.tensorboard.pictures import image
+    >>> image("x", weft.zeros(3, 4, 5), "CHW").value[0].image.width
+    5
+    """
     pixels = pixels_of(x, dataformats, f"add_image: {tag!r}")
     return _png(_pillow().fromarray(pixels), tag)
 
@@ -97,7 +104,12 @@ def image(tag: str, x: Any, dataformats: str) -> Any:
 def image_with_boxes(
     tag: str, x: Any, boxes: Any, rescale: float, dataformats: str, labels: Any
 ) -> Any:
-    """Return the summary of an image with frames ``(left, top, right, bottom)``, in pixels."""
+    """Return the summary of an image with frames ``(left, top, right, bottom)``, in pixels.
+
+    >>> from weft.utils.tensorboard.pictures import image_with_boxes
+    >>> image_with_boxes("x", weft.zeros(3, 8, 8), [[1, 1, 4, 4]], 2, "CHW", None).value[0].image.width
+    16
+    """
     from PIL import ImageDraw
 
     what = f"add_image_with_boxes: {tag!r}"
@@ -143,7 +155,12 @@ def figure(tag: str, figures: Any, close: bool) -> Any:
 
 
 def video(tag: str, x: Any, fps: float) -> Any:
-    """Return the summary of a video of shape [n, time, channel, height, width], as a GIF."""
+    """Return the summary of a video of shape [n, time, channel, height, width], as a GIF.
+
+    >>> from weft.utils.tensorboard.pictures import video
+    >>> video("x", weft.zeros(1, 2, 3, 4, 5), 4).value[0].image.encoded_image_string[:3]
+    b'GIF'
+    """
     import io
 
     data = array_of(x, f"add_video: {tag!r}")

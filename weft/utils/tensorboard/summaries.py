@@ -24,7 +24,12 @@ def _tensor(array: Any) -> Any:
 
 
 def scalar(tag: str, x: Any, new_style: bool, double_precision: bool) -> Any:
-    """Return the summary of one number: a plain one, or a tensor of the scalar plugin."""
+    """Return the summary of one number: a plain one, or a tensor of the scalar plugin.
+
+    >>> from weft.utils.tensorboard.summaries import scalar
+    >>> scalar("loss", weft.tensor(0.5), False, False).value[0].simple_value
+    0.5
+    """
     import numpy as np
     from tensorboard.plugins.scalar.metadata import create_summary_metadata
 
@@ -36,7 +41,12 @@ def scalar(tag: str, x: Any, new_style: bool, double_precision: bool) -> Any:
 
 
 def tensor(tag: str, x: Any) -> Any:
-    """Return the summary of any tensor of numbers."""
+    """Return the summary of any tensor of numbers.
+
+    >>> from weft.utils.tensorboard.summaries import tensor
+    >>> len(tensor("x", weft.ones(2, 3)).value[0].tensor.tensor_shape.dim)
+    2
+    """
     from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
 
     plugin = SummaryMetadata.PluginData(plugin_name="tensor")
@@ -61,6 +71,10 @@ def histogram(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
         values: at least one.
         bins: ``tensorflow``, another name that ``numpy.histogram`` knows, or borders.
         max_bins: join bins until there are no more.
+
+    >>> from weft.utils.tensorboard.summaries import histogram
+    >>> list(histogram("w", [0.0, 1.0, 1.0, 2.0], [0, 1, 2], None).value[0].histo.bucket)
+    [0.0, 1.0, 3.0]
     """
     import warnings
 
@@ -100,7 +114,12 @@ def histogram_raw(
     tag: str, min: float, max: float, num: int, sum: float, sum_squares: float,
     bucket_limits: Any, bucket_counts: Any,
 ) -> Any:  # fmt: skip
-    """Return the summary of a histogram that is counted already."""
+    """Return the summary of a histogram that is counted already.
+
+    >>> from weft.utils.tensorboard.summaries import histogram_raw
+    >>> histogram_raw("w", 0, 1, 2, 1, 1, [0, 1], [1, 1]).value[0].histo.num
+    2.0
+    """
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
 
     limits = [float(v) for v in array_of(bucket_limits, f"{tag!r}: bucket_limits").reshape(-1)]
@@ -118,7 +137,12 @@ def histogram_raw(
 
 
 def text(tag: str, content: str) -> Any:
-    """Return the summary of a text in Markdown."""
+    """Return the summary of a text in Markdown.
+
+    >>> from weft.utils.tensorboard.summaries import text
+    >>> text("note", "**done**").value[0].tag
+    'note/text_summary'
+    """
     import numpy as np
     from tensorboard.plugins.text.metadata import create_summary_metadata
 
@@ -127,7 +151,12 @@ def text(tag: str, content: str) -> Any:
 
 
 def audio(tag: str, sound: Any, sample_rate: int) -> Any:
-    """Return the summary of a sound with one channel, in [-1, 1]."""
+    """Return the summary of a sound with one channel, in [-1, 1].
+
+    >>> from weft.utils.tensorboard.summaries import audio
+    >>> audio("tone", weft.zeros(100), 8000).value[0].audio.length_frames
+    100
+    """
     import io
     import warnings
     import wave
@@ -159,7 +188,13 @@ def audio(tag: str, sound: Any, sample_rate: int) -> Any:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: Any) -> Any:
-    """Return the summary of precision against recall, from labels and probabilities."""
+    """Return the summary of precision against recall, from labels and probabilities.
+
+    >>> from weft.utils.tensorboard.summaries import pr_curve
+    >>> made = pr_curve("pr", [1, 0], [0.9, 0.2], 3, None).value[0]
+    >>> [d.size for d in made.tensor.tensor_shape.dim]
+    [6, 3]
+    """
     import numpy as np
 
     what = f"add_pr_curve: {tag!r}"
@@ -185,7 +220,12 @@ def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: 
 
 
 def pr_curve_raw(tag: str, rows: Any, thresholds: int) -> Any:
-    """Return the summary of a curve whose counts, precision and recall are known."""
+    """Return the summary of a curve whose counts, precision and recall are known.
+
+    >>> from weft.utils.tensorboard.summaries import pr_curve_raw
+    >>> pr_curve_raw("pr", [[1, 0]] * 6, 2).value[0].tag
+    'pr'
+    """
     import numpy as np
     from tensorboard.plugins.pr_curve.metadata import create_summary_metadata
 
@@ -199,7 +239,12 @@ def pr_curve_raw(tag: str, rows: Any, thresholds: int) -> Any:
 
 
 def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config: dict[str, Any] | None) -> Any:
-    """Return the summary of points in space, with colours and triangles if given."""
+    """Return the summary of points in space, with colours and triangles if given.
+
+    >>> from weft.utils.tensorboard.summaries import mesh
+    >>> mesh("points", weft.ones(1, 4, 3), None, None, None).value[0].tag
+    'points_VERTEX'
+    """
     import json
 
     import numpy as np
@@ -229,7 +274,12 @@ def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config: dict[str, Any
 
 
 def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
-    """Return the summary of charts: ``{category: {title: [kind, tags]}}``."""
+    """Return the summary of charts: ``{category: {title: [kind, tags]}}``.
+
+    >>> from weft.utils.tensorboard.summaries import custom_scalars
+    >>> custom_scalars({"all": {"both": ["Multiline", ["train", "test"]]}}).value[0].tag
+    'custom_scalars__config__'
+    """
     import numpy as np
     from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
@@ -262,7 +312,12 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
 
 
 def hparams(values: dict[str, Any], metrics: Any, discrete: dict[str, list[Any]] | None) -> Any:
-    """Return three summaries: the experiment, and the start and the end of this session."""
+    """Return three summaries: the experiment, and the start and the end of this session.
+
+    >>> from weft.utils.tensorboard.summaries import hparams
+    >>> [s.value[0].tag for s in hparams({"lr": 0.1}, ["loss"], None)]
+    ['_hparams_/experiment', '_hparams_/session_start_info', '_hparams_/session_end_info']
+    """
     import time
 
     from google.protobuf import struct_pb2
@@ -288,12 +343,12 @@ def hparams(values: dict[str, Any], metrics: Any, discrete: dict[str, list[Any]]
         infos.append(api_pb2.HParamInfo(name=name, type=kind, domain_discrete=domain))
     for name in discrete or {}:
         if name not in values:
-            raise ValueError(f"add_hparams: hparam_domain_discrete names {name!r}, no hyperparameter")
+            raise ValueError(
+                f"add_hparams: hparam_domain_discrete names {name!r}, no hyperparameter"
+            )
     named = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=tag)) for tag in metrics]
     now = time.time()
-    experiment = api_pb2.Experiment(
-        hparam_infos=infos, metric_infos=named, time_created_secs=now
-    )
+    experiment = api_pb2.Experiment(hparam_infos=infos, metric_infos=named, time_created_secs=now)
     start = plugin_data_pb2.SessionStartInfo(start_time_secs=now)
     for name, value in plain.items():
         if isinstance(value, bool):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 
 from . import embeddings, pictures, summaries
 from .files import FileWriter
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["SummaryWriter"]
+
+
+def _close_all(writers: dict[str, FileWriter]) -> None:
+    for writer in writers.values():
+        writer.close()
 
 
 class SummaryWriter:
@@ -66,6 +72,7 @@ class SummaryWriter:
         if self.file_writer is None or self.all_writers is None:
             self.file_writer = self._open(self.log_dir)
             self.all_writers = {self.log_dir: self.file_writer}
+            weakref.finalize(self, _close_all, self.all_writers)  # nothing is lost without close()
             if self.purge_step is not None:
                 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
@@ -206,9 +213,7 @@ class SummaryWriter:
         labels: Any = None,
     ) -> None:
         """Add an image with frames ``(left, top, right, bottom)`` in pixels, and their labels."""
-        made = pictures.image_with_boxes(
-            tag, img_tensor, box_tensor, rescale, dataformats, labels
-        )
+        made = pictures.image_with_boxes(tag, img_tensor, box_tensor, rescale, dataformats, labels)
         self._add(made, global_step, walltime)
 
     def add_figure(
@@ -428,9 +433,7 @@ class SummaryWriter:
 
     def close(self) -> None:
         """Write what waits, and close the files."""
-        for writer in (self.all_writers or {}).values():
-            writer.flush()
-            writer.close()
+        _close_all(self.all_writers or {})
         self.file_writer = self.all_writers = None
 
     def __enter__(self) -> SummaryWriter:
