@@ -33,6 +33,8 @@ data = x, (x.sum(1) > 1.5).long()
 trainer.fit(data, validation=data)
 trainer.test(data)
 trainer.predict(x)
+import threading
+assert threading.active_count() == 1
 """
 
 

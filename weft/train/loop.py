@@ -126,8 +126,8 @@ def _epoch(trainer: Trainer) -> None:
         trainer.begin_epoch()
         trainer.model.train()
         call(trainer, "on_epoch_begin")
-        again = trainer.callbacks and not is_stateful(data)  # may be gone through again
-        trainer.epoch_random = all_states() if again else None
+        keep = bool(trainer.callbacks) and not is_stateful(data)  # to go through it again
+        trainer.epoch_random = all_states() if keep else None
         iterator = iter(data)
     width = len(str(trainer.max_epochs))
     text = f"epoch {trainer.epoch:>{width}}/{trainer.max_epochs}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -34,6 +35,18 @@ def _clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes:02}:{seconds:02}"
+
+
+@cache
+def _bar_class() -> Any:
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    class Bar(tqdm):
+        """A bar without the thread that tqdm lets watch its bars: workers may be forked."""
+
+        monitor_interval = 0
+
+    return Bar
 
 
 class Progress:
@@ -67,9 +80,7 @@ class Progress:
         self.first, self.done, self.epochs_left = done, done, epochs_left
         self.phase = ""
         if self.shown and sys.stdout.isatty():
-            from tqdm import tqdm  # type: ignore[import-untyped]
-
-            self.bar = tqdm(
+            self.bar = _bar_class()(
                 total=total,
                 initial=done,
                 file=sys.stdout,
