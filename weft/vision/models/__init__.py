@@ -6,7 +6,7 @@ Files of trained weights made by torchvision fit: ``model.load_state_dict(weft.l
 torch.Size([1, 5])
 """
 
-# ruff: noqa: F401, F403 (what is imported here is what weft.vision.models offers)
+# ruff: noqa: F403 (what is imported here is what weft.vision.models offers)
 from __future__ import annotations
 
 from weft.vision.models.alexnet import *

@@ -218,16 +218,15 @@ class GoogLeNet(nn.Module):
             x = from_imagenet_range(x)
         x = self.maxpool1(self.conv1(x))
         x = self.maxpool2(self.conv3(self.conv2(x)))
-        on_the_way = self.training and self.aux_logits
         aux: dict[str, Tensor] = {}
         for name in _BLOCKS:
             x = getattr(self, name)(x)
-            if on_the_way and name == "inception4a":
+            if self.training and self.aux1 is not None and name == "inception4a":
                 aux["aux_logits1"] = self.aux1(x)
-            elif on_the_way and name == "inception4d":
+            elif self.training and self.aux2 is not None and name == "inception4d":
                 aux["aux_logits2"] = self.aux2(x)
         logits = self.fc(self.dropout(self.avgpool(x).flatten(1)))
-        return GoogLeNetOutputs(logits, **aux) if on_the_way else logits
+        return GoogLeNetOutputs(logits, **aux) if aux else logits
 
 
 @model

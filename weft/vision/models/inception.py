@@ -237,7 +237,7 @@ class Inception3(nn.Module):
 
     Args:
         num_classes: the number of classes.
-        aux_logits: whether there is a classifier on the way; training then needs 107 x 107 pixels.
+        aux_logits: whether there is a classifier on the way; training then needs 299 x 299.
         transform_input: whether images normalised by ImageNet's statistics are brought to -1 … 1.
         inception_blocks: classes in place of ``BasicConv2d``, ``InceptionA`` to ``InceptionE`` and
             ``InceptionAux``.
@@ -300,7 +300,7 @@ class Inception3(nn.Module):
         x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(x)))
         x = self.Mixed_6b(self.Mixed_6a(x))
         x = self.Mixed_6e(self.Mixed_6d(self.Mixed_6c(x)))
-        aux = self.AuxLogits(x) if self.training and self.aux_logits else None
+        aux = self.AuxLogits(x) if self.training and self.AuxLogits is not None else None
         x = self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(x)))
         logits = self.fc(self.dropout(self.avgpool(x)).flatten(1))
         return logits if aux is None else InceptionOutputs(logits, aux)

@@ -210,9 +210,10 @@ class ResNet(nn.Module):
                 init.ones_(m.weight)
                 init.zeros_(m.bias)
         for m in self.modules() if zero_init_residual else ():
-            last = getattr(m, "bn3" if isinstance(m, Bottleneck) else "bn2", None)
-            if isinstance(m, (BasicBlock, Bottleneck)) and last.weight is not None:
-                init.zeros_(last.weight)
+            if isinstance(m, (BasicBlock, Bottleneck)):
+                last = m.bn3 if isinstance(m, Bottleneck) else m.bn2
+                if last.weight is not None:
+                    init.zeros_(last.weight)
 
     def _make_layer(
         self,

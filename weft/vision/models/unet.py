@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import weft
 from weft import nn
 from weft.nn import functional as F
@@ -48,8 +50,8 @@ class UNet(nn.Module):
             raise ValueError(f"UNet: width and depth must be positive, got {width} and {depth}")
         widths = [width << i for i in range(depth + 1)]
         self.first = _double(in_channels, width)
-        self.down = nn.ModuleList([_double(a, b) for a, b in zip(widths, widths[1:])])
-        pairs = list(zip(widths, widths[1:]))[::-1]
+        self.down = nn.ModuleList([_double(a, b) for a, b in pairwise(widths)])
+        pairs = list(pairwise(widths))[::-1]
         self.up = nn.ModuleList([nn.ConvTranspose2d(b, a, 2, 2) for a, b in pairs])
         self.join = nn.ModuleList([_double(2 * a, a) for a, _ in pairs])
         self.last = nn.Conv2d(width, out_channels, 1)

@@ -6,7 +6,7 @@ tensor([[1.0000, 0.5000],
         [0.5000, 1.0000]])
 """
 
-# ruff: noqa: F401, F403 (what is imported here is what weft.vision.ops offers)
+# ruff: noqa: F403 (what is imported here is what weft.vision.ops offers)
 from __future__ import annotations
 
 from weft.vision.ops.blocks import *

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import weft
 from weft import nn
 from weft.nn.modules.utils import _ntuple
@@ -194,7 +196,7 @@ class MLP(nn.Sequential):
             raise ValueError("MLP: hidden_channels must name at least one layer, got none")
         given = {} if inplace is None else {"inplace": inplace}
         sizes, layers = [in_channels, *hidden_channels], []
-        for i, (a, b) in enumerate(zip(sizes, sizes[1:]), 2):
+        for i, (a, b) in enumerate(pairwise(sizes), 2):
             layers.append(nn.Linear(a, b, bias=bias))
             if i < len(sizes):
                 layers += [norm_layer(b)] if norm_layer is not None else []
