@@ -202,6 +202,8 @@ def test_nms_refuses() -> None:
         ops.nms(weft.zeros(3, 5), weft.zeros(3), 0.5)
     with pytest.raises(ValueError, match=r"\(3,\)"):
         ops.nms(weft.zeros(3, 4), weft.zeros(2), 0.5)
+    with pytest.raises(ValueError, match="iou_threshold"):
+        ops.nms(weft.zeros(3, 4), weft.zeros(3), -0.5)
     with pytest.raises(ValueError, match="idxs"):
         ops.batched_nms(weft.zeros(3, 4), weft.zeros(3), weft.zeros(2), 0.5)
 

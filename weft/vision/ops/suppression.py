@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["batched_nms", "nms"]
 
-_BLOCK = 256  # boxes that are compared with all others at once
-
 
 def _checked(name: str, boxes: Tensor, scores: Tensor) -> None:
     if boxes.ndim != 2 or boxes.shape[1] != 4:
@@ -26,44 +24,34 @@ def _checked(name: str, boxes: Tensor, scores: Tensor) -> None:
         )
 
 
-def _overlaps(a: Any, b: Any, threshold: Any) -> Any:
-    """Return whether the IoU of columns of boxes (4, N, 1) and (4, M) is above the threshold."""
-    import numpy as np
-
-    width = np.minimum(a[2], b[2])
-    width -= np.maximum(a[0], b[0])
-    np.maximum(width, 0, out=width)
-    height = np.minimum(a[3], b[3])
-    height -= np.maximum(a[1], b[1])
-    np.maximum(height, 0, out=height)
-    width *= height
-    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
-    union -= width
-    with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area overlap with none
-        width /= union
-    return width > threshold
-
-
 def _kept(boxes: Any, threshold: float) -> Any:
-    """Return the places of boxes that no better box overlaps; they come best first."""
+    """Return the places of boxes that no better box overlaps; they come best first.
+
+    Boxes are held by rising x1, so that those that can overlap with one lie side by side.
+    """
     import numpy as np
 
     limit = boxes.dtype.type(threshold)
     if float(limit) > threshold:  # as if compared in double precision
         limit = np.nextafter(limit, boxes.dtype.type(-np.inf))
-    columns, left, kept = np.ascontiguousarray(boxes.T), np.arange(len(boxes)), []
-    while len(left):
-        block, left = left[:_BLOCK], left[_BLOCK:]
-        head = columns[:, block]
-        over = _overlaps(head[:, :, None], head[:, None], limit)
-        alive = np.ones(len(block), bool)
-        for i in range(len(block)):
-            if alive[i]:
-                alive[i + 1 :] &= ~over[i, i + 1 :]
-        kept.append(block[alive])
-        rest = columns[:, left]
-        left = left[~_overlaps(head[:, alive, None], rest[:, None], limit).any(0)]
-    return np.concatenate(kept) if kept else left
+    order = np.argsort(boxes[:, 0], kind="stable")
+    x1, y1, x2, y2 = np.ascontiguousarray(boxes[order].T)
+    areas, alive = (x2 - x1) * (y2 - y1), np.ones(len(boxes), bool)
+    left, right = x1.astype(np.float64), x2.astype(np.float64)
+    widest = max(np.nanmax(right - left, initial=0.0), 0.0)
+    begin, end = np.searchsorted(left, left - widest), np.searchsorted(left, right, "right")
+    place, kept = np.empty_like(order), []
+    place[order] = np.arange(len(order))
+    for i, k in enumerate(place.tolist()):
+        if not alive[k]:
+            continue
+        kept.append(i)
+        near = slice(begin[k], end[k])
+        width = np.minimum(x2[near], x2[k]) - np.maximum(x1[near], x1[k])
+        height = np.minimum(y2[near], y2[k]) - np.maximum(y1[near], y1[k])
+        shared = np.maximum(width, 0) * np.maximum(height, 0)
+        alive[near] &= ~(shared / (areas[near] + areas[k] - shared) > limit)
+    return np.array(kept, np.int64)
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
@@ -81,11 +69,16 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     >>> weft.vision.ops.nms(boxes, weft.tensor([0.5, 0.9, 0.4]), 0.5)
     tensor([1, 2])
     """
+    import numpy as np
+
     _checked("nms", boxes, scores)
+    if not iou_threshold >= 0:
+        raise ValueError(f"nms: iou_threshold must not be negative, got {iou_threshold}")
     order = scores.detach().sort(descending=True, stable=True).indices
     x = widened(boxes.detach())
     x = x if x.is_floating_point() else x.double()
-    return order[weft.from_numpy(_kept(x[order].numpy(), float(iou_threshold)))]
+    with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area overlap with none
+        return order[weft.from_numpy(_kept(x[order].numpy(), float(iou_threshold)))]
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
