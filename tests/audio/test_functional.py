@@ -318,7 +318,7 @@ def window_of(t: int, frames: int, window: int, least: int, center: bool) -> tup
 def test_sliding_window_cmn(center: bool, norm_vars: bool) -> None:
     """Frame by frame."""
     x = noise(2, 30, 4)
-    for window, least in ((10, 4), (7, 1), (100, 50)):
+    for window, least in ((10, 4), (7, 1), (100, 50), (5, 12)):
         wanted = np.zeros_like(x)
         for t in range(30):
             a, b = window_of(t, 30, window, least, center)

@@ -36,13 +36,10 @@ def _window_of_each_frame(frames: int, window: int, least: int, center: bool) ->
     """Return where the windows of frames begin and end."""
     t = weft.arange(frames)
     if center:
-        start = t - window // 2
+        start = (t - window // 2).clamp(min=0)
         end = start + window
     else:
-        start = t - window
-        end = weft.where(start < 0, (t + 1).clamp(min=least), t + 1)
-    end = weft.where(start < 0, end - start, end) if center else end
-    start = start.clamp(min=0)
+        start, end = (t - window).clamp(min=0), (t + 1).clamp(min=least)
     over = (end - frames).clamp(min=0)
     return (start - over).clamp(min=0), end - over
 
