@@ -1,9 +1,13 @@
-"""The examples in the docs of ``weft.audio``."""
+"""The examples in the docs of ``weft.audio`` and in its page give what they print."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import io
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ import pytest
 import weft
 
 ROOT = Path(weft.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "audio.md"
 FILES = sorted(
     ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "audio").rglob("*.py")
@@ -39,3 +44,17 @@ def test_public_names_have_examples() -> None:
     ]
     missing = [x.__name__ for x in offered if ">>>" not in (x.__doc__ or "")]
     assert len(offered) > 50 and not missing, missing
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The snippets of docs/audio.md, one after another, print what stands below them."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    scope: dict[str, object] = {}
+    for (language, code), (_, shown) in pairwise(blocks):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(code, "docs/audio.md", "exec"), scope)
+            assert out.getvalue() == shown, code
+    assert "mfcc" in scope

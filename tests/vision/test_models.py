@@ -152,6 +152,18 @@ def test_transform_input() -> None:
 # ---- names --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("part", [models, weft.vision.ops])
+def test_public_names_have_examples(part: Any) -> None:
+    """Every function and class that models and ops offer shows how it is used."""
+    offered = {
+        name: x
+        for name, x in vars(part).items()
+        if callable(x) and not name.startswith("_") and not name.endswith("Outputs")
+    }
+    assert len(offered) > 25
+    assert not [name for name, x in offered.items() if ">>>" not in (x.__doc__ or "")]
+
+
 def keys(name: str, **kwargs: Any) -> dict[str, tuple[int, ...]]:
     """The names and shapes of a model's state."""
     with nn.utils.no_init():

@@ -80,6 +80,12 @@ def test_yolo_loss_by_hand() -> None:
     log2 = math.log(2)
     wanted = log2 + 3 * 0.5 * log2 + log2  # the cell, three others at half, two classes
     assert net.loss(maps, [target]).item() == pytest.approx(wanted, rel=1e-5)
+    maps[0, 0, 0, 1, 0], maps[0, 0, 2, 1, 0] = 2.0, 0.7  # too far to the right, and too wide
+    p = 1 / (1 + math.exp(-2.0))
+    wanted += 0.5 * math.log(0.5 / p) + 0.5 * math.log(0.5 / (1 - p)) + 0.7**2 / 2
+    assert net.loss(maps, [target]).item() == pytest.approx(wanted, rel=1e-5)
+    both = net.loss(weft.cat([maps, weft.zeros_like(maps)]), [target, nothing()])
+    assert both.item() == pytest.approx((wanted + 4 * 0.5 * log2) / 2, rel=1e-5)
 
 
 def test_yolo_learns_to_detect() -> None:
@@ -129,6 +135,7 @@ def test_yolo_detect_thresholds() -> None:
         ({"labels": [5]}, "0 … 1"),
         ({"labels": [0, 0]}, "1 boxes"),
         ({"boxes": [[0.0, 0.0, 1.0]]}, r"\(L, 4\)"),
+        ({"boxes": [[1.0, 0.0, 1.0, 2.0]]}, "positive width"),
     ],
 )
 def test_yolo_refuses_targets(change: dict[str, Any], message: str) -> None:

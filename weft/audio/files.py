@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import weft
-from weft.serialization.atomic import write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -265,6 +264,8 @@ def save(
     samples = samples.T if channels_first else samples
     if dtype == "uint8":
         samples = (samples.astype("int16") - 128) * 256
+    from weft.serialization.atomic import write_file
+
     soundfile = _soundfile()
 
     def write(file: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft import nn
 from weft.nn import init
 from weft.vision.models.registry import model
-from weft.vision.ops.blocks import Conv2dNormActivation
+from weft.vision.ops.misc import Conv2dNormActivation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

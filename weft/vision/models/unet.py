@@ -8,7 +8,7 @@ import weft
 from weft import nn
 from weft.nn import functional as F
 from weft.vision.models.registry import model
-from weft.vision.ops.blocks import Conv2dNormActivation
+from weft.vision.ops.misc import Conv2dNormActivation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import weft
 from weft import nn
 from weft.nn import init
 from weft.vision.models.registry import model
-from weft.vision.ops.blocks import MLP, Conv2dNormActivation
+from weft.vision.ops.misc import MLP, Conv2dNormActivation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

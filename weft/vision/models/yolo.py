@@ -6,9 +6,8 @@ import weft
 from weft import nn
 from weft.nn import functional as F
 from weft.vision.models.registry import model
-from weft.vision.ops.blocks import Conv2dNormActivation
 from weft.vision.ops.boxes import box_convert, clip_boxes_to_image
-from weft.vision.ops.losses import generalized_box_iou_loss
+from weft.vision.ops.misc import Conv2dNormActivation
 from weft.vision.ops.suppression import batched_nms
 
 TYPE_CHECKING = False
@@ -76,6 +75,8 @@ class YOLO(nn.Module):
             ]
         self.backbone = nn.Sequential(*layers)
         self.head = nn.Conv2d(width << depth, len(self.anchors) * (5 + num_classes), 1)
+        sure = nn.init.zeros_(self.head.bias).detach().reshape(-1, 5 + num_classes)[:, 4]
+        nn.init.constant_(sure, -4.6)  # objects are rare: 1 in 100
 
     def forward(self, images: Tensor) -> Tensor:
         if images.ndim != 4 or any(n % self.stride or n == 0 for n in images.shape[2:]):
@@ -111,8 +112,9 @@ class YOLO(nn.Module):
         """Return the loss of a batch, per image: boxes, objectness and classes.
 
         Each target belongs to the cell that holds its centre and to the anchor whose shape is
-        nearest. There, the loss is 1 - GIoU and cross entropy of classes. Objectness is asked of
-        all cells; those without an object count half.
+        nearest. There, the loss is the divergence of where in the cell the centre is, half the
+        squared error of the logarithms of width and height, and cross entropy of classes.
+        Objectness is asked of all cells; those without an object count half.
 
         Args:
             maps: what ``forward`` gave.
@@ -124,19 +126,27 @@ class YOLO(nn.Module):
         tensor(1.0397)
         """
         image, anchor, row, column, boxes, labels = self._owners(maps, targets)
-        at = (image, anchor, slice(None), row, column)
         objectness = maps[:, :, 4]
         present = weft.zeros_like(objectness)
         present[image, anchor, row, column] = 1.0
         sure = F.binary_cross_entropy_with_logits(objectness, present, reduction="none")
         loss = (sure * (0.5 + 0.5 * present)).sum()
         if len(labels):
-            loss = loss + F.cross_entropy(maps[at][:, 5:], labels, reduction="sum")
-            loss = loss + 2 * generalized_box_iou_loss(self.boxes(maps)[at], boxes, reduction="sum")
+            found = maps[image, anchor, :, row, column]
+            cell = weft.stack([column, row], 1)
+            offset = (boxes[:, :2] / self.stride - cell).clamp(0, 1)
+            size = (boxes[:, 2:] / self.anchors[anchor]).log()
+            entropy = -(weft.xlogy(offset, offset) + weft.xlogy(1 - offset, 1 - offset)).sum()
+            place = F.binary_cross_entropy_with_logits(found[:, :2], offset, reduction="sum")
+            loss = loss + place - entropy + (found[:, 2:4] - size).square().sum() / 2
+            loss = loss + F.cross_entropy(found[:, 5:], labels, reduction="sum")
         return loss / max(len(targets), 1)
 
     def _owners(self, maps: Tensor, targets: Sequence[dict[str, Tensor]]) -> tuple[Tensor, ...]:
-        """Return image, anchor, row and column of the cell of each target, its box and label."""
+        """Return image, anchor, row and column of the cell of each target, its box and label.
+
+        The box is its centre, width and height.
+        """
         count, _, _, rows, columns = maps.shape
         if len(targets) != count:
             raise ValueError(f"YOLO.loss: {count} images need as many targets, got {len(targets)}")
@@ -154,10 +164,12 @@ class YOLO(nn.Module):
         image = weft.cat(
             [weft.full((len(t["labels"]),), i, dtype=weft.int64) for i, t in enumerate(targets)]
         )
-        centre = box_convert(boxes, "xyxy", "cxcywh")
-        cell = (centre[:, :2] / self.stride).to(weft.int64)
+        boxes = box_convert(boxes, "xyxy", "cxcywh")
+        if not bool((boxes[:, 2:] > 0).all()):
+            raise ValueError("YOLO.loss: boxes must have a positive width and height")
+        cell = (boxes[:, :2] / self.stride).to(weft.int64)
         column, row = cell[:, 0].clamp(0, columns - 1), cell[:, 1].clamp(0, rows - 1)
-        size = centre[:, None, 2:]
+        size = boxes[:, None, 2:]
         shared = weft.minimum(size, self.anchors).prod(-1)
         iou = shared / (size.prod(-1) + self.anchors.prod(-1) - shared)
         return image, iou.argmax(1), row, column, boxes, labels

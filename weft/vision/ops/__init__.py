@@ -9,9 +9,9 @@ tensor([[1.0000, 0.5000],
 # ruff: noqa: F403 (what is imported here is what weft.vision.ops offers)
 from __future__ import annotations
 
-from weft.vision.ops.blocks import *
 from weft.vision.ops.boxes import *
 from weft.vision.ops.losses import *
+from weft.vision.ops.misc import *
 from weft.vision.ops.overlap import *
 from weft.vision.ops.regions import *
 from weft.vision.ops.stochastic_depth import *
