@@ -374,6 +374,17 @@ def test_lfilter(order: int, length: int) -> None:
     )
 
 
+def test_lfilter_dtypes_and_growth() -> None:
+    """Narrow floats keep their dtype; a filter that grows is cut at -1 and 1."""
+    x = weft.rand(300)
+    a, b = weft.tensor([1.0, -0.5]), weft.tensor([1.0, 0.0])
+    wanted = A.lfilter(x, a, b, clamp=False)
+    narrow = A.lfilter(x.bfloat16(), a.bfloat16(), b.bfloat16(), clamp=False)
+    assert narrow.dtype == weft.bfloat16 and weft.allclose(narrow.float(), wanted, atol=0.05)
+    grown = A.lfilter(x, weft.tensor([1.0, -3.0]), b)
+    assert grown[2:].tolist() == [1.0] * 298
+
+
 def test_lfilter_of_several() -> None:
     """Each filter on a channel of its own, or all on the whole."""
     a = np.array([[1.0, -0.5, 0.1], [2.0, 0.3, 0.2]])

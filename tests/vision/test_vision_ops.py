@@ -301,6 +301,8 @@ def test_roi_pool() -> None:
                 wanted[k, c, i, j] = x[int(n), c][np.ix_(rows, columns)].max()
     pooled = ops.RoIPool(size, scale)(tensor(x), tensor(ROIS))
     np.testing.assert_allclose(pooled.numpy(), wanted)
+    narrow = tensor(x).bfloat16()
+    assert ops.roi_pool(narrow, tensor(ROIS), size, scale).dtype == weft.bfloat16
     ones = weft.zeros(1, 1, 3, 3, requires_grad=True)  # all equal: the first wins
     ops.roi_pool(ones, weft.tensor([[0.0, 0.0, 0.0, 2.0, 2.0]]), 1).sum().backward()
     assert ones.grad is not None and ones.grad.reshape(-1).tolist() == [1.0] + [0.0] * 8

@@ -23,42 +23,29 @@ _BLOCK = 128  # samples that are found at once from those before
 
 
 class _Feedback(Function):
-    """y[t] = x[t] - sum_k a[k] y[t - k - 1], for rows x (C, time) with rows a (C, order).
+    """y[t] = x[t] - sum_k a[k] y[t - k - 1], for x (filters, rows, time) with a (filters, order).
 
     A block of samples is the block of inputs times the response to an impulse, plus the last
     outputs times the responses to them; so Python takes one step for each block. The way back is
-    the same filter in reversed time.
+    the same filter in reversed time. All in double precision.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, a: Tensor) -> Tensor:
         import numpy as np
 
-        rows, order = a.shape
-        size = x.shape[-1]
-        coefficients = a.detach().numpy()[:, ::-1]  # as the outputs before stand: oldest first
-        # Rows of `response`: the outputs of a block after each past output, then an impulse.
-        response = np.zeros((rows, order + 1, order + _BLOCK), coefficients.dtype)
-        response[:, np.arange(order), np.arange(order)] = 1
-        for t in range(order, order + _BLOCK):
-            response[:, :, t] = -np.einsum(
-                "rit,rt->ri", response[:, :, t - order : t], coefficients
-            )
-            if t == order:
-                response[:, order, t] += 1
-        past, impulse = response[:, :order, order:], response[:, order, order:]
-        lag = np.arange(_BLOCK) - np.arange(_BLOCK)[:, None]
-        spread = np.where(lag >= 0, impulse[:, np.maximum(lag, 0)], 0)
+        (filters, order), (_, rows, size) = a.shape, x.shape
+        past, spread = _responses(a.detach().double().numpy())
         blocks = -(-size // _BLOCK)
-        values = np.zeros((rows, blocks * _BLOCK), coefficients.dtype)
-        values[:, :size] = x.detach().numpy()
-        y = np.zeros((rows, order + blocks * _BLOCK), coefficients.dtype)
-        driven = values.reshape(rows, blocks, _BLOCK) @ spread
+        values = np.zeros((filters, rows, blocks * _BLOCK))
+        values[:, :, :size] = x.detach().double().numpy()
+        y = np.zeros((filters, rows, order + blocks * _BLOCK))
+        driven = values.reshape(filters, rows * blocks, _BLOCK) @ spread
+        driven = driven.reshape(filters, rows, blocks, _BLOCK)
         for k in range(blocks):
             end = order + k * _BLOCK
-            before = y[:, None, end - order : end] @ past
-            y[:, end : end + _BLOCK] = driven[:, k] + before[:, 0]
-        out = weft.from_numpy(y[:, order : order + size].copy())
+            y[:, :, end : end + _BLOCK] = driven[:, :, k] + y[:, :, end - order : end] @ past
+        out = weft.from_numpy(y[:, :, order : order + size].copy()).to(x.dtype)
         ctx.save_for_backward(a, out)
         return out
 
@@ -70,9 +57,29 @@ class _Feedback(Function):
             return gx, None
         size = g.shape[-1]
         shares = [
-            -(gx[:, k + 1 :] * y[:, : max(size - k - 1, 0)]).sum(-1) for k in range(a.shape[1])
+            -(gx[..., k:] * y[..., : max(size - k, 0)]).sum((1, 2))
+            for k in range(1, a.shape[1] + 1)
         ]
         return gx, weft.stack(shares, -1)
+
+
+def _responses(a: Any) -> tuple[Any, Any]:
+    """Return what a block of outputs gets from each output before it, and from each input."""
+    import numpy as np
+
+    filters, order = a.shape
+    oldest_first = a[:, ::-1]
+    # Rows: the outputs before and in a block, after each past output, then after an impulse.
+    response = np.zeros((filters, order + 1, order + _BLOCK))
+    response[:, np.arange(order), np.arange(order)] = 1
+    for t in range(order, order + _BLOCK):
+        last = response[:, :, t - order : t]
+        response[:, :, t] = -(last @ oldest_first[:, :, None])[:, :, 0]
+        if t == order:
+            response[:, order, t] += 1
+    lag = np.arange(_BLOCK) - np.arange(_BLOCK)[:, None]
+    spread = np.where(lag >= 0, response[:, order, order:][:, np.maximum(lag, 0)], 0)
+    return response[:, :order, order:], spread
 
 
 def lfilter(
@@ -117,11 +124,9 @@ def lfilter(
             )
     shape = x.shape
     x = x.reshape(-1, filters, shape[-1])
-    rows = x.shape[0]
     y = F.conv1d(F.pad(x, (size - 1, 0)), (b / a[:, :1]).flip(-1).unsqueeze(1), groups=filters)
     if size > 1 and y.numel():
-        back = (a[:, 1:] / a[:, :1]).repeat(rows, 1)
-        y = _Feedback.apply(y.reshape(rows * filters, -1), back)
+        y = _Feedback.apply(y.transpose(0, 1), a[:, 1:] / a[:, :1]).transpose(0, 1)
     y = y.reshape(shape)
     return y.clamp(-1.0, 1.0) if clamp else y
 

@@ -177,7 +177,7 @@ def roi_pool(
     _, channels, rows, columns = input.shape
     corners = regions[:, 1:] * spatial_scale
     corners = np.trunc(corners + np.copysign(0.5, corners)).astype(int)  # halves away from zero
-    values = input.detach().numpy()
+    values = input.detach().double().numpy()
     shape = (len(regions), channels, height, width)
     best, empty = np.zeros(shape, np.int64), np.ones(shape, bool)
     for k, (number, (x1, y1, x2, y2)) in enumerate(zip(regions[:, 0].astype(int), corners)):
