@@ -262,6 +262,45 @@ def test_cut_cifar_batches_are_refused(tmp_path: Path) -> None:
             datasets.CIFAR10(tmp_path)
 
 
+def mutated(whole: bytes, rng: np.random.Generator) -> bytes:
+    """A few bytes of head and tail changed, where a format keeps what matters."""
+    data = bytearray(whole)
+    for _ in range(int(rng.integers(1, 5))):
+        place = int(rng.integers(0, 500))
+        data[place if place < 300 else -(place - 299)] = int(rng.integers(0, 256))
+    return bytes(data)
+
+
+@pytest.mark.filterwarnings("ignore:invalid escape")  # of pickletools
+def test_mutated_files_give_errors_about_files(tmp_path: Path) -> None:
+    """Whatever stands in a file: it is read, or refused by name; never more than that."""
+    cifar10(tmp_path, count=1)
+    mnist(tmp_path, count=2, packed=True)
+    rng, refused = np.random.default_rng(0), 0
+    for path, load in (
+        (tmp_path / "cifar-10-batches-py/data_batch_2", datasets.CIFAR10),
+        (tmp_path / "cifar-10-batches-py/batches.meta", datasets.CIFAR10),
+        (tmp_path / "MNIST/raw/train-images-idx3-ubyte.gz", datasets.MNIST),
+    ):
+        whole = path.read_bytes()
+        for k in range(60):
+            mnist_plain = path.suffix == ".gz" and k % 2
+            path.write_bytes(
+                mutated(gzip.decompress(whole) if mnist_plain else whole.ljust(300), rng)
+            )
+            try:
+                load(tmp_path)
+            except FileError as e:
+                assert str(path) in str(e)
+                refused += 1
+        path.write_bytes(whole)
+    assert refused > 60
+    huge = b"\x80\2}(" + b"U\4data" + b"T\xff\xff\xff\x7f" + b"x" * 100 + b"u."  # 2 GB of text
+    (tmp_path / "cifar-10-batches-py/data_batch_2").write_bytes(huge)
+    with pytest.raises(FileError, match="data_batch_2"):
+        datasets.CIFAR10(tmp_path)
+
+
 # ---- folders --------------------------------------------------------------------------------------
 
 

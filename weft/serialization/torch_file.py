@@ -143,7 +143,8 @@ def read_plain(f: BinaryIO, what: str) -> Any:
     def storage(dtype: str, key: str, count: int) -> Tensor:
         raise FileError(f"{what}: a tensor, where only arrays are expected")
 
-    return _Torch(storage, what).run(f)
+    within: Any = _Within(f, size_of(f))
+    return _Torch(storage, what).run(within)
 
 
 class _Within:
