@@ -6,6 +6,7 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import random
 import re
 import signal
 import subprocess
@@ -108,6 +109,30 @@ def test_killed_in_a_stream() -> None:
     next(batches)
     os.kill(workers()[0], signal.SIGKILL)
     with pytest.raises(RuntimeError, match=r"SIGKILL .* batch \d+ of its part of the stream"):
+        consume(batches)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_at_any_moment(seed: int) -> None:
+    """A signal at a random time, to a random worker of a random loader."""
+    dice = random.Random(seed)
+    dataset = dice.choice([Images(400), Count(4000), Numbers(4000)])
+    batches = iter(
+        DataLoader(
+            dataset,
+            2,
+            num_workers=dice.choice([1, 2, 3]),
+            persistent_workers=dice.random() < 0.5,
+            prefetch_factor=dice.choice([1, 2, 5]),
+            in_order=dice.random() < 0.5,
+        )
+    )
+    name = dice.choice(["SIGKILL", "SIGKILL", "SIGUSR1", "SIGTERM"])
+    victim = dice.choice(workers())
+    for _ in range(dice.choice([0, 1, 20])):
+        next(batches)
+    os.kill(victim, getattr(signal, name))
+    with pytest.raises(RuntimeError, match=rf"\(pid {victim}\) exited unexpectedly: .* {name}"):
         consume(batches)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import multiprocessing
 import os
@@ -132,6 +133,21 @@ def test_few_open_files_are_enough() -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert [int(x.mean()) for x, _ in batches] == list(range(100))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])
+def test_without_room_for_files_batches_come_through_the_socket(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    before = mappings()
+    name = "pwrite" if number == errno.ENOSPC else "memfd_create"
+    monkeypatch.setattr(os, name, refuse)  # which forks have, too
+    batches = list(DataLoader(Images(6), 2, num_workers=2, multiprocessing_context="fork"))
+    assert [x[1].mean().item() for x, _ in batches] == [1, 3, 5]
+    assert mappings() == before
 
 
 def test_layout_and_arrays_survive() -> None:

@@ -15,7 +15,7 @@ from weft.random import all_states, set_all_states
 
 from .fetch import Rows, Stream, fetcher
 from .pool import Worker, shown
-from .sampler import draw_seed
+from .sampler import BatchSampler, draw_seed
 from .worker import END, FAILURE, Loading, resumable
 
 if TYPE_CHECKING:
@@ -123,10 +123,9 @@ class Serial(Iteration):
             self.fetch.skip(self.delivered)
 
     def _indices(self) -> Iterator[Any]:
-        if isinstance(self.fetch, Rows):
-            tensors = getattr(self.loader.batch_sampler, "tensors", lambda: None)()
-            if tensors is not None:
-                return tensors
+        batches = self.loader.batch_sampler
+        if isinstance(self.fetch, Rows) and isinstance(batches, BatchSampler):
+            return batches.tensors() or super()._indices()
         return super()._indices()
 
     def __next__(self) -> Any:

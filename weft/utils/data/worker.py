@@ -243,7 +243,7 @@ def _memory_of_numpy() -> bytes | None:
 
     import numpy as np
 
-    generator = np.random.get_bit_generator()
+    generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
     if type(generator).__name__ != "MT19937":
         return None
     return ctypes.string_at(generator.ctypes.state_address, 625 * 4)  # 624 words and a position
