@@ -13,8 +13,8 @@ import scipy.stats
 import weft
 from weft import distributions as D
 
-N = 20_000
-FEW = 4_000  # for gradients
+N = 8_000
+FEW = 2_000  # for gradients
 
 
 def t(*values: float) -> weft.Tensor:
@@ -68,7 +68,7 @@ def test_moments(d: Any) -> None:
     error = (samples.mean(0) - d.mean).abs() / (d.variance / N).sqrt().clamp(min=1e-9)
     assert float(error.max()) < 5
     ratio = samples.var(0) / d.variance
-    assert float((ratio - 1).abs().max()) < 0.15
+    assert float((ratio - 1).abs().max()) < 0.2
     weft.manual_seed(3)
     first = d.sample((4,))
     weft.manual_seed(3)
@@ -156,10 +156,10 @@ def test_gradients_of_dirichlet_and_wishart() -> None:
     D.Dirichlet(a).rsample()[:, 0].sum().backward()
     assert a.grad is not None
     wanted = t(3.2, -0.8, -0.8) / 16  # of a_0 / sum(a)
-    assert float((a.grad.mean(0) - wanted).abs().max()) < 0.02
+    assert float((a.grad.mean(0) - wanted).abs().max()) < 0.03
     df = weft.full((FEW,), 5.0, dtype=weft.float64, requires_grad=True)
     D.Wishart(df, COV).rsample()[:, 0, 0].sum().backward()
-    assert df.grad is not None and float(df.grad.mean()) == pytest.approx(2.0, rel=0.05)
+    assert df.grad is not None and float(df.grad.mean()) == pytest.approx(2.0, rel=0.1)
 
 
 def test_straight_through_and_relaxed() -> None:

@@ -61,42 +61,34 @@ def _integral(
 def _gamma_slope(a: Tensor, x: Tensor) -> Tensor:
     """Return dx/da for samples x of Gamma(a, 1); both are float64 of shape (n, 1)."""
     psi, log_x = weft.digamma(a), weft.log(x)
-    left = _integral(
-        lambda s: -a * s - x * weft.expm1(-s),
-        lambda s: log_x - s - psi,
-        weft.maximum((_DROP + x) / a, _DROP / a),
+    side = weft.where(x < a, -1.0, 1.0).to(x.dtype)  # t = x e^(side s)
+    total = _integral(
+        lambda s: side * a * s - x * weft.expm1(side * s),
+        lambda s: log_x + side * s - psi,
+        weft.where(x < a, (_DROP + x) / a, (2 * _DROP / x).sqrt().clamp(max=600.0)),
     )
-    right = _integral(
-        lambda s: a * s - x * weft.expm1(s),
-        lambda s: log_x + s - psi,
-        (2 * _DROP / x).sqrt().clamp(max=600.0),
-    )
-    x, a = x.squeeze(-1), a.squeeze(-1)
-    return x * weft.where(x < a, -left, right)
+    return (side * x).squeeze(-1) * total
 
 
 def _beta_slope(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     """Return dx/da / (1 - x) for samples x of Beta(a, b); all are float64 of shape (n, 1)."""
     mean_log = weft.digamma(a) - weft.digamma(a + b)
     log_x, log_y = weft.log(x), weft.log1p(-x)
+    below = x < a / (a + b)
+    # t = x e^-s below x; above, the same for 1 - t
+    near, far = weft.where(below, a, b), weft.where(below, b, a)
+    z, log_rest = weft.where(below, x, 1 - x), weft.where(below, log_y, log_x)
 
-    def below(s: Tensor) -> Tensor:  # t = x e^-s
-        return -a * s + (b - 1) * (weft.log1p(-x * weft.exp(-s)) - log_y)
+    def log_other(s: Tensor) -> Tensor:
+        return weft.log1p(-z * weft.exp(-s))
 
-    def above(s: Tensor) -> Tensor:  # 1 - t = (1 - x) e^-s
-        return -b * s + (a - 1) * (weft.log1p(-(1 - x) * weft.exp(-s)) - log_x)
-
-    left = _integral(
-        below, lambda s: log_x - s - mean_log, (_DROP - (b - 1).clamp(min=0) * log_y) / a
+    total = _integral(
+        lambda s: -near * s + (far - 1) * (log_other(s) - log_rest),
+        lambda s: weft.where(below, log_x - s, log_other(s)) - mean_log,
+        (_DROP - (far - 1).clamp(min=0) * log_rest) / near,
     )
-    right = _integral(
-        above,
-        lambda s: weft.log1p(-(1 - x) * weft.exp(-s)) - mean_log,
-        (_DROP - (a - 1).clamp(min=0) * log_x) / b,
-    )
-    # p(x) x dt/ds differs from p(x) by x on the left and by 1 - x on the right
-    x, a, b = x.squeeze(-1), a.squeeze(-1), b.squeeze(-1)
-    return weft.where(x < a / (a + b), -left * x / (1 - x), right)
+    # dt/ds is t below x, and 1 - t above
+    return weft.where(below, -x / (1 - x), 1.0).squeeze(-1) * total
 
 
 def _by_chunks(slope: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
