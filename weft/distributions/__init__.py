@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from . import (
+    choices,
     constraint_registry,
     constraints,
     discrete,
@@ -24,22 +25,17 @@ from . import (
     relaxed,
     transformed,
     transforms,
-    transforms_vectors,
     unit,
     utils,
 )
-from .constraint_registry import biject_to, transform_to
-from .discrete import (
-    Bernoulli,
-    Binomial,
+from .choices import (
     Categorical,
-    Geometric,
     Multinomial,
-    NegativeBinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
-    Poisson,
 )
+from .constraint_registry import biject_to, transform_to
+from .discrete import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .gaussian import LowRankMultivariateNormal, MultivariateNormal
@@ -62,7 +58,6 @@ from .real import Cauchy, Gumbel, Laplace, Normal, StudentT, Uniform, VonMises
 from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from .transformed import Independent, MixtureSameFamily, TransformedDistribution
 from .transforms import *  # noqa: F403
-from .transforms_vectors import *  # noqa: F403
 from .unit import Beta, ContinuousBernoulli, Dirichlet, Kumaraswamy, LogisticNormal
 
 __all__ = [
@@ -114,17 +109,12 @@ __all__ = [
     "register_kl",
     "transform_to",
     *transforms.__all__,
-    *transforms_vectors.__all__,
 ]
-
-# torch.distributions.transforms has all of them.
-for _name in transforms_vectors.__all__:
-    setattr(transforms, _name, getattr(transforms_vectors, _name))
 
 # PyTorch's modules: programs import `Normal` from `distributions.normal`.
 _MODULES = {
-    discrete: "bernoulli binomial categorical geometric multinomial negative_binomial "
-    "one_hot_categorical poisson",
+    choices: "categorical multinomial one_hot_categorical",
+    discrete: "bernoulli binomial geometric negative_binomial poisson",
     gaussian: "lowrank_multivariate_normal multivariate_normal",
     matrices: "lkj_cholesky wishart",
     positive: "chi2 exponential fishersnedecor gamma generalized_pareto half_cauchy half_normal "

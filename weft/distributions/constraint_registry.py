@@ -6,7 +6,6 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 from . import constraints, transforms
-from . import transforms_vectors as vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,30 +112,30 @@ def _interval(constraint: Any) -> Any:
 
 @transform_to.register(constraints.lower_cholesky)
 def _lower_cholesky(constraint: Any) -> Any:
-    return vectors.LowerCholeskyTransform()
+    return transforms.LowerCholeskyTransform()
 
 
 @transform_to.register(constraints.positive_definite)
 @transform_to.register(constraints.positive_semidefinite)
 def _positive_definite(constraint: Any) -> Any:
-    return vectors.PositiveDefiniteTransform()
+    return transforms.PositiveDefiniteTransform()
 
 
 @_both(constraints.corr_cholesky)
 def _corr_cholesky(constraint: Any) -> Any:
-    return vectors.CorrCholeskyTransform()
+    return transforms.CorrCholeskyTransform()
 
 
 def _cat(registry: ConstraintRegistry) -> Callable[[Any], Any]:
     def make(c: Any) -> Any:
-        return vectors.CatTransform([registry(part) for part in c.cseq], c.dim, c.lengths)
+        return transforms.CatTransform([registry(part) for part in c.cseq], c.dim, c.lengths)
 
     return make
 
 
 def _stack(registry: ConstraintRegistry) -> Callable[[Any], Any]:
     def make(c: Any) -> Any:
-        return vectors.StackTransform([registry(part) for part in c.cseq], c.dim)
+        return transforms.StackTransform([registry(part) for part in c.cseq], c.dim)
 
     return make
 
@@ -145,5 +144,5 @@ for _registry in (biject_to, transform_to):
     _registry.register(constraints.independent, _independent(_registry))
     _registry.register(constraints.cat, _cat(_registry))
     _registry.register(constraints.stack, _stack(_registry))
-biject_to.register(constraints.simplex, lambda c: vectors.StickBreakingTransform())
-transform_to.register(constraints.simplex, lambda c: vectors.SoftmaxTransform())
+biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())

@@ -12,7 +12,8 @@ import weft
 from weft import Tensor
 from weft.nn.functional import softplus
 
-from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
+from .choices import Categorical, OneHotCategorical
+from .discrete import Bernoulli, Binomial, Geometric, Poisson
 from .exp_family import ExponentialFamily
 from .gaussian import LowRankMultivariateNormal, MultivariateNormal, log_diagonal, solve_lower
 from .kl import kl_divergence, register_kl

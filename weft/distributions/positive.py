@@ -14,7 +14,7 @@ from .exp_family import ExponentialFamily
 from .implicit import gamma_sample
 from .real import Cauchy, Normal
 from .transformed import TransformedDistribution
-from .transforms import AbsTransform, ExpTransform, PowerTransform
+from .transforms_numbers import AbsTransform, ExpTransform, PowerTransform
 from .utils import EULER, broadcast_all, tiny
 
 __all__ = [

@@ -8,9 +8,10 @@ import weft
 from weft import Size, Tensor
 
 from . import constraints
-from .discrete import Categorical, _Binary, _OfCategorical
+from .choices import Categorical, _OfCategorical
+from .discrete import _Binary
 from .transformed import TransformedDistribution
-from .transforms import ExpTransform, SigmoidTransform
+from .transforms_numbers import ExpTransform, SigmoidTransform
 from .utils import broadcast_all, clamp_probs
 
 __all__ = [

@@ -9,11 +9,11 @@ from weft import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .transforms import ComposeTransform, Transform
+from .transform import ComposeTransform, Transform
 from .utils import sum_rightmost
 
 if TYPE_CHECKING:
-    from .discrete import Categorical
+    from .choices import Categorical
 
 __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
 
@@ -276,7 +276,7 @@ class MixtureSameFamily(Distribution):
         component_distribution: Distribution,
         validate_args: bool | None = None,
     ) -> None:
-        from .discrete import Categorical
+        from .choices import Categorical
 
         self._mixture, self._component = mixture_distribution, component_distribution
         if not isinstance(mixture_distribution, Categorical):

@@ -10,7 +10,8 @@ from weft import Tensor
 from weft.nn.functional import pad, softplus
 
 from . import constraints
-from .transforms import Transform, _Alike
+from .transform import Transform
+from .transforms_numbers import _Alike
 from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
 if TYPE_CHECKING:
