@@ -1,18 +1,20 @@
-"""``weft.utils``: data loading, TensorBoard, activation checkpointing."""
+"""Tools around training, loaded on first use: ``weft.utils.data`` and others.
+
+>>> weft.utils.data.SequentialSampler(range(3))
+SequentialSampler(3 samples)
+"""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
+from typing import Any
 
-__all__ = ["checkpoint", "data", "tensorboard"]
+_LAZY = ("checkpoint", "data", "download", "tensorboard")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     """Load a part on first use."""
     import importlib
 
-    if name in __all__:
+    if name in _LAZY:
         return importlib.import_module(f"weft.utils.{name}")
     raise AttributeError(f"module 'weft.utils' has no attribute '{name}'")
