@@ -105,6 +105,7 @@ _LAZY = (
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
+    "spmm": "sparse",
     "summary": "nn.summary",
     "compile": "jit.eager",
     **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),

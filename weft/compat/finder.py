@@ -42,7 +42,12 @@ class Facade(ModuleType):
         super().__init__(name, f"weft, under the name of {name}.")
         for module in modules_of(name):
             names = vars(importlib.import_module(module))
-            new = {k: v for k, v in names.items() if not k.startswith("_")}
+            elsewhere = {*ALIASES, *OWN}
+            new = {
+                k: v
+                for k, v in names.items()
+                if not k.startswith("_") and f"{name}.{k}" not in elsewhere
+            }
             self.__dict__.update({**new, **self.__dict__})
         for own in OWN.get(name, ()):
             setattr(self, own, member(name, own))
@@ -70,6 +75,9 @@ def _wanted(torch_module: str, name: str, asking: Any) -> Any:
 
     Python would turn an AttributeError into one that does not say what is near.
     """
+    full = f"{torch_module}.{name}"
+    if full in ALIASES or full in OWN:
+        return importlib.import_module(full)
     try:
         return member(torch_module, name)
     except LackingName as e:
