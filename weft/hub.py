@@ -61,31 +61,15 @@ def download_url_to_file(
     >>> open(here).read()
     'hello'
     """
-    import hashlib
-
     from weft.serialization.atomic import write_file
+    from weft.utils.download import _fetch
 
     def write(file: Any) -> None:
-        from urllib.request import Request, urlopen
-
-        from tqdm import tqdm
-
-        digest, done = hashlib.sha256(), 0
-        with urlopen(Request(url, headers={"User-Agent": "weft"}), timeout=30) as answer:
-            length = answer.headers.get("Content-Length")
-            total = int(length) if length else None
-            with tqdm(total=total, unit="B", unit_scale=True, disable=not progress) as bar:
-                while block := answer.read(1 << 20):
-                    file.write(block)
-                    digest.update(block)
-                    done += len(block)
-                    bar.update(len(block))
-        if total is not None and done != total:
-            raise ConnectionError(f"the connection ended after {done} of {total} bytes")
-        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
+        found = _fetch(url, file, os.path.basename(dst), "sha256", progress)
+        if hash_prefix is not None and not found.startswith(hash_prefix):
             raise RuntimeError(
-                f"hub: invalid hash value: what {url} sent has the SHA-256 {digest.hexdigest()}, "
-                f"expected {hash_prefix}…; nothing was kept"
+                f"hub: invalid hash value: what {url} sent has the SHA-256 {found}, expected "
+                f"{hash_prefix}…; nothing was kept"
             )
 
     try:

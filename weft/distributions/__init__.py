@@ -1,0 +1,138 @@
+"""Probability distributions: samples, densities, divergences; with gradients.
+
+>>> normal = weft.distributions.Normal(0.0, 1.0)
+>>> normal.log_prob(normal.sample((3,))).shape
+torch.Size([3])
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import (
+    constraint_registry,
+    constraints,
+    discrete,
+    distribution,
+    exp_family,
+    gaussian,
+    kl,
+    matrices,
+    positive,
+    real,
+    relaxed,
+    transformed,
+    transforms,
+    transforms_vectors,
+    unit,
+    utils,
+)
+from .constraint_registry import biject_to, transform_to
+from .discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    Multinomial,
+    NegativeBinomial,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+)
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .gaussian import LowRankMultivariateNormal, MultivariateNormal
+from .kl import kl_divergence, register_kl
+from .matrices import LKJCholesky, Wishart
+from .positive import (
+    Chi2,
+    Exponential,
+    FisherSnedecor,
+    Gamma,
+    GeneralizedPareto,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    LogNormal,
+    Pareto,
+    Weibull,
+)
+from .real import Cauchy, Gumbel, Laplace, Normal, StudentT, Uniform, VonMises
+from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
+from .transformed import Independent, MixtureSameFamily, TransformedDistribution
+from .transforms import *  # noqa: F403
+from .transforms_vectors import *  # noqa: F403
+from .unit import Beta, ContinuousBernoulli, Dirichlet, Kumaraswamy, LogisticNormal
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Chi2",
+    "ContinuousBernoulli",
+    "Dirichlet",
+    "Distribution",
+    "Exponential",
+    "ExponentialFamily",
+    "FisherSnedecor",
+    "Gamma",
+    "GeneralizedPareto",
+    "Geometric",
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "Independent",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LKJCholesky",
+    "Laplace",
+    "LogNormal",
+    "LogisticNormal",
+    "LowRankMultivariateNormal",
+    "MixtureSameFamily",
+    "Multinomial",
+    "MultivariateNormal",
+    "NegativeBinomial",
+    "Normal",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Pareto",
+    "Poisson",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "StudentT",
+    "TransformedDistribution",
+    "Uniform",
+    "VonMises",
+    "Weibull",
+    "Wishart",
+    "biject_to",
+    "kl_divergence",
+    "register_kl",
+    "transform_to",
+    *transforms.__all__,
+    *transforms_vectors.__all__,
+]
+
+# torch.distributions.transforms has all of them.
+for _name in transforms_vectors.__all__:
+    setattr(transforms, _name, getattr(transforms_vectors, _name))
+
+# PyTorch's modules: programs import `Normal` from `distributions.normal`.
+_MODULES = {
+    discrete: "bernoulli binomial categorical geometric multinomial negative_binomial "
+    "one_hot_categorical poisson",
+    gaussian: "lowrank_multivariate_normal multivariate_normal",
+    matrices: "lkj_cholesky wishart",
+    positive: "chi2 exponential fishersnedecor gamma generalized_pareto half_cauchy half_normal "
+    "inverse_gamma log_normal pareto weibull",
+    real: "cauchy gumbel laplace normal studentT uniform von_mises",
+    relaxed: "relaxed_bernoulli relaxed_categorical",
+    transformed: "independent mixture_same_family transformed_distribution",
+    unit: "beta continuous_bernoulli dirichlet kumaraswamy logistic_normal",
+}
+for _module, _names in _MODULES.items():
+    for _name in _names.split():
+        globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _module

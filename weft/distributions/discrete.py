@@ -1,0 +1,605 @@
+"""Distributions of whole numbers: yes or no, counts, choices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import weft
+from weft import Size, Tensor
+from weft.nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot
+
+from . import constraints
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .positive import Gamma
+from .utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    numpy_random,
+    probs_to_logits,
+    tiny,
+)
+
+__all__ = [
+    "Bernoulli",
+    "Binomial",
+    "Categorical",
+    "Geometric",
+    "Multinomial",
+    "NegativeBinomial",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Poisson",
+]
+
+
+def one_of(probs: Any, logits: Any) -> bool:
+    """Return whether probabilities are given; raise if both or none are.
+
+    >>> from weft.distributions.discrete import one_of
+    >>> one_of(0.5, None)
+    True
+    """
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return probs is not None
+
+
+class _Binary(Distribution):
+    """A distribution of a probability or its logit, one of which is given."""
+
+    def _take(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
+        """Set ``probs`` or ``logits``; return the others in the same shape."""
+        if one_of(probs, logits):
+            *rest, self.probs = broadcast_all(*others, probs)
+        else:
+            *rest, self.logits = broadcast_all(*others, logits)
+        return tuple(rest)
+
+    @property
+    def _param(self) -> Tensor:
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probability."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logit of the probability."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    def _binary_entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+
+class Bernoulli(_Binary, ExponentialFamily):
+    """1 with a probability, otherwise 0.
+
+    Args:
+        probs: the probability.
+        logits: its logit; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Bernoulli(0.25).variance
+    tensor(0.1875)
+    """
+
+    arg_constraints: Any = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support: Any = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.probs
+
+    def _mode(self) -> Tensor:
+        return weft.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+
+    def _variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def _sample(self, shape: Size) -> Tensor:
+        return weft.bernoulli(self.probs.expand(shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = weft.broadcast_tensors(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value.to(logits.dtype), reduction="none")
+
+    def _entropy(self) -> Tensor:
+        return self._binary_entropy()
+
+    def _enumerate_support(self, expand: bool) -> Tensor:
+        values = weft.arange(2, dtype=self._param.dtype)
+        values = values.reshape(-1, *(1,) * len(self._batch_shape))
+        return values.expand(2, *self._batch_shape) if expand else values
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return (weft.logit(self.probs),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return weft.log1p(weft.exp(natural_params[0]))
+
+
+class Binomial(_Binary):
+    """How many of ``total_count`` trials succeed.
+
+    Args:
+        total_count: the number of trials.
+        probs: the probability that one succeeds.
+        logits: its logit; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Binomial(10, weft.tensor(0.2)).mean
+    tensor(2.)
+    """
+
+    arg_constraints: Any = {  # noqa: RUF012
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (count,) = self._take(probs, logits, total_count)
+        self.total_count = count.to(self._param.dtype)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:  # type: ignore[override]
+        """The numbers from 0 to the number of trials."""
+        return constraints.integer_interval(0, self.total_count)
+
+    def _mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    def _mode(self) -> Tensor:
+        return weft.minimum(((self.total_count + 1) * self.probs).floor(), self.total_count)
+
+    def _variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _sample(self, shape: Size) -> Tensor:
+        count = self.total_count.detach().long().expand(shape).numpy()
+        probs = self.probs.detach().double().expand(shape).numpy()
+        return weft.as_tensor(numpy_random().binomial(count, probs)).to(self._param.dtype)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        ways = weft.lgamma(n + 1) - weft.lgamma(value + 1) - weft.lgamma(n - value + 1)
+        # n log(1 + e^logits), without an overflow
+        norm = n * (logits.clamp(min=0) + weft.log1p(weft.exp(-logits.abs())))
+        return value * logits + ways - norm
+
+    def _entropy(self) -> Tensor:
+        log_prob = self._log_prob(self._enumerate_support(expand=False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
+    def _enumerate_support(self, expand: bool) -> Tensor:
+        total = int(self.total_count.max())
+        if not bool((self.total_count == total).all()):
+            raise NotImplementedError(
+                "Inhomogeneous total count not supported by `enumerate_support`."
+            )
+        values = weft.arange(1 + total, dtype=self._param.dtype)
+        values = values.reshape(-1, *(1,) * len(self._batch_shape))
+        return values.expand(1 + total, *self._batch_shape) if expand else values
+
+
+class Geometric(_Binary):
+    """How many trials fail before the first one that succeeds.
+
+    Args:
+        probs: the probability that one succeeds; positive.
+        logits: its logit; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Geometric(0.25).mean
+    tensor(3.)
+    """
+
+    arg_constraints: Any = Bernoulli.arg_constraints
+    support: Any = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+        if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
+            raise ValueError(
+                f"Expected parameter probs of distribution {self!r} to be positive but found "
+                f"invalid values:\n{self.probs}"
+            )
+
+    def _mean(self) -> Tensor:
+        return 1 / self.probs - 1
+
+    def _mode(self) -> Tensor:
+        return weft.zeros_like(self.probs)
+
+    def _variance(self) -> Tensor:
+        return (1 / self.probs - 1) / self.probs
+
+    def _sample(self, shape: Size) -> Tensor:
+        u = weft.rand(shape, dtype=self.probs.dtype).clamp(min=tiny(self.probs))
+        return (u.log() / weft.log1p(-self.probs)).floor()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        value, probs = weft.broadcast_tensors(value, self.probs)
+        probs = weft.where((probs == 1) & (value == 0), 0.0, probs)
+        return value * weft.log1p(-probs) + self.probs.log()
+
+    def _entropy(self) -> Tensor:
+        return self._binary_entropy() / self.probs
+
+
+class NegativeBinomial(_Binary):
+    """How many trials succeed before ``total_count`` have failed.
+
+    Args:
+        total_count: how many fail; it need not be whole.
+        probs: the probability that one succeeds.
+        logits: its logit; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.NegativeBinomial(3.0, weft.tensor(0.5)).mean
+    tensor(3.)
+    """
+
+    arg_constraints: Any = {  # noqa: RUF012
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support: Any = constraints.nonnegative_integer
+
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (count,) = self._take(probs, logits, total_count)
+        self.total_count = count.to(self._param.dtype)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.total_count * weft.exp(self.logits)
+
+    def _mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    def _variance(self) -> Tensor:
+        return self._mean() / weft.sigmoid(-self.logits)
+
+    def _sample(self, shape: Size) -> Tensor:
+        rates = Gamma(self.total_count, weft.exp(-self.logits), validate_args=False)
+        return weft.poisson(rates._rsample(shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n = self.total_count
+        odds = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        ways = weft.lgamma(n + value) - weft.lgamma(1.0 + value) - weft.lgamma(n)
+        return odds + weft.where(n + value == 0, 0.0, ways)
+
+
+class Poisson(ExponentialFamily):
+    """The Poisson distribution, of counts.
+
+    Args:
+        rate: the mean.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Poisson(4.0).variance
+    tensor(4.)
+    """
+
+    arg_constraints: Any = {"rate": constraints.nonnegative}  # noqa: RUF012
+    support: Any = constraints.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.rate
+
+    def _mode(self) -> Tensor:
+        return self.rate.floor()
+
+    def _variance(self) -> Tensor:
+        return self.rate
+
+    def _sample(self, shape: Size) -> Tensor:
+        return weft.poisson(self.rate.expand(shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        rate, value = weft.broadcast_tensors(self.rate, value)
+        return weft.xlogy(value, rate) - rate - weft.lgamma(value + 1)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return weft.exp(natural_params[0])
+
+
+class _Choice(Distribution):
+    """A distribution of the probabilities, or logits, of several events."""
+
+    arg_constraints: Any = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    probs: Any
+    logits: Any
+
+    @property
+    def _param(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+
+class Categorical(_Choice):
+    """The number of one of several events.
+
+    Args:
+        probs: their probabilities, along the last dimension, up to a factor.
+        logits: their logarithms, up to a summand; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Categorical(weft.tensor([1.0, 3.0])).probs
+    tensor([0.2500, 0.7500])
+    """
+
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        name, given = ("probs", probs) if one_of(probs, logits) else ("logits", logits)
+        if given.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if name == "probs":
+            self.probs = given / given.sum(-1, True)
+        else:
+            self.logits = given - given.logsumexp(-1, True)
+        self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    def _expand_into(self, new: Any, shape: Size) -> None:
+        super()._expand_into(new, shape)
+        new._num_events = self._num_events
+
+    @property
+    def _param(self) -> Tensor:
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+
+    @lazy_property
+    def probs(self) -> Tensor:  # type: ignore[no-redef]
+        """The probabilities."""
+        return logits_to_probs(self.logits)
+
+    @lazy_property
+    def logits(self) -> Tensor:  # type: ignore[no-redef]
+        """Their logarithms."""
+        return probs_to_logits(self.probs)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:  # type: ignore[override]
+        """The numbers of the events."""
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    def _mean(self) -> Tensor:
+        return self.probs.new_full(self._batch_shape, math.nan)
+
+    def _mode(self) -> Tensor:
+        return self.probs.argmax(-1)
+
+    def _variance(self) -> Tensor:
+        return self._mean()
+
+    def _sample(self, shape: Size) -> Tensor:
+        flat = self.probs.reshape(-1, self._num_events)
+        count = shape.numel() // max(len(flat), 1)
+        if not count:
+            return weft.empty(shape, dtype=weft.int64)
+        return weft.multinomial(flat, count, True).T.reshape(shape)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        value = value.long().unsqueeze(-1)
+        shape = weft.broadcast_shapes(value.shape[:-1], self.logits.shape[:-1])
+        logits = self.logits.expand(Size((*shape, self._num_events)))
+        return logits.gather(-1, value.expand(Size((*shape, 1)))).squeeze(-1)
+
+    def _entropy(self) -> Tensor:
+        logits = self.logits.clamp(min=weft.finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def _enumerate_support(self, expand: bool) -> Tensor:
+        values = weft.arange(self._num_events).reshape(-1, *(1,) * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+
+class _OfCategorical(_Choice):
+    """A distribution made of a Categorical."""
+
+    _categorical: Categorical
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def probs(self) -> Tensor:  # type: ignore[override]
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:  # type: ignore[override]
+        """Their logarithms."""
+        return self._categorical.logits
+
+
+class OneHotCategorical(_OfCategorical):
+    """One of several events, as a vector with a 1 in its place.
+
+    Args:
+        probs: their probabilities, along the last dimension, up to a factor.
+        logits: their logarithms, up to a summand; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.OneHotCategorical(weft.tensor([0.0, 1.0])).sample()
+    tensor([0., 1.])
+    """
+
+    support: Any = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits, validate_args)
+        shape = self._categorical.batch_shape
+        super().__init__(shape, self._categorical.param_shape[-1:], validate_args)
+
+    def _expand_into(self, new: Any, shape: Size) -> None:
+        new._categorical = self._categorical.expand(shape)
+
+    def _mean(self) -> Tensor:
+        return self.probs
+
+    def _mode(self) -> Tensor:
+        return one_hot(self._categorical.mode, self._event_shape[0]).to(self.probs)
+
+    def _variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def _sample(self, shape: Size) -> Tensor:
+        chosen = self._categorical._sample(Size(shape[:-1]))
+        return one_hot(chosen, self._event_shape[0]).to(self.probs)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._categorical._log_prob(value.argmax(-1))
+
+    def _entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def _enumerate_support(self, expand: bool) -> Tensor:
+        n = self._event_shape[0]
+        values = weft.eye(n, dtype=self._param.dtype)
+        values = values.reshape(n, *(1,) * len(self._batch_shape), n)
+        return values.expand(n, *self._batch_shape, n) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same, with gradients that go through to the probabilities as if samples were these.
+
+    Args:
+        probs: their probabilities, along the last dimension, up to a factor.
+        logits: their logarithms, up to a summand; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> logits = weft.zeros(2, requires_grad=True)
+    >>> chosen = weft.distributions.OneHotCategoricalStraightThrough(logits=logits)
+    >>> chosen.rsample().sum().item()
+    1.0
+    """
+
+    has_rsample = True
+
+    def _rsample(self, shape: Size) -> Tensor:
+        return self._sample(shape).detach() + (self.probs - self.probs.detach())
+
+
+class Multinomial(_OfCategorical):
+    """How often each of several events occurs in ``total_count`` trials.
+
+    Args:
+        total_count: the number of trials.
+        probs: the probabilities, along the last dimension, up to a factor.
+        logits: their logarithms, up to a summand; one of both is given.
+        validate_args: see :class:`Distribution`.
+
+    >>> weft.distributions.Multinomial(4, weft.tensor([1.0, 3.0])).mean
+    tensor([1., 3.])
+    """
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.batch_shape
+        super().__init__(shape, self._categorical.param_shape[-1:], validate_args)
+
+    def _expand_into(self, new: Any, shape: Size) -> None:
+        new._categorical = self._categorical.expand(shape)
+        new.total_count = self.total_count
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:  # type: ignore[override]
+        """Counts that sum to the number of trials."""
+        return constraints.multinomial(self.total_count)
+
+    def _mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    def _variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _sample(self, shape: Size) -> Tensor:
+        probs = self.probs.detach().double().expand(shape)
+        drawn = numpy_random().multinomial(self.total_count, (probs / probs.sum(-1, True)).numpy())
+        return weft.as_tensor(drawn).to(self.probs.dtype)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = weft.broadcast_tensors(self.logits, value)
+        ways = weft.lgamma(value.sum(-1) + 1) - weft.lgamma(value + 1).sum(-1)
+        logits = weft.where((value == 0) & (logits == -math.inf), 0.0, logits)
+        return ways + (logits * value).sum(-1)
+
+    def _entropy(self) -> Tensor:
+        n = self.total_count
+        single = Binomial(n, self.probs, validate_args=False)
+        values = single._enumerate_support(expand=False)[1:]
+        expected = (single._log_prob(values).exp() * weft.lgamma(values + 1)).sum((0, -1))
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + expected
