@@ -154,7 +154,7 @@ def test_uninstall_leaves_nothing() -> None:
     compat.uninstall()
     assert sys.meta_path == finders
     assert not [n for n in sys.modules if n.split(".")[0] == "torch"]
-    with pytest.raises(AttributeError, match="module 'weft.nn' has no attribute 'Foo'"):
+    with pytest.raises(AttributeError, match=r"module 'weft\.nn' has no attribute 'Foo'"):
         weft.nn.Foo  # noqa: B018
 
 

@@ -41,7 +41,11 @@ for name in sys.argv[1:]:
 def environment() -> dict[str, str]:
     """Both run with few threads, and find weft and the programs' helpers."""
     paths = [str(ROOT), str(FOLDER), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "2"}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "OMP_NUM_THREADS": "2",
+    }
 
 
 def numbers(text: str) -> dict[str, float]:

@@ -93,6 +93,6 @@ y = StraightThrough.apply(z, 0.2)
 (y * torch.arange(10) / 3).sum().backward()
 report(ones=y.sum(), straight=z.grad.sum())
 
-jac = torch.autograd.functional.jacobian(lambda t: (t.exp() * t.sum()), numbers(5, 3))
+jac = torch.autograd.functional.jacobian(lambda t: t.exp() * t.sum(), numbers(5, 3))
 hes = torch.autograd.functional.hessian(lambda t: (t**3).sum() * t[0], numbers(6, 3))
 report(jacobian=jac.norm(), hessian=hes.sum())

@@ -93,4 +93,6 @@ for step in range(opt.niter):
 
 with torch.no_grad():
     sample = netG(fixed_noise)
-report(loss_d=errD, loss_g=errG, d_of_g=output.mean(), pixel=sample[0, 0, 3, 3], spread=sample.std())
+report(
+    loss_d=errD, loss_g=errG, d_of_g=output.mean(), pixel=sample[0, 0, 3, 3], spread=sample.std()
+)

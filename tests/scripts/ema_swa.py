@@ -26,7 +26,9 @@ class EMA:
 
 
 def main():
-    model = fill(nn.Sequential(nn.Linear(4, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 1)), 1)
+    model = fill(
+        nn.Sequential(nn.Linear(4, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 1)), 1
+    )
     nn.init.ones_(model[1].weight)
     data = TensorDataset(numbers(2, 40, 4), numbers(3, 40, 1))
     loader = DataLoader(data, batch_size=10)

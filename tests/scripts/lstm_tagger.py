@@ -67,7 +67,9 @@ def train(model, epochs):
 
 def log_sum_exp(vec):
     max_score = vec[0, torch.max(vec, 1)[1].item()]
-    return max_score + torch.log(torch.sum(torch.exp(vec - max_score.view(1, -1).expand(1, vec.size(1)))))
+    return max_score + torch.log(
+        torch.sum(torch.exp(vec - max_score.view(1, -1).expand(1, vec.size(1))))
+    )
 
 
 def crf_forward(feats, transitions):

@@ -64,7 +64,13 @@ def main():
             if patience == 0:
                 break
     ranking = model(torch.zeros(n_items, dtype=torch.long), torch.arange(n_items)).argsort()
-    report(loss=loss, best=best, epochs=epochs, top=ranking[-1], largest=model.item_factors.weight.norm())
+    report(
+        loss=loss,
+        best=best,
+        epochs=epochs,
+        top=ranking[-1],
+        largest=model.item_factors.weight.norm(),
+    )
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ cnn = fill(
 
 def get_style_model_and_losses(cnn, style_img, content_img):
     cnn = copy.deepcopy(cnn)
-    normalization = Normalization(torch.tensor([0.48, 0.46, 0.41]), torch.tensor([0.23, 0.22, 0.22]))
+    normalization = Normalization(
+        torch.tensor([0.48, 0.46, 0.41]), torch.tensor([0.23, 0.22, 0.22])
+    )
     content_losses, style_losses = [], []
     model = nn.Sequential(normalization)
     i = 0

@@ -74,6 +74,8 @@ packed = pack_sequence(parts)
 gru = fill(nn.GRU(1, 3), 2)
 output, h = gru(packed)
 padded, sizes = pad_packed_sequence(output, total_length=6)
-report(sizes=packed.batch_sizes.sum(), data=packed.data.sum(), hidden=h.sum(), padded=padded.shape[0])
+report(
+    sizes=packed.batch_sizes.sum(), data=packed.data.sum(), hidden=h.sum(), padded=padded.shape[0]
+)
 back = unpad_sequence(padded, sizes)
 report(back=sum(len(b) for b in back), last=back[0][-1].sum())

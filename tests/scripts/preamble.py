@@ -54,9 +54,13 @@ x = numbers(2, 3, 2, 6, 6).to(device, non_blocking=True)
 out = model(x.contiguous(memory_format=torch.channels_last))
 weights = [1.0] * out.shape[1]
 report(out=out.sum(), loss=loss_of(out, torch.zeros_like(out), weights), norms=len(norm_layers))
-report(gpus=torch.cuda.device_count(), is_cuda=out.is_cuda, cudnn=torch.backends.cudnn.is_available())
+report(
+    gpus=torch.cuda.device_count(), is_cuda=out.is_cuda, cudnn=torch.backends.cudnn.is_available()
+)
 report(devices=torch.device("cuda:0").index, same=x.device == torch.device("cpu"))
-report(deterministic=torch.are_deterministic_algorithms_enabled(), cuda=torch.version.cuda is not None)
+report(
+    deterministic=torch.are_deterministic_algorithms_enabled(), cuda=torch.version.cuda is not None
+)
 with torch.autograd.set_detect_anomaly(True):
     out.sum().backward()
 report(grad=sum(p.grad.abs().sum() for p in model.parameters()))

@@ -79,11 +79,17 @@ with tempfile.TemporaryDirectory() as folder:
     weights = torch.load(os.path.join(folder, "weights.pt"), map_location={"cuda:0": "cpu"})
     weights2 = torch.load(path, map_location=lambda storage, loc: storage)["model_state_dict"]
     other = Net()
-    missing = other.load_state_dict({k: v for k, v in weights.items() if "fc2" not in k}, strict=False)
+    missing = other.load_state_dict(
+        {k: v for k, v in weights.items() if "fc2" not in k}, strict=False
+    )
 
 states = zip(straight[0].state_dict().values(), model.state_dict().values())
 report(straight=straight_loss, resumed=resumed_loss, stopped=checkpoint["loss"])
-report(equal=all(torch.equal(a, b) for a, b in states), steps=model.steps, lr=scheduler.get_last_lr()[0])
+report(
+    equal=all(torch.equal(a, b) for a, b in states),
+    steps=model.steps,
+    lr=scheduler.get_last_lr()[0],
+)
 report(missing=len(missing.missing_keys), keys=len(weights), earlier=weights2["steps"])
 try:
     other.load_state_dict({"fc1.weight": torch.zeros(3, 3)})

@@ -64,7 +64,11 @@ for epoch in range(2):
         optimizer.step()
         total_loss += loss.item()
     losses.append(total_loss)
-report(ngram_first=losses[0], ngram_last=losses[1], sea=model.embeddings.weight[word_to_ix["sea"]].sum())
+report(
+    ngram_first=losses[0],
+    ngram_last=losses[1],
+    sea=model.embeddings.weight[word_to_ix["sea"]].sum(),
+)
 
 words = torch.tensor([word_to_ix[w] for w in text])
 bags = torch.cat([torch.cat((words[i - 2 : i], words[i + 1 : i + 3])) for i in range(2, 20)])

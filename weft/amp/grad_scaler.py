@@ -126,7 +126,9 @@ class GradScaler:
         if "closure" in kwargs or args:
             raise RuntimeError("GradScaler.step: closures are not supported while scaling")
         if self._seen.get(id(optimizer)) == "stepped":
-            raise RuntimeError("GradScaler.step: it has already been called since the last update()")
+            raise RuntimeError(
+                "GradScaler.step: it has already been called since the last update()"
+            )
         if id(optimizer) not in self._seen:
             self.unscale_(optimizer)
         result = None if self._overflowed[id(optimizer)] else optimizer.step(**kwargs)

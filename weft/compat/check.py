@@ -121,7 +121,9 @@ def table(found: dict[str, Any], only_lacking: bool = False) -> str:
             rows.append((n["name"], _lines(n["lines"]), note))
     for k in found["keywords"]:
         takes = ", ".join(k["takes"])
-        rows.insert(0, (f"{k['name']}({k['keyword']}=)", str(k["line"]), f"lacking; takes: {takes}"))
+        rows.insert(
+            0, (f"{k['name']}({k['keyword']}=)", str(k["line"]), f"lacking; takes: {takes}")
+        )
     lacking = found["lacking"] or "none"
     head = f"{found['file']}: {len(found['names'])} names of PyTorch, {lacking} lacking"
     if found["error"]:

@@ -115,7 +115,7 @@ class Finder:
         """Put weft's module into the place of the one that Python made."""
         name, spec = module.__name__, module.__spec__
         targets = modules_of(name)
-        if name in OWN or name in ALIASES and targets == ("weft",):
+        if name in OWN or (name in ALIASES and targets == ("weft",)):
             facade = Facade(name)
             facade.__spec__ = spec
             sys.modules[name] = facade

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType, TracebackType
-    from typing import Any
+    from typing import Any, NoReturn
 
 __all__ = ["main", "run_module", "run_path"]
 
@@ -77,7 +77,7 @@ def run_module(name: str, args: Sequence[str] = ()) -> None:
     _execute(code, sys.argv[0], spec.loader, spec)
 
 
-def _complain(message: str) -> Any:
+def _complain(message: str) -> NoReturn:
     print(f"{sys.executable}: {message}", file=sys.stderr)
     raise SystemExit(2 if message.startswith("can't open") else 1)
 

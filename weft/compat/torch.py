@@ -49,7 +49,7 @@ def install() -> None:
                 "of it, or start the program by python -m weft run"
             )
     finder = Finder()
-    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, finder)
     _finders.append(finder)
 
 
@@ -60,7 +60,7 @@ def uninstall() -> None:
     """
     while _finders:
         finder = _finders.pop()
-        sys.meta_path.remove(finder)  # type: ignore[arg-type]
+        sys.meta_path.remove(finder)
         finder.release()
 
 

@@ -185,8 +185,8 @@ class _Reader(ast.NodeVisitor):
         if depth > 20:
             return False
         if isinstance(node, ast.Name):
-            bound = self._bindings(node.id)
-            return bool(bound) and all(v is not None and self._is_tensor(v, depth + 1) for v in bound)
+            bound = self._bindings(node.id) or [None]
+            return all(v is not None and self._is_tensor(v, depth + 1) for v in bound)
         if isinstance(node, ast.BinOp):
             return self._is_tensor(node.left, depth + 1) or self._is_tensor(node.right, depth + 1)
         if isinstance(node, ast.UnaryOp):

@@ -84,9 +84,7 @@ def checkpoint(
     if kwargs:
         raise ValueError(f"checkpoint: unexpected keyword arguments: {', '.join(kwargs)}")
     if context_fn is not None or determinism_check != "default":
-        raise ValueError(
-            "checkpoint: context_fn and determinism_check need use_reentrant=False"
-        )
+        raise ValueError("checkpoint: context_fn and determinism_check need use_reentrant=False")
     if weft.is_grad_enabled() and not any(_wants_grad(a) for a in args):
         warnings.warn(
             "checkpoint: none of the inputs requires a gradient, so with use_reentrant=True the "
@@ -114,7 +112,7 @@ def checkpoint_sequential(
     >>> net = weft.nn.Sequential(weft.nn.Tanh(), weft.nn.Tanh(), weft.nn.Tanh())
     >>> x = weft.ones(1, requires_grad=True)
     >>> weft.utils.checkpoint.checkpoint_sequential(net, 3, x, use_reentrant=False)
-    tensor([0.5647], grad_fn=<TanhBackward0>)
+    tensor([0.5663], grad_fn=<TanhBackward0>)
     """
     modules = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 1 <= segments <= len(modules):
