@@ -28,9 +28,9 @@ class TrainingState:
 
     Args:
         members: by name. Objects with ``state_dict`` and ``load_state_dict`` (modules, optimisers,
-            schedulers, ``weft.data.ShuffledBatches``), tensors, generators of random numbers, and
-            lists and dicts of these are restored in place. Anything else must be data, such as a
-            number of an epoch: it is an attribute, to be read and set.
+            schedulers, ``DataLoader``, ``weft.data.ShuffledBatches``), tensors, generators of
+            random numbers, and lists and dicts of these are restored in place. Anything else must
+            be data, such as a number of an epoch: it is an attribute, to be read and set.
 
     What is saved besides: the states of weft's, NumPy's and Python's random numbers, and of a
     module its gradients, and which of its parts are frozen or in evaluation mode. A run that was

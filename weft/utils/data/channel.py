@@ -224,7 +224,7 @@ def _mapped(file: int, size: int) -> Any:
     try:
         if sys.version_info >= (3, 13):
             return mmap.mmap(file, size, flags, trackfd=False)
-        if file < _most_files() // 2:  # a mapping keeps a descriptor open
+        if _files_are_plenty(file):  # a mapping keeps a descriptor open
             return mmap.mmap(file, size, flags)
         memory = bytearray(size)
         done = 0
@@ -233,6 +233,16 @@ def _mapped(file: int, size: int) -> Any:
         return memory
     finally:
         os.close(file)
+
+
+def _files_are_plenty(file: int) -> bool:
+    """Whether less than half of the descriptors are in use; the smallest free one tells."""
+    try:
+        free = os.dup(file)
+    except OSError:
+        return False
+    os.close(free)
+    return free < _most_files() // 2
 
 
 def _most_files() -> int:

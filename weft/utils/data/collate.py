@@ -37,20 +37,18 @@ def default_convert(data: Any) -> Any:
 def default_collate(batch: Any) -> Any:
     """Return a batch of a list of samples.
 
-    Tensors and arrays are stacked, numbers become a tensor (floats of float64), strings stay a
-    list. Of dicts, tuples and lists the items are put together one by one.
+    Tensors and arrays are stacked, numbers become a tensor (floats of float64), strings stay
+    as they are. Of dicts, tuples and lists the items are put together one by one.
 
     >>> weft.utils.data.default_collate([(1, "a"), (2, "b")])
-    [tensor([1, 2]), ['a', 'b']]
+    [tensor([1, 2]), ('a', 'b')]
     >>> weft.utils.data.default_collate([{"x": 0.5}, {"x": 1.0}])
-    {'x': tensor([0.5000, 1.0000], dtype=weft.float64)}
+    {'x': tensor([0.5000, 1.0000], dtype=torch.float64)}
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def collate(
-    batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None
-) -> Any:
+def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
     """Return a batch of a list of samples, by functions for the types of what is in them.
 
     Args:
@@ -61,7 +59,7 @@ def collate(
 
     >>> numbers_as_list = {int: lambda batch, *, collate_fn_map: batch}
     >>> weft.utils.data.collate.collate([(1, 2), (3, 4)], collate_fn_map=numbers_as_list)
-    [[1, 3], [2, 4]]
+    [(1, 3), (2, 4)]
     """
     first = batch[0]
     functions = collate_fn_map or {}
@@ -163,7 +161,7 @@ def _same_mapping(like: Any, items: dict[Any, Any]) -> Any:
             made = copy.copy(like)
             made.update(items)
             return made
-        return type(like)(items)  # type: ignore[call-arg]
+        return type(like)(items)
     except TypeError:  # its constructor wants something else
         return items
 
@@ -177,6 +175,6 @@ def _same_sequence(like: Any, items: list[Any]) -> Any:
             for i, item in enumerate(items):
                 made[i] = item
             return made
-        return type(like)(items)  # type: ignore[call-arg]
+        return type(like)(items)
     except TypeError:
         return items

@@ -11,7 +11,7 @@ import weft
 from weft.random import all_states, set_all_states
 
 from .collate import default_collate, default_convert
-from .dataset import Dataset, IterableDataset
+from .dataset import Dataset, IterableDataset  # noqa: F401 (programs import both from here)
 from .iteration import Iteration, Parallel, Serial
 from .pool import Pool, default_context
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -236,9 +236,11 @@ class DataLoader(Generic[T_co]):
                     f"DataLoader: the saved position is one with {name}={state_dict[name]}, this "
                     f"loader has {own}"
                 )
-        if state_dict["order"] is not None:
-            self._set_order_state(state_dict["order"])
-        self._resumed = state_dict["iteration"]
+        iteration, order = state_dict["iteration"], state_dict["order"]
+        self._check_order_state(order if iteration is None else iteration["start"])
+        if iteration is None:
+            self._set_order_state(order)
+        self._resumed = iteration
         self._running = None
 
     def _shape(self) -> dict[str, Any]:
@@ -255,23 +257,28 @@ class DataLoader(Generic[T_co]):
         sources = self._sources()
         ours = all(type(s).__module__.startswith("weft.") for s in sources) and not self._stream
         random = {"weft": weft.get_rng_state()} if ours else all_states()
-        samplers = [s.state_dict() for s in sources if resumable(s)]
+        samplers = [s.state_dict() for s in self._resumable_samplers()]
         generators = [g.get_state() for g in self._generators()]
         return {"random": random, "generators": generators, "samplers": samplers}
 
-    def _set_order_state(self, state: dict[str, Any]) -> None:
-        samplers, generators = [s for s in self._sources() if resumable(s)], self._generators()
-        for name, own in (("samplers", samplers), ("generators", generators)):
-            if len(own) != len(state[name]):
+    def _check_order_state(self, state: dict[str, Any]) -> None:
+        own = {"samplers": self._resumable_samplers(), "generators": self._generators()}
+        for name, ours in own.items():
+            if len(ours) != len(state[name]):
                 raise ValueError(
                     f"DataLoader: the saved position has states of {len(state[name])} {name}, this "
-                    f"loader has {len(own)}"
+                    f"loader has {len(ours)}"
                 )
+
+    def _set_order_state(self, state: dict[str, Any]) -> None:
         set_all_states(state["random"])
-        for sampler, saved in zip(samplers, state["samplers"]):
+        for sampler, saved in zip(self._resumable_samplers(), state["samplers"]):
             sampler.load_state_dict(saved)
-        for generator, saved in zip(generators, state["generators"]):
+        for generator, saved in zip(self._generators(), state["generators"]):
             generator.set_state(saved)
+
+    def _resumable_samplers(self) -> list[Any]:
+        return [s for s in self._sources() if resumable(s)]
 
     def _sources(self) -> list[Any]:
         """What gives the order: the samplers."""

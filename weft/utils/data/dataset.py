@@ -238,7 +238,7 @@ class ChainDataset(IterableDataset[Any]):
         """Return the number of samples, if all streams know theirs."""
         for d in self.datasets:
             _must_be_stream(d)
-        return sum(len(d) for d in self.datasets)  # type: ignore[arg-type]
+        return sum(len(d) for d in self.datasets)  # type: ignore[arg-type, misc]
 
 
 def _must_be_stream(d: Any) -> None:

@@ -15,7 +15,7 @@ from weft.random import all_states, set_all_states
 
 from .fetch import Rows, Stream, fetcher
 from .pool import Worker, shown
-from .sampler import draw_seed
+from .sampler import BatchSampler, draw_seed
 from .worker import END, FAILURE, Loading, resumable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Iteration:
             self._begin(None)
             return
         # As the epoch began then: with the same random numbers, which are put back afterwards.
-        now = {name: all_states()[name] for name in resumed["start"]["random"]}
+        now = all_states()
         self.start = resumed["start"]
         loader._set_order_state(self.start)
         try:
@@ -123,10 +123,9 @@ class Serial(Iteration):
             self.fetch.skip(self.delivered)
 
     def _indices(self) -> Iterator[Any]:
-        if isinstance(self.fetch, Rows):
-            tensors = getattr(self.loader.batch_sampler, "tensors", lambda: None)()
-            if tensors is not None:
-                return tensors
+        batches = self.loader.batch_sampler
+        if isinstance(self.fetch, Rows) and isinstance(batches, BatchSampler):
+            return batches.tensors() or super()._indices()
         return super()._indices()
 
     def __next__(self) -> Any:
@@ -155,7 +154,7 @@ class Parallel(Iteration):
 
     def __init__(self, loader: DataLoader[Any], resumed: dict[str, Any] | None) -> None:
         self.states: list[dict[str, Any]] = [  # of workers, after what was delivered of them
-            {"random": None, "dataset": None, "delivered": 0, "ended": False}
+            {"random": {}, "dataset": None, "delivered": 0, "ended": False}
             for _ in range(loader.num_workers)
         ]
         self.turn = 0  # of a stream: the worker whose batch comes next
@@ -237,7 +236,8 @@ class Parallel(Iteration):
         if message.kind == FAILURE:
             raise _as_raised_there(content, worker.number, shown(message.serial, indices))
         batch, state = content
-        self.states[worker.number].update(state)
+        own = self.states[worker.number]
+        own.update(state, random={**own["random"], **state["random"]})
         if self.loader._announced is not None:
             self._compare_with_length()
         return batch

@@ -95,6 +95,8 @@ class Pool:
         self._poll = select.poll()
         self._by_file: dict[int, Worker] = {}
         forks = context.get_start_method() == "fork"
+        if forks:
+            import numpy  # noqa: F401 (here once, rather than in each worker, which seeds it)
         try:
             for number in range(count):
                 self._start(number, count, context, forks, dataset, loading, init)
@@ -170,7 +172,9 @@ class Pool:
             if not worker.gone:
                 self._poll.modify(worker.channel.fileno(), wanted)
         ready = self._poll.poll(max(0.0, left) * 1000)
-        for worker in {self._by_file[file].number: self._by_file[file] for file, _ in ready}.values():
+        for worker in {
+            self._by_file[file].number: self._by_file[file] for file, _ in ready
+        }.values():
             self._take(worker)
         if not ready:
             self._look_for_stopped()
@@ -185,12 +189,13 @@ class Pool:
 
     def _take(self, worker: Worker) -> None:
         """Take what a worker has sent, up to its end."""
+        ended = worker.process.exitcode is not None  # if so, all it ever sent is there
         try:
             while messages := worker.channel.receive():
                 for message in messages:
                     if message.epoch == self.epoch:
                         worker.answers.append((message, worker.waiting.popleft()[1]))
-            if worker.process.exitcode is None:
+            if not ended:
                 return
         except EOFError:
             worker.process.join(PATIENCE)
@@ -204,7 +209,9 @@ class Pool:
         for worker in self.workers:
             if worker.gone and worker.waiting:
                 code = worker.process.exitcode
-                raise RuntimeError(f"{worker} exited unexpectedly: {_ending(code)}, {worker.task()}.")
+                raise RuntimeError(
+                    f"{worker} exited unexpectedly: {_ending(code)}, {worker.task()}."
+                )
 
     def _look_for_stopped(self) -> None:
         for worker in self.workers:

@@ -14,7 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.random import all_states, set_all_states
+from weft.random import SOURCES, all_states, set_all_states
 
 from .channel import Channel, Message
 from .fetch import Stream, fetcher
@@ -114,6 +114,7 @@ def run(
         init: called with the number at the start.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the loader, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # what the program does then, it does itself
     for other in others:
         other.close()
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
@@ -143,7 +144,7 @@ class _Worker:
         self.init = init
         self.fetch: Any = None
         self.failed: BaseException | None = None  # at the beginning of the epoch
-        self.last_random: Any = None
+        self.random: RandomWatch | None = None
 
     def work(self) -> None:
         tasks: deque[Message] = deque()
@@ -177,11 +178,11 @@ class _Worker:
             self.fetch = fetcher(self.dataset, self.loading)
             if resumed and isinstance(self.fetch, Stream) and resumed["dataset"] is None:
                 self.fetch.skip(resumed["delivered"])
-            if resumed and resumed["random"] is not None:
+            if resumed:
                 set_all_states(resumed["random"])
         except Exception as e:
             self.failed = e
-        self.last_random = all_states()
+        self.random = RandomWatch()
 
     def answer(self, task: Message) -> None:
         """Send a batch, or why there is none."""
@@ -203,19 +204,57 @@ class _Worker:
 
     def _state(self) -> dict[str, Any]:
         """What a run that is resumed after this batch needs: what has changed of it."""
-        state: dict[str, Any] = {}
-        now = all_states()
-        if not _equal(now, self.last_random):
-            state["random"] = self.last_random = now
+        state: dict[str, Any] = {"random": self.random.changes() if self.random else {}}
         if self.loading.stream and resumable(self.dataset):
             state["dataset"] = self.dataset.state_dict()
         return state
 
 
+class RandomWatch:
+    """Tells which states of random numbers have changed since the last look.
+
+    NumPy takes long to give its state, so its memory is looked at first.
+
+    >>> watch = weft.utils.data.worker.RandomWatch()
+    >>> _ = weft.rand(3)
+    >>> list(watch.changes()), list(watch.changes())
+    (['weft'], [])
+    """
+
+    def __init__(self) -> None:
+        self.states = all_states()
+        self.mark = _memory_of_numpy()
+
+    def changes(self) -> dict[str, Any]:
+        """Return the states that are not what they were."""
+        mark, numpy = _memory_of_numpy(), self.states["numpy"]
+        # A second normal number is kept beside that memory, and is taken from there.
+        if mark is None or mark != self.mark or numpy.get("has_gauss"):
+            numpy = SOURCES["numpy"][0]()
+        now = {"weft": weft.get_rng_state(), "numpy": numpy, "python": random.getstate()}
+        changed = {name: now[name] for name in now if not _equal(now[name], self.states[name])}
+        self.states, self.mark = now, mark
+        return changed
+
+
+def _memory_of_numpy() -> bytes | None:
+    """The memory of NumPy's generator, if it is the usual one."""
+    import ctypes
+
+    import numpy as np
+
+    generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    if type(generator).__name__ != "MT19937":
+        return None
+    return ctypes.string_at(generator.ctypes.state_address, 625 * 4)  # 624 words and a position
+
+
 def _equal(a: Any, b: Any) -> bool:
     """Whether states of random numbers are equal."""
+    if a is b:
+        return True
     if isinstance(a, dict):
-        return all(_equal(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
     same = a == b
     return bool(same.all() if hasattr(same, "all") else same)
 
