@@ -51,9 +51,7 @@ class ConstraintRegistry:
         """Return a transform onto the set of a constraint."""
         factory = self._registry.get(type(constraint))
         if factory is None:
-            raise NotImplementedError(
-                f"Cannot transform {type(constraint).__name__} constraints"
-            )
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return factory(constraint)
 
 
@@ -113,12 +111,13 @@ def _interval(constraint: Any) -> Any:
     return transforms.ComposeTransform([transforms.SigmoidTransform(), shift])
 
 
-@_both(constraints.lower_cholesky)
+@transform_to.register(constraints.lower_cholesky)
 def _lower_cholesky(constraint: Any) -> Any:
     return vectors.LowerCholeskyTransform()
 
 
-@_both(constraints.positive_definite, constraints.positive_semidefinite)
+@transform_to.register(constraints.positive_definite)
+@transform_to.register(constraints.positive_semidefinite)
 def _positive_definite(constraint: Any) -> Any:
     return vectors.PositiveDefiniteTransform()
 

@@ -83,20 +83,22 @@ class _Dependent(Constraint):
         self._discrete, self._dim = is_discrete, event_dim
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         """Whether the set has gaps, if that does not depend on other values."""
         if self._discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """How many dimensions make one value, if that does not depend on other values."""
         if self._dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._dim
 
-    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
+    def __call__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> Any:
         """Return the same with more that is known."""
         return _Dependent(
             is_discrete=self._discrete if is_discrete is NotImplemented else is_discrete,
@@ -121,7 +123,7 @@ class _DependentProperty(property, _Dependent):
         property.__init__(self, fn)
         _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
 
-    def __call__(self, fn: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
+    def __call__(self, fn: Any = None, **kwargs: Any) -> Any:
         """Decorate a function."""
         return _DependentProperty(fn, is_discrete=self._discrete, event_dim=self._dim)
 
@@ -358,11 +360,11 @@ class _Joined(Constraint):
     dim: int
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
 

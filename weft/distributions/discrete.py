@@ -132,7 +132,7 @@ class Bernoulli(_Binary, ExponentialFamily):
         return values.expand(2, *self._batch_shape) if expand else values
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (weft.logit(self.probs),)
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -171,7 +171,7 @@ class Binomial(_Binary):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The numbers from 0 to the number of trials."""
         return constraints.integer_interval(0, self.total_count)
 
@@ -192,9 +192,7 @@ class Binomial(_Binary):
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
         ways = weft.lgamma(n + 1) - weft.lgamma(value + 1) - weft.lgamma(n - value + 1)
-        # n log(1 + e^logits), without an overflow
-        norm = n * (logits.clamp(min=0) + weft.log1p(weft.exp(-logits.abs())))
-        return value * logits + ways - norm
+        return value * logits + ways + n * logsigmoid(-logits)
 
     def _entropy(self) -> Tensor:
         log_prob = self._log_prob(self._enumerate_support(expand=False))
@@ -345,7 +343,7 @@ class Poisson(ExponentialFamily):
         return weft.xlogy(value, rate) - rate - weft.lgamma(value + 1)
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.rate.log(),)
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -408,17 +406,17 @@ class Categorical(_Choice):
         return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
 
     @lazy_property
-    def probs(self) -> Tensor:  # type: ignore[no-redef]
+    def probs(self) -> Tensor:
         """The probabilities."""
         return logits_to_probs(self.logits)
 
     @lazy_property
-    def logits(self) -> Tensor:  # type: ignore[no-redef]
+    def logits(self) -> Tensor:
         """Their logarithms."""
         return probs_to_logits(self.probs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The numbers of the events."""
         return constraints.integer_interval(0, self._num_events - 1)
 
@@ -463,12 +461,12 @@ class _OfCategorical(_Choice):
         return self._categorical._param
 
     @property
-    def probs(self) -> Tensor:  # type: ignore[override]
+    def probs(self) -> Tensor:
         """The probabilities."""
         return self._categorical.probs
 
     @property
-    def logits(self) -> Tensor:  # type: ignore[override]
+    def logits(self) -> Tensor:
         """Their logarithms."""
         return self._categorical.logits
 
@@ -576,7 +574,7 @@ class Multinomial(_OfCategorical):
         new.total_count = self.total_count
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """Counts that sum to the number of trials."""
         return constraints.multinomial(self.total_count)
 

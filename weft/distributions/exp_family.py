@@ -8,6 +8,7 @@ import weft
 from weft import Tensor
 
 from .distribution import Distribution
+from .utils import sum_rightmost
 
 __all__ = ["ExponentialFamily"]
 
@@ -41,7 +42,5 @@ class ExponentialFamily(Distribution):
         params, normalizer, gradients = self._normalizer_and_gradients()
         result = normalizer - self._mean_carrier_measure
         for p, g in zip(params, gradients):
-            product = p * g
-            events = product.dim() - len(self._batch_shape)
-            result = result - (product.flatten(-events).sum(-1) if events else product)
+            result = result - sum_rightmost(p * g, p.dim() - len(self._batch_shape))
         return result

@@ -97,7 +97,9 @@ def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
 @_both(Dirichlet)
 def _dirichlet(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
-    norms = weft.lgamma(a.sum(-1)) - weft.lgamma(b.sum(-1)) + (weft.lgamma(b) - weft.lgamma(a)).sum(-1)
+    norms = (
+        weft.lgamma(a.sum(-1)) - weft.lgamma(b.sum(-1)) + (weft.lgamma(b) - weft.lgamma(a)).sum(-1)
+    )
     logs = weft.digamma(a) - weft.digamma(a.sum(-1, True))
     return norms + ((a - b) * logs).sum(-1)
 
@@ -118,7 +120,7 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
     params, normalizer, gradients = p._normalizer_and_gradients()
     result = q._log_normalizer(*q._natural_params) - normalizer
     for a, b, g in zip(params, q._natural_params, gradients):
-        result = result - sum_rightmost((b - a) * g, len(q.event_shape))
+        result = result - sum_rightmost((b - a) * g, a.dim() - len(p.batch_shape))
     return result
 
 
@@ -217,6 +219,8 @@ def _gaussians(p: Any, q: Any) -> Tensor:
 # ---- two families, one of which has values that the other lacks ----
 
 _ON_THE_LINE = (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+_p: Any
+_q: Any
 for _p, _qs in {
     Normal: _ON_THE_LINE,
     Laplace: _ON_THE_LINE,

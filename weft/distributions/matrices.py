@@ -136,7 +136,7 @@ class Wishart(ExponentialFamily):
         return (n + 1) * spread + rest
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         n = self._event_shape[0]
         return -self.precision_matrix / 2, (self.df - n - 1) / 2
 
@@ -157,8 +157,8 @@ class LKJCholesky(Distribution):
         validate_args: see :class:`Distribution`.
 
     >>> factor = weft.distributions.LKJCholesky(3, 0.5).sample()
-    >>> (factor @ factor.mT).diagonal()
-    tensor([1., 1., 1.])
+    >>> bool(((factor @ factor.mT).diagonal() - 1).abs().max() < 1e-5)
+    True
     """
 
     arg_constraints: Any = {"concentration": constraints.positive}  # noqa: RUF012

@@ -77,7 +77,7 @@ class Exponential(ExponentialFamily):
         return 1.0 - self.rate.log()
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (-self.rate,)
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ class Gamma(ExponentialFamily):
         return a - self.rate.log() + weft.lgamma(a) + (1 - a) * weft.digamma(a)
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return self.concentration - 1, -self.rate
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -456,7 +456,7 @@ class Pareto(Distribution):
         super().__init__(self.scale.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """What is at least the scale."""
         return constraints.greater_than_eq(self.scale)
 
@@ -516,7 +516,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """From the threshold to the upper end."""
         c = self.concentration
         end = weft.where(c < 0, self.loc - self.scale / c, math.inf)
@@ -529,7 +529,7 @@ class GeneralizedPareto(Distribution):
 
     def _mean(self) -> Tensor:
         c = self.concentration
-        return weft.where(c < 1, self.loc + self.scale / (1 - c), math.inf)
+        return weft.where(c < 1, self.loc + self.scale / (1 - c), math.nan)
 
     def _mode(self) -> Tensor:
         return self.loc
@@ -537,12 +537,13 @@ class GeneralizedPareto(Distribution):
     def _variance(self) -> Tensor:
         c = self.concentration
         value = self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))
-        return weft.where(c < 0.5, value, math.inf)
+        return weft.where(c < 0.5, value, math.nan)
 
     def _log_survival(self, value: Tensor) -> Tensor:
         flat, c = self._nearly_exponential()
         z = (value - self.loc) / self.scale
-        return weft.where(flat, -z, -weft.log1p(c * z) / c)
+        series = -z + self.concentration * z**2 / 2
+        return weft.where(flat, series, -weft.log1p(c * z) / c)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         return (1 + self.concentration) * self._log_survival(value) - self.scale.log()
@@ -553,7 +554,8 @@ class GeneralizedPareto(Distribution):
     def _icdf(self, value: Tensor) -> Tensor:
         flat, c = self._nearly_exponential()
         log_above = weft.log1p(-value)
-        return self.loc + self.scale * weft.where(flat, -log_above, weft.expm1(-c * log_above) / c)
+        series = -log_above + self.concentration * log_above**2 / 2
+        return self.loc + self.scale * weft.where(flat, series, weft.expm1(-c * log_above) / c)
 
     def _rsample(self, shape: Size) -> Tensor:
         return self._icdf(weft.rand(shape, dtype=self.loc.dtype))

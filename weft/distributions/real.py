@@ -74,7 +74,7 @@ class Normal(_LocScale, ExponentialFamily):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.loc / self.scale**2, -0.5 / self.scale**2
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -269,7 +269,7 @@ class Uniform(Distribution):
             )
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The interval."""
         return constraints.interval(self.low, self.high)
 

@@ -197,17 +197,17 @@ class _InverseTransform(Transform):
         self._inv_of = transform
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """What the transform gives."""
         return self._inv_of.codomain
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """What the transform takes."""
         return self._inv_of.domain
 
     @property
-    def bijective(self) -> Any:  # type: ignore[override]
+    def bijective(self) -> Any:
         """Whether the transform is."""
         return self._inv_of.bijective
 
@@ -272,7 +272,7 @@ class ComposeTransform(Transform):
     __hash__ = object.__hash__
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """What the first part takes."""
         if not self.parts:
             return constraints.real
@@ -285,7 +285,7 @@ class ComposeTransform(Transform):
         return constraints.independent(first, more) if more else first
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """What the last part gives."""
         if not self.parts:
             return constraints.real
@@ -298,7 +298,7 @@ class ComposeTransform(Transform):
         return constraints.independent(last, more) if more else last
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(p.bijective for p in self.parts)
 
@@ -389,17 +389,17 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """That of the base, over more dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """That of the base, over more dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether the base is."""
         return self.base_transform.bijective
 
@@ -452,12 +452,12 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Real numbers in the one shape."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Real numbers in the other shape."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
@@ -666,7 +666,7 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Real numbers."""
         n = self._event_dim
         return constraints.independent(constraints.real, n) if n else constraints.real

@@ -186,7 +186,7 @@ class _Parts(Transform):
     dim: int
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all are."""
         return all(t.bijective for t in self.transforms)
 
@@ -264,12 +264,12 @@ class CatTransform(_Parts):
         return weft.cat(parts, dim) if dim < 0 else sum(parts[1:], parts[0])
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Those of the parts."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Those of the parts."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
@@ -302,12 +302,12 @@ class StackTransform(_Parts):
         return weft.stack([t.log_abs_det_jacobian(a, b) for t, a, b in pairs], self.dim)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Those of the slices."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Those of the slices."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
@@ -333,7 +333,7 @@ class CumulativeDistributionTransform(Transform):
         return 1
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The values of samples."""
         return self.distribution.support
 

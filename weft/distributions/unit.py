@@ -81,7 +81,7 @@ class Dirichlet(ExponentialFamily):
         return weft.lgamma(a).sum(-1) - weft.lgamma(total) - spread
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration,)
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.entropy()
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return self.concentration1, self.concentration0
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
@@ -266,12 +266,12 @@ class ContinuousBernoulli(ExponentialFamily):
         new._lims = self._lims
 
     @lazy_property
-    def probs(self) -> Tensor:  # type: ignore[no-redef]
+    def probs(self) -> Tensor:
         """The parameter p."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     @lazy_property
-    def logits(self) -> Tensor:  # type: ignore[no-redef]
+    def logits(self) -> Tensor:
         """The logit of p."""
         return probs_to_logits(self.probs, is_binary=True)
 
@@ -322,7 +322,7 @@ class ContinuousBernoulli(ExponentialFamily):
         return self.mean * (log_0 - log_1) - self._log_norm() - log_0
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:

@@ -123,7 +123,9 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             [2., 3.]])
     """
     count = vec.shape[-1]
-    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    n = (
+        -(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5
+    ) / 2
     if round(n) - n > weft.finfo(vec.dtype).eps or abs(round(n) - n) > 1e-6:
         raise ValueError(f"{count} elements do not fill the lower triangle of a matrix")
     size = round(n)
