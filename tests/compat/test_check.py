@@ -129,6 +129,16 @@ def test_guarded_uses_are_no_failure(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "torch.onnx" in out and "in a try" in out and "none lacking" in out
 
 
+def test_optional_libraries_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What weft has, if only a library is installed, is not lacking."""
+
+    def fails(name: str) -> None:
+        raise ImportError("pip install weft[something]")
+
+    monkeypatch.setattr("weft.compat.uses.find", fails)
+    assert lacking("from torch.utils.tensorboard import SummaryWriter\nSummaryWriter(a=1)\n") == {}
+
+
 def test_local_names_hide_imports() -> None:
     """A variable called like a module is not the module."""
     source = "from torch import nn\ndef f(nn):\n    return nn.whatever\n"

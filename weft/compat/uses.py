@@ -56,6 +56,14 @@ def uses_of(source: str, filename: str = "<program>") -> tuple[list[Use], list[K
     return [reader.uses[name] for name in sorted(reader.uses)], reader.keywords
 
 
+def _found(name: str) -> Any:
+    """Return an object by PyTorch's name; None for one that needs a library which is not here."""
+    try:
+        return find(name)
+    except ImportError:
+        return None
+
+
 class _Scope:
     """The variables of a function, or of the program: what each was assigned."""
 
@@ -129,7 +137,7 @@ class _Reader(ast.NodeVisitor):
         """Note a use; of a lacking name, as far as the first part that is lacking."""
         present = True
         try:
-            find(name)
+            _found(name)
         except LackingName as e:
             name, present = e.torch_name, False
         use = self.uses.setdefault(name, Use(name, present=present))
@@ -173,7 +181,7 @@ class _Reader(ast.NodeVisitor):
             self._note(name, node.lineno)
         else:  # set by the program: only what is there counts
             try:
-                find(name)
+                _found(name)
             except LackingName:
                 return
             self._note(name, node.lineno)
@@ -196,7 +204,7 @@ class _Reader(ast.NodeVisitor):
         name = self._torch_name(node.func)
         if name is not None:
             try:
-                return returns_tensor(find(name))
+                return returns_tensor(_found(name))
             except LackingName:
                 return False
         if isinstance(node.func, ast.Attribute) and self._is_tensor(node.func.value, depth + 1):
@@ -217,7 +225,7 @@ class _Reader(ast.NodeVisitor):
         if not given:
             return
         try:
-            takes = keywords_of(find(name))
+            takes = keywords_of(_found(name))
         except LackingName:
             return
         for keyword in given:
@@ -266,7 +274,7 @@ class _Reader(ast.NodeVisitor):
 
     def _check_methods(self, node: ast.ClassDef, base: str) -> None:
         try:
-            known = set(dir(find(base)))
+            known = set(dir(_found(base)))
         except LackingName:
             return
         called: list[ast.Attribute] = []
