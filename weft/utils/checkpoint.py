@@ -211,11 +211,6 @@ class _Frame:
 
     def unpack(self, holder: _Holder) -> Tensor:
         """Return the tensor of a holder, which the first to ask makes all of them get."""
-        if weft.is_grad_enabled():
-            raise NotImplementedError(
-                "checkpoint: backward with create_graph=True; derivatives of higher order need "
-                "the part without checkpoint"
-            )
         if holder.value is None:
             self.fill()
         if holder.value is None:
