@@ -99,12 +99,13 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "audio backends compat cuda data distributions fft jit linalg nn optim serialization signal "
-    "sparse special testing text train utils view vision"
+    "audio backends compat cuda data distributions fft func jit linalg masked nn optim serialization "
+    "signal sparse special testing text train utils view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
     "summary": "nn.summary",
+    "vmap": "func",
 }
 _LAYERS = """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_

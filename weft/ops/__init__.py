@@ -455,6 +455,7 @@ from . import (  # noqa: E402, F401
     index,
     join,
     linalg,
+    lowrank,
     memory,
     order,
     shape,

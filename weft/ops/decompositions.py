@@ -201,3 +201,49 @@ def lu_unpack(
     if not unpack_data:
         lower, upper = nothing, nothing
     return named_tuple("lu_unpack", P=p if unpack_pivots else nothing, L=lower, U=upper)
+
+
+@op(out=True, derivative="use linalg.qr, which has one")
+def geqrf(input: Tensor) -> Any:
+    """Return a QR decomposition as LAPACK leaves it: R above reflections, and their factors.
+
+    >>> weft.geqrf(weft.tensor([[3.0], [4.0]])).tau
+    tensor([1.6000])
+    """
+    from weft.linalg.reflections import factor
+
+    a, tau = factor(input)
+    return named_tuple("geqrf", a=a, tau=tau)
+
+
+@op(out=True)
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """Return the first columns of the product of reflections: ``linalg.householder_product``.
+
+    >>> weft.orgqr(weft.ones(1, 1), weft.tensor([2.0]))
+    tensor([[-1.]])
+    """
+    return weft.linalg.householder_product(input, input2)
+
+
+@op(out=True)
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
+    """Return ``Q @ other``, where Q is the square product of reflections.
+
+    Args:
+        input: the reflections, as ``geqrf`` gives them.
+        tau: their factors.
+        other: the matrix.
+        left: multiply from the left; else from the right.
+        transpose: multiply with the adjoint of Q.
+
+    >>> a, tau = weft.geqrf(weft.tensor([[3.0], [4.0]]))
+    >>> weft.ormqr(a, tau, weft.tensor([[3.0], [4.0]]), transpose=True)
+    tensor([[-5.],
+            [ 0.]])
+    """
+    from weft.linalg.reflections import multiplied
+
+    return multiplied(input, tau, other, left, transpose)
