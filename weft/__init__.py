@@ -10,6 +10,7 @@ tensor([2., 4.])
 from __future__ import annotations
 
 import os as _os
+from math import e, inf, nan, pi
 
 from . import _C
 from ._C import (
@@ -41,6 +42,7 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
+newaxis = None
 
 # Native ops, then the rest of the body, which builds on them.
 _methods: dict = {}
@@ -73,6 +75,8 @@ from ._setting import (  # noqa: E402
     reset_peak_memory_stats,
     set_default_dtype,
     sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from .autograd import (  # noqa: E402
@@ -83,6 +87,7 @@ from .autograd import (  # noqa: E402
 )
 from .ops import *  # noqa: E402, F403
 from .printing import get_printoptions, set_printoptions  # noqa: E402
+from .questions import *  # noqa: E402, F403
 from .random import (  # noqa: E402
     get_rng_state,
     initial_seed,
@@ -90,11 +95,17 @@ from .random import (  # noqa: E402
     seed,
     set_rng_state,
 )
+from .storage import TypedStorage, UntypedStorage, from_file, is_storage  # noqa: E402
 from .tensor import _TYPE_NAMES  # noqa: E402
 from .tensor import install as _install  # noqa: E402
 from .tensor import legacy_type as _legacy_type  # noqa: E402
 
 _install(Tensor)
+from .ops.compressed import (  # noqa: E402
+    sparse_compressed_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
@@ -120,6 +131,11 @@ pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm 
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
+_ATEN = """
+_batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _softmax_backward_data
+_unsafe_masked_index _unsafe_masked_index_put_accumulate _upsample_bilinear2d_aa
+""".split()
+_LAZY_FROM.update(dict.fromkeys(_ATEN, "ops.aten"))
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails

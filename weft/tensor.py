@@ -151,7 +151,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def _on_copied_storage(t: Tensor, memo: dict[Any, Any]) -> Tensor:
     """Return the same view of a copy of the storage, which tensors copied together share again."""
     elements, rest = divmod(t._storage_bytes(), t.itemsize)
-    if t.is_sparse or rest or not t.numel():
+    if t.layout is not weft.strided or rest or not t.numel():
         return t.clone()
     key = ("storage", t._storage_ptr())
     if key not in memo:
@@ -188,9 +188,11 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """
     kind = None if type(self) is weft.Tensor else type(self)
     state = getattr(self, "__dict__", None) or None
-    if self.is_sparse:
-        parts = self._indices(), self._values(), tuple(self.shape), self.is_coalesced()
-        return _rebuild_sparse, (*parts, self.requires_grad, kind, state)
+    if self.layout is not weft.strided:
+        coo = self.detach().to_sparse_coo()
+        parts = coo._indices(), coo._values(), tuple(self.shape), coo.is_coalesced()
+        name = str(self.layout).rpartition(".")[2]
+        return _rebuild_sparse, (*parts, self.requires_grad, kind, state, name)
     data, stride = b"", self.stride()
     if self.numel():
         span = 1 + sum((n - 1) * step for n, step in zip(self.shape, stride))
@@ -226,9 +228,11 @@ def _rebuild_sparse(
     requires_grad: bool,
     kind: type | None,
     state: dict[str, Any] | None,
+    layout: str = "sparse_coo",
 ) -> Tensor:
     """Make the sparse tensor that ``__reduce_ex__`` took apart."""
     made = weft.sparse_coo_tensor(indices, values, shape, is_coalesced=coalesced)
+    made = made.to_sparse(layout=getattr(weft, layout))
     return _dressed(made, requires_grad, kind, state)
 
 

@@ -447,6 +447,7 @@ def _example(row: dict[str, Any]) -> str:
 from . import (  # noqa: E402, F401
     activation,
     compare,
+    compressed,
     convert,
     copies,
     create,
@@ -458,6 +459,7 @@ from . import (  # noqa: E402, F401
     lowrank,
     memory,
     order,
+    segments,
     shape,
     sparse,
     spectrum,

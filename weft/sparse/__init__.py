@@ -58,7 +58,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     >>> weft.sparse.sum(x, 0).to_dense()
     tensor([1., 0., 5.])
     """
-    if not input.is_sparse:
+    if input.layout is weft.strided:
         raise RuntimeError(
             f"sparse.sum: expected a tensor of layout torch.sparse_coo, got {input.layout}"
         )
