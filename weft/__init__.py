@@ -132,7 +132,8 @@ rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_m
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
 _ATEN = """
-_batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _softmax_backward_data
+_batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce
+_softmax_backward_data
 _unsafe_masked_index _unsafe_masked_index_put_accumulate _upsample_bilinear2d_aa
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_ATEN, "ops.aten"))

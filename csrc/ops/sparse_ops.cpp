@@ -1,5 +1,6 @@
 // What ops do when one of their inputs is sparse: one row per op, at the end. An op that has none refuses.
 #include <unordered_map>
+#include <vector>
 
 #include "ops/api.h"
 #include "ops/pointwise.h"
@@ -169,9 +170,33 @@ void quotient_of(Call& c) {
   finish(c, p.with(div(p.values, c.arg(1))));
 }
 
+// [m, k] sparse @ [k, n] sparse: each entry of the first with every entry of the row that its column names.
+Tensor sparse_product(const Tensor& a, const Tensor& b) {
+  Parts p(a), q(b, true);
+  int64_t n = p.indices.size(1), m = q.indices.size(1), count = 0;
+  const int64_t *row = p.indices.data<int64_t>(), *column = row + n, *other = q.indices.data<int64_t>();
+  std::vector<int64_t> starts(size_t(b.size(0)) + 1);
+  for (int64_t i = 0; i < m; ++i) ++starts[size_t(other[i]) + 1];
+  for (size_t k = 1; k < starts.size(); ++k) starts[k] += starts[k - 1];
+  auto length = [&](int64_t i) { return starts[size_t(column[i]) + 1] - starts[size_t(column[i])]; };
+  for (int64_t i = 0; i < n; ++i) count += length(i);
+  Tensor left = empty({count}, DType::Int64), right = empty({count}, DType::Int64);
+  Tensor indices = empty({2, count}, DType::Int64);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < length(i); ++k, ++at) {
+      int64_t j = starts[size_t(column[i])] + k;
+      left.data<int64_t>()[at] = i;
+      right.data<int64_t>()[at] = j;
+      indices.data<int64_t>()[at] = row[i];
+      indices.data<int64_t>()[count + at] = other[m + j];
+    }
+  Tensor values = index_select(p.values, 0, left) * index_select(q.values, 0, right);
+  return coalesced(sparse_make(indices, values, Dims{a.size(0), b.size(1)}, false));
+}
+
 // [m, k] sparse @ [k, n] dense.
 Tensor matrix_product(Call& c, const Tensor& a, const Tensor& b) {
-  if (a.sparse() && b.sparse()) refuse_sparse(c.name(), "two arguments");
   if (b.dim() == 1 && a.dim() == 2) return select(matrix_product(c, a, unsqueeze(b, 1)), 1, 0);
   if (a.dim() != 2 || b.dim() != 2)
     fail_missing(c.name(), ": with an argument of a sparse layout both must be matrices, got ", a.sizes(),
@@ -182,6 +207,10 @@ Tensor matrix_product(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
     fail(c.name(), ": expected both matrices to have the same dtype, got ", name_of(a.dtype()), " and ",
          name_of(b.dtype()));
+  if (a.sparse() && b.sparse()) {
+    if (sparse_dims(a) != 2 || sparse_dims(b) != 2) refuse_sparse(c.name(), "hybrid arguments");
+    return sparse_product(a, b);
+  }
   if (b.sparse()) return transpose(matrix_product(c, transpose(b, 0, 1), transpose(a, 0, 1)), 0, 1);
   if (sparse_dims(a) != 2)
     fail_missing(c.name(), ": a sparse matrix must have two sparse dimensions, got ", sparse_dims(a), " and ",

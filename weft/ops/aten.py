@@ -156,17 +156,23 @@ def aten__upsample_bilinear2d_aa(
     align_corners: bool,
     scales_h: Any = None,
     scales_w: float | None = None,
+    *,
+    scale_factors: Sequence[float] | None = None,
 ) -> Tensor:
     """Return images in another size, smoothed where they shrink.
 
     >>> weft.ops.aten._upsample_bilinear2d_aa(weft.ones(1, 1, 4, 4), [2, 2], False).shape
     torch.Size([1, 1, 2, 2])
     """
-    if scales_h is not None or scales_w is not None:
-        raise NotImplementedError("_upsample_bilinear2d_aa: scales are not in weft: give the size")
-    return weft.nn.functional.interpolate(
-        input, output_size, mode="bilinear", align_corners=align_corners, antialias=True
-    )
+    from weft.nn.functional.resize import _resized
+
+    factors: list[Any] = [scales_h, scales_w]
+    if scale_factors is not None:
+        factors = list(scale_factors)
+        output_size = [int(n * factor) for n, factor in zip(input.shape[-2:], factors)]
+    if output_size is None:
+        raise RuntimeError("_upsample_bilinear2d_aa: give output_size or scale_factors")
+    return _resized(input, list(output_size), factors, "bilinear", align_corners, True)
 
 
 @_aten
@@ -190,7 +196,10 @@ def aten_max_pool2d_with_indices_backward(
     """
     found = weft.zeros(input.shape, dtype=grad_output.dtype).flatten(-2)
     found = found.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2))
-    return found.reshape(input.shape)
+    found = found.reshape(input.shape)
+    if input.requires_grad:  # which moves no maximum: its gradient is zero, but it has one
+        found = weft.where(weft.tensor(False), input, found)
+    return found
 
 
 def _within(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -260,3 +269,6 @@ def aten__chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Ten
         extra = weft.zeros((*t.shape[:at], missing, *t.shape[at + 1 :]), dtype=t.dtype)
         parts.append(weft.cat([t, extra], at).reshape(*t.shape[:at], num_chunks, -1))
     return weft.cat(parts, dim + 1 if dim >= 0 else len(parts[0].shape) - 1)
+
+
+_private["_segment_reduce"] = Packet(weft.segment_reduce)
