@@ -144,7 +144,12 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module(f"weft.{name}")
+        try:
+            return importlib.import_module(f"weft.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"weft.{name}":
+                raise
+            raise AttributeError(f"module 'weft' has no attribute '{name}' yet") from None
     if name in _LAZY_FROM:
         return getattr(importlib.import_module(f"weft.{_LAZY_FROM[name]}"), name)
     if name in _TYPE_NAMES:

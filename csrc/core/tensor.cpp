@@ -63,7 +63,7 @@ void (*g_let_others_run)() = nullptr;
 
 void Storage::put_in_order() {
   if (last.channels < 0)
-    fail_missing("this needs elements in memory, which a sparse tensor has not: use to_dense() first");
+    fail_missing("this needs elements in memory, which a tensor of a sparse layout has not: use to_dense() first");
   while (readers) g_let_others_run();
   if (!last.channels) return;
   int64_t new_block = bytes;

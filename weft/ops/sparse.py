@@ -132,7 +132,7 @@ def to_sparse(
     """
     if isinstance(sparse_dim, weft.layout):
         sparse_dim, layout = None, sparse_dim
-    if layout not in (None, *_LAYOUTS.values()):
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
         raise NotImplementedError(
             at_line(f"to_sparse: layout={layout}: weft has {', '.join(list(_LAYOUTS)[1:])}")
         )
