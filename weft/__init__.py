@@ -110,11 +110,13 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "audio backends compat cuda data distributions fft func jit linalg masked nn optim serialization "
+    "audio backends compat cuda data distributions fft func functional jit linalg masked nn optim serialization "
     "signal sparse special testing text train utils view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
+    **dict.fromkeys(("dsmm", "spmm"), "sparse"),
+    "smm": "sparse",
     "summary": "nn.summary",
     "vmap": "func",
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "cond", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
+    "as_strided_", "cond", "detach_", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
     "is_distributed", "is_inference", "is_neg", "is_same_size", "is_signed",
     "is_warn_always_enabled", "set_flush_denormal", "set_warn_always", "sym_float", "sym_int", "sym_ite", "sym_max",
     "sym_min", "sym_not", "sym_sqrt", "sym_sum", "to_dlpack", "typename",
@@ -266,6 +266,26 @@ def cond(
     return (true_fn if pred else false_fn)(*operands)
 
 
+def detach_(input: Tensor) -> Tensor:
+    """Cut a tensor off from what made it.
+
+    >>> x = weft.ones(2, requires_grad=True) * 2
+    >>> weft.detach_(x).requires_grad
+    False
+    """
+    return input.detach_()
+
+
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Change a tensor to another view of its memory.
+
+    >>> weft.as_strided_(weft.arange(4), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
+    return input.as_strided_(size, stride, storage_offset)
+
+
 # ---- methods of Tensor ------------------------------------------------------------------------
 
 
@@ -294,9 +314,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError("fill_diagonal_: dimensions must be larger than 1")
     if self.dim() > 2 and len(set(self.shape)) > 1:
-        raise RuntimeError(
-            f"fill_diagonal_: all dimensions must be equal, got {list(self.shape)}"
-        )
+        raise RuntimeError(f"fill_diagonal_: all dimensions must be equal, got {list(self.shape)}")
     rows, columns = self.shape[0], self.shape[1]
     shortest = min(self.shape)
     at = weft.arange(shortest)

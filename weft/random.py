@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from ._C import Generator, default_generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from weft import Tensor
 
 
@@ -50,3 +55,34 @@ def set_rng_state(new_state: Tensor) -> None:
     >>> weft.set_rng_state(weft.get_rng_state())
     """
     default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """Put the default generator back at the end of a ``with`` block, whatever was drawn in it.
+
+    Args:
+        devices: GPUs whose generators are put back too; weft has none, so it must be empty.
+        enabled: if False, do nothing.
+        device_type: of what kind ``devices`` are.
+
+    >>> state = weft.get_rng_state()
+    >>> with weft.random.fork_rng():
+    ...     _ = weft.rand(3)
+    >>> weft.equal(state, weft.get_rng_state())
+    True
+    """
+    if devices:
+        raise RuntimeError(f"fork_rng: devices={devices!r}: weft has only the device 'cpu'")
+    if not enabled:
+        yield
+        return
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(before)

@@ -53,7 +53,9 @@ def vmap(
             raise ValueError(f"vmap: in_dims must be an int or a tuple, got {type(in_dims)}")
         leaves, shape = flatten(tuple(args))
         dims = _input_dims(leaves, spread(_as_tuple(in_dims), shape, "vmap: in_dims"))
-        extra, extra_shape = flatten(named)  # arguments by name are sliced along the first dimension
+        extra, extra_shape = flatten(
+            named
+        )  # arguments by name are sliced along the first dimension
         dims += [0 if isinstance(x, weft.Tensor) else None for x in extra]
         leaves = leaves + extra
         count = _batch_size(leaves, dims)

@@ -44,7 +44,9 @@ class _Recorded:
             if not isinstance(x, weft.Tensor):
                 raise TypeError(f"{name}: expected tensors to differentiate by, got {type(x)}")
             if not (x.is_floating_point() or x.is_complex()):
-                raise RuntimeError(f"{name}: only floating point inputs have derivatives: {x.dtype}")
+                raise RuntimeError(
+                    f"{name}: only floating point inputs have derivatives: {x.dtype}"
+                )
         with weft.enable_grad():
             self.xs = [x.view_as(x) if x.requires_grad else _fresh(x) for x in self.inputs]
             tree = unflatten(self.xs, self.input_shape)
@@ -62,7 +64,9 @@ class _Recorded:
         self.ys, self.output_shape = flatten(result)
         for y in self.ys:
             if not isinstance(y, weft.Tensor):
-                raise RuntimeError(f"{name}: expected the function to return tensors, got {type(y)}")
+                raise RuntimeError(
+                    f"{name}: expected the function to return tensors, got {type(y)}"
+                )
         # Whether results matter to something outside: another transform, or a parameter.
         aux = [a for a in flatten(self.aux)[0] if isinstance(a, weft.Tensor)]
         mine = {id(x) for x in self.xs}
@@ -356,9 +360,7 @@ def jacrev(
         blocks = []
         for k, y in enumerate(call.ys):
             rows = [call.back(units) for units in _unit_vectors(call.ys, k)]
-            parts = [
-                _block([row[i] for row in rows], y, x, x.dtype) for i, x in enumerate(call.xs)
-            ]
+            parts = [_block([row[i] for row in rows], y, x, x.dtype) for i, x in enumerate(call.xs)]
             blocks.append(call.as_inputs(parts))
         found = call.out(unflatten(blocks, call.output_shape))
         return call.with_aux(found, has_aux=has_aux)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-__all__ = ["chosen", "cast", "extreme", "filled", "summed_type", "whole_dims"]
+__all__ = ["cast", "chosen", "extreme", "filled", "summed_type", "whole_dims"]
 
 
 def chosen(input: Tensor, mask: Tensor | None, name: str) -> Tensor | None:

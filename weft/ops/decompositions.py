@@ -247,3 +247,40 @@ def ormqr(
     from weft.linalg.reflections import multiplied
 
     return multiplied(input, tau, other, left, transpose)
+
+
+@op(method=False, out=True)
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """Return the sum of the singular values of matrices.
+
+    >>> weft.nuclear_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
+    return weft.linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+@op(method=False, out=True)
+def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """Return the root of the sum of squares along one or two dimensions, or of all elements.
+
+    >>> weft.frobenius_norm(weft.tensor([[3.0, 4.0]]), 1)
+    tensor([5.])
+    """
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"frobenius_norm: expected at most 2 dimensions, got {list(dims)}")
+    return weft.linalg.vector_norm(input, 2, dims or None, keepdim)
+
+
+@op(method=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norm over all dimensions but one; with ``dim=-1``, over all.
+
+    >>> weft.norm_except_dim(weft.ones(2, 4))
+    tensor([[2.],
+            [2.]])
+    """
+    if dim == -1:
+        return weft.linalg.vector_norm(v, pow)
+    others = [d for d in range(v.dim()) if d != dim]
+    return weft.linalg.vector_norm(v, pow, others, True) if others else v.abs()

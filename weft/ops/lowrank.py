@@ -28,7 +28,9 @@ def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
 
 
 @op(method=False)
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> Any:
     """Return U, S and V with ``A - M`` nearly ``U diag(S) V^H``, for matrices of rank below q.
 
     Args:

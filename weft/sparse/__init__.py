@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-__all__ = ["addmm", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum"]
+__all__ = ["addmm", "log_softmax", "mm", "sampled_addmm", "smm", "softmax", "spdiags", "sum"]
 
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
@@ -87,6 +87,16 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
             f"sparse.sum: expected a tensor of layout torch.sparse_coo, got {input.layout}"
         )
     return input.sum(dtype=dtype) if dim is None else input.sum(dim, dtype=dtype)
+
+
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """Return the product of a sparse and a dense matrix as a sparse one.
+
+    >>> weft.sparse.smm(weft.eye(2).to_sparse(), weft.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
+    """
+    return weft.mm(input, mat).to_sparse()
 
 
 def sampled_addmm(
@@ -223,3 +233,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     both = weft.stack([rows[inside], columns[inside]])
     made = weft.sparse_coo_tensor(both, diagonals[inside], tuple(shape))
     return made if layout is None else made.to_sparse(layout=layout)
+
+
+dsmm = spmm = mm
