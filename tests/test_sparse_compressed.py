@@ -67,15 +67,15 @@ def test_wrong_parts(parts: Any, match: str) -> None:
 def test_what_is_not_there() -> None:
     with pytest.raises(NotImplementedError, match="batches of matrices"):
         weft.sparse_csr_tensor([[0, 1]], [[0]], [[1.0]], (1, 1, 1))
-    with pytest.raises(NotImplementedError, match="layout=torch.sparse_coo"):
+    with pytest.raises(NotImplementedError, match=r"layout=torch.sparse_coo"):
         weft.sparse_compressed_tensor([0, 1], [0], [1.0], layout=weft.sparse_coo)
     with pytest.raises(NotImplementedError, match="compresses matrices"):
         weft.ones(3).to_sparse_csr()
-    with pytest.raises(RuntimeError, match="crow_indices: expected.*sparse_csr, got.*strided"):
+    with pytest.raises(RuntimeError, match=r"crow_indices: expected.*sparse_csr, got.*strided"):
         weft.ones(2, 2).crow_indices()
-    with pytest.raises(RuntimeError, match="indices: expected.*sparse_coo, got torch.sparse_csr"):
+    with pytest.raises(RuntimeError, match=r"indices: expected.*sparse_coo, got torch.sparse_csr"):
         csr().indices()
-    with pytest.raises(NotImplementedError, match="clamp.*sparse layout"):
+    with pytest.raises(NotImplementedError, match=r"clamp.*sparse layout"):
         csr().clamp(0)
 
 
@@ -116,7 +116,7 @@ def test_products_joined_otherwise() -> None:
             assert weft.allclose(got[i], expected.double())
     with pytest.raises(ValueError, match="reduce must be"):
         weft.sparse.mm(x, d, "prod")
-    with pytest.raises(RuntimeError, match="layout torch.sparse_csr"):
+    with pytest.raises(RuntimeError, match=r"layout torch.sparse_csr"):
         weft.sparse.mm(x.to_sparse(), d, "mean")
 
 
@@ -181,7 +181,7 @@ def test_softmax_counts_what_is_not_there_as_minus_infinity() -> None:
     assert weft.allclose(
         weft.sparse.softmax(hybrid, 1).coalesce().values(), hybrid._values().softmax(1)
     )
-    with pytest.raises(RuntimeError, match="layout torch.sparse_coo"):
+    with pytest.raises(RuntimeError, match=r"layout torch.sparse_coo"):
         weft.sparse.softmax(weft.ones(2), 0)
 
 
@@ -205,5 +205,5 @@ def test_copies_and_text() -> None:
     assert lines[1].strip() == "col_indices=tensor([1, 0, 2]),"
     assert "layout=torch.sparse_csr" in lines[-1]
     assert "ccol_indices=" in str(csr().t())
-    with pytest.raises(TypeError, match="save.*to_sparse_coo"):
+    with pytest.raises(TypeError, match=r"save.*to_sparse_coo"):
         weft.save({"x": csr()}, "never.weft")

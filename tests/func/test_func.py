@@ -148,7 +148,7 @@ def test_jacobians_by_both_ways() -> None:
 
 def test_hessian() -> None:
     x = x64()
-    assert near(hessian(lambda x: (x[0] * x[1] * x[2]))(x)[0, 1], x[2])
+    assert near(hessian(lambda x: x[0] * x[1] * x[2])(x)[0, 1], x[2])
     assert near(jacfwd(jacrev(lambda x: (x**3).sum()))(x), weft.diag(6 * x))
     assert near(jacrev(jacfwd(lambda x: (x**3).sum()))(x), weft.diag(6 * x))
     blocks = hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(x, x)

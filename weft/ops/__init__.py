@@ -467,4 +467,14 @@ from . import (  # noqa: E402, F401
     windows,
 )
 
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs use when it is first asked for."""
+    if name != "aten":
+        raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module("weft.ops.aten")
+
+
 globals().update(_functions)  # a module of the same name (einsum) must not hide its op
