@@ -369,9 +369,7 @@ for _method in (
     dim_order, fill_diagonal_, hardshrink, is_distributed, is_same_size, is_signed, map2_, new,
 ):  # fmt: skip
     setattr(Tensor, _method.__name__, _method)
-for _name, _value in {
-    "is_cpu": True, "is_ipu": False, "is_maia": False, "is_mkldnn": False, "is_mps": False,
-    "is_mtia": False, "is_nested": False, "is_vulkan": False, "is_xla": False, "is_xpu": False,
-}.items():  # fmt: skip
-    setattr(Tensor, _name, property(lambda self, value=_value: value, doc="A fact of all tensors."))
+Tensor.is_cpu = property(lambda self: True, doc="Whether it is on the CPU: always.")
+for _name in "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split():
+    setattr(Tensor, _name, property(lambda self: False, doc="What no tensor of weft is."))
 Tensor.const_data_ptr = Tensor.data_ptr

@@ -77,7 +77,7 @@ def _as_tuple(dims: Any) -> Any:
 
 
 def _input_dims(leaves: list[Any], dims: list[Any]) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for x, d in zip(leaves, dims):
         if d is None:
             found.append(None)
