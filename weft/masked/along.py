@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft
 
-from .common import cast, filled, summed_type
+from .common import cast, filled
 from .reduce import norm
 
 TYPE_CHECKING = False
@@ -21,7 +21,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
     >>> weft.masked.cumsum(x, 0, mask=weft.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
-    return filled(cast(input, summed_type(input, dtype)), mask, 0, "cumsum").cumsum(dim)
+    input = cast(input, dtype)
+    return filled(input, mask, 0, "cumsum").cumsum(dim, dtype=input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -31,7 +32,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     >>> weft.masked.cumprod(x, 0, mask=weft.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
-    return filled(cast(input, summed_type(input, dtype)), mask, 1, "cumprod").cumprod(dim)
+    input = cast(input, dtype)
+    return filled(input, mask, 1, "cumprod").cumprod(dim, dtype=input.dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:

@@ -200,7 +200,9 @@ def _variance(
     off = input - sum(input, dim, keepdim=True, mask=mask) / count
     squares = off * off.conj()  # of a complex input the result is complex too, as in PyTorch
     total = sum(squares, dim, keepdim=True, mask=mask)
-    return _without(total / (count - correction).clamp(min=0), input, dim, keepdim)
+    return _without(
+        total / (count - correction).clamp(min=0).to(total.dtype), input, dim, keepdim
+    )
 
 
 def var(
@@ -271,7 +273,7 @@ def logsumexp(
     >>> weft.masked.logsumexp(weft.zeros(3), 0, mask=weft.tensor([True, False, True]))
     tensor(0.6931)
     """
-    input = cast(input, summed_type(input, dtype))
+    input = cast(input, dtype)
     whole = not (input.is_floating_point() or input.is_complex())
     least = extreme(input.dtype, False) if whole else float("-inf")
     found = filled(input, mask, least, "logsumexp").logsumexp(whole_dims(input, dim), keepdim)
