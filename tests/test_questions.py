@@ -99,6 +99,23 @@ def test_methods() -> None:
     assert weft.as_strided_(weft.arange(4), (2,), (2,), 1).tolist() == [1, 3]
 
 
+class Named(weft.Tensor):
+    """A subclass of tensors."""
+
+
+def test_subclasses() -> None:
+    x = weft.ones(2, requires_grad=True)
+    y = (x * 3).as_subclass(Named)
+    assert type(y) is Named and y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    z = weft.arange(2)
+    z.as_subclass(Named).fill_(7)
+    assert z.tolist() == [7, 7], "the same memory"
+    with pytest.raises(TypeError, match="expected a subclass of Tensor"):
+        x.as_subclass(int)
+
+
 def test_random_numbers_put_back() -> None:
     state = weft.get_rng_state()
     with weft.random.fork_rng():

@@ -87,7 +87,6 @@ from .autograd import (  # noqa: E402
 )
 from .ops import *  # noqa: E402, F403
 from .printing import get_printoptions, set_printoptions  # noqa: E402
-from .questions import *  # noqa: E402, F403
 from .random import (  # noqa: E402
     get_rng_state,
     initial_seed,
@@ -95,28 +94,27 @@ from .random import (  # noqa: E402
     seed,
     set_rng_state,
 )
-from .storage import TypedStorage, UntypedStorage, from_file, is_storage  # noqa: E402
 from .tensor import _TYPE_NAMES  # noqa: E402
 from .tensor import install as _install  # noqa: E402
 from .tensor import legacy_type as _legacy_type  # noqa: E402
 
 _install(Tensor)
-from .ops.compressed import (  # noqa: E402
-    sparse_compressed_tensor,
-    sparse_csc_tensor,
-    sparse_csr_tensor,
-)
 from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "audio backends compat cuda data distributions fft func functional jit linalg masked nn optim serialization "
-    "signal sparse special testing text train utils view vision"
+    "audio backends compat cuda data distributions fft func functional jit linalg masked nn optim "
+    "serialization signal sparse special testing text train utils view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
-    **dict.fromkeys(("dsmm", "spmm"), "sparse"),
-    "smm": "sparse",
+    **dict.fromkeys(("dsmm", "smm", "spmm"), "sparse"),
+    **dict.fromkeys(
+        ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "ops.compressed"
+    ),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
+    "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",
 }
@@ -132,6 +130,13 @@ native_channel_shuffle native_dropout native_dropout_backward native_group_norm 
 pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
+_QUESTIONS = """
+as_strided_ cond detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
+is_distributed is_inference is_neg is_same_size is_signed is_warn_always_enabled
+set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
+sym_sum to_dlpack typename
+""".split()
+_LAZY_FROM.update(dict.fromkeys(_QUESTIONS, "questions"))
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
 _ATEN = """
 _batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce

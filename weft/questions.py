@@ -326,6 +326,21 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """Return the same values as an instance of a subclass of Tensor; gradients flow.
+
+    >>> class Named(weft.Tensor):
+    ...     name = "mine"
+    >>> weft.ones(2).as_subclass(Named).name
+    'mine'
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass: expected a subclass of Tensor, got {cls!r}")
+    made = self.view_as(self)
+    made.__class__ = cls
+    return made
+
+
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Replace each element by a Python function of it and of those of two tensors; slow.
 
@@ -363,13 +378,3 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-1.,  0.])
     """
     return weft.nn.functional.hardshrink(self, lambd)
-
-
-for _method in (
-    dim_order, fill_diagonal_, hardshrink, is_distributed, is_same_size, is_signed, map2_, new,
-):  # fmt: skip
-    setattr(Tensor, _method.__name__, _method)
-Tensor.is_cpu = property(lambda self: True, doc="Whether it is on the CPU: always.")
-for _name in "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split():
-    setattr(Tensor, _name, property(lambda self: False, doc="What no tensor of weft is."))
-Tensor.const_data_ptr = Tensor.data_ptr

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 from ._C import Generator, default_generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from weft import Tensor
@@ -57,12 +54,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextmanager
-def fork_rng(
-    devices: Any = None,
-    enabled: bool = True,
-    device_type: str = "cuda",
-) -> Iterator[None]:
+class fork_rng:
     """Put the default generator back at the end of a ``with`` block, whatever was drawn in it.
 
     Args:
@@ -76,13 +68,20 @@ def fork_rng(
     >>> weft.equal(state, weft.get_rng_state())
     True
     """
-    if devices:
-        raise RuntimeError(f"fork_rng: devices={devices!r}: weft has only the device 'cpu'")
-    if not enabled:
-        yield
-        return
-    before = get_rng_state()
-    try:
-        yield
-    finally:
-        set_rng_state(before)
+
+    def __init__(
+        self, devices: Any = None, enabled: bool = True, device_type: str = "cuda"
+    ) -> None:
+        """Check the devices."""
+        if devices:
+            raise RuntimeError(f"fork_rng: devices={devices!r}: weft has only the device 'cpu'")
+        self._enabled = enabled
+
+    def __enter__(self) -> None:
+        """Keep the state."""
+        self._before = get_rng_state()
+
+    def __exit__(self, *error: object) -> None:
+        """Put it back."""
+        if self._enabled:
+            set_rng_state(self._before)

@@ -321,8 +321,3 @@ def set_(
         whole = whole.as_strided(shape, tuple(stride), storage_offset)
     self.data = whole
     return self
-
-
-Tensor.untyped_storage = untyped_storage
-Tensor.storage = storage
-Tensor.set_ = set_

@@ -464,6 +464,27 @@ _METHODS: dict[str, Any] = {
     "type": type_,
 }
 
+# Those that few programs call are loaded when they are first called.
+_LATER = {
+    "ops.compressed": "ccol_indices col_indices crow_indices row_indices to_sparse_csc to_sparse_csr",
+    "questions": (
+        "as_subclass dim_order fill_diagonal_ hardshrink is_distributed is_same_size is_signed map2_ "
+        "new"
+    ),
+    "storage": "set_ storage untyped_storage",
+}
+_NEVER = "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split()
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"weft.{module}"), name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"``weft.{module}.{name}``, which see."
+    return method
+
 
 def install(Tensor: type) -> None:
     """Attach the methods of this module to the native type ``Tensor``.
@@ -472,6 +493,13 @@ def install(Tensor: type) -> None:
     """
     for name, value in _METHODS.items():
         setattr(Tensor, name, value)
+    for module, names in _LATER.items():
+        for name in names.split():
+            setattr(Tensor, name, _later(module, name))
+    for name in _NEVER:
+        setattr(Tensor, name, property(lambda self: False, doc="What no tensor of weft is."))
+    Tensor.is_cpu = property(lambda self: True, doc="Whether it is on the CPU: always.")  # type: ignore[attr-defined]
+    Tensor.const_data_ptr = Tensor.data_ptr  # type: ignore[attr-defined]
 
 
 def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:

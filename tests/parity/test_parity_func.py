@@ -128,7 +128,9 @@ def test_gradients_of_compressed_matrices() -> None:
     for L in LIBS:
         x, d = matrix(L).requires_grad_(), L.tensor(B).requires_grad_()
         (x @ d).sin().sum().backward()
-        found.append(arrays([x.grad.to_dense() * (x.to_dense() != 0), d.grad])  # torch fills the gaps)
+        found.append(
+            arrays([x.grad.to_dense() * (x.to_dense() != 0), d.grad])
+        )  # torch fills the gaps
     same(*found)
 
 

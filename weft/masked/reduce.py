@@ -200,9 +200,7 @@ def _variance(
     off = input - sum(input, dim, keepdim=True, mask=mask) / count
     squares = off * off.conj()  # of a complex input the result is complex too, as in PyTorch
     total = sum(squares, dim, keepdim=True, mask=mask)
-    return _without(
-        total / (count - correction).clamp(min=0).to(total.dtype), input, dim, keepdim
-    )
+    return _without(total / (count - correction).clamp(min=0).to(total.dtype), input, dim, keepdim)
 
 
 def var(

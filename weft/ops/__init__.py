@@ -406,8 +406,8 @@ def registry() -> dict[str, OpInfo]:
     >>> weft.ops.registry()["tanh"].derivative
     True
     """
-    for part in ("linalg", "fft", "signal", "nn"):
-        getattr(weft, part)
+    for part in ("linalg", "fft", "signal", "nn", "svd_lowrank", "segment_reduce"):
+        getattr(weft, part)  # loads what declares ops
     infos: dict[str, OpInfo] = {}
     rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]
     for row in sorted(
@@ -447,7 +447,6 @@ def _example(row: dict[str, Any]) -> str:
 from . import (  # noqa: E402, F401
     activation,
     compare,
-    compressed,
     convert,
     copies,
     create,
@@ -456,10 +455,8 @@ from . import (  # noqa: E402, F401
     index,
     join,
     linalg,
-    lowrank,
     memory,
     order,
-    segments,
     shape,
     sparse,
     spectrum,

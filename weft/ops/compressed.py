@@ -250,9 +250,3 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     tensor([0, 0, 1])
     """
     return _to_compressed(self, dense_dim, sparse_csc, "to_sparse_csc")
-
-
-for _method in (
-    crow_indices, col_indices, ccol_indices, row_indices, to_sparse_csr, to_sparse_csc,
-):  # fmt: skip
-    setattr(Tensor, _method.__name__, _method)
