@@ -1,5 +1,5 @@
-// What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The mode
-// of the CPU for tiny numbers.
+// What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The
+// mode of the CPU for tiny numbers.
 #include <vector>
 
 #if defined(__SSE2__)

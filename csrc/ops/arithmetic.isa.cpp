@@ -145,8 +145,9 @@ WEFT_ROWS(arithmetic) {
       types::all, [](auto a, auto b) { return power(a, b); },
       d(keep::x0 | keep::x1,
         [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
-      d(keep::x0 | keep::x1 | keep::y0,
-        [](auto g, auto a, auto b, auto y) { return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a))); }));
+      d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
+        return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
+      }));
   r.binary(
       {"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
        Rule::promote},

@@ -156,8 +156,10 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve_input(d.g(), adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_weight(d.g(), adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(0))
+          d.give(0, convolve_input(d.g(), adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_weight(d.g(), adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
         if (d.needs(2)) d.give(2, channel_sums(d.g()));
       },
 };
@@ -196,7 +198,8 @@ WEFT_OP{
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
         if (d.needs(0)) d.give(0, convolve(d.g(), adjoint(d.x(1)), Value(), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_weight(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_weight(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 
@@ -233,7 +236,8 @@ WEFT_OP{
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
         if (d.needs(0)) d.give(0, convolve(adjoint(d.x(1)), d.g(), Value(), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_input(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_input(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 

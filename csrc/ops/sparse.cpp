@@ -164,10 +164,7 @@ WEFT_OP{
         t->layout = layout;
         c.give(0, t);
       },
-  .back =
-      [](Grad& d) {
-        d.give(0, d.g().sparse() ? in_layout(d.g(), Layout(d.arg(2).integer())) : d.g());
-      },
+  .back = [](Grad& d) { d.give(0, d.g().sparse() ? in_layout(d.g(), Layout(d.arg(2).integer())) : d.g()); },
 };
 
 // ---- what users call, by the methods in weft/sparse

@@ -98,8 +98,7 @@ Tensor add_to_dense(Call& c, const Tensor& a, const Tensor& b) {
 
 void sum_of(Call& c, const Value& factor) {
   if (!c.arg(0).is_tensor() || !c.arg(1).is_tensor())
-    fail_missing(c.name(),
-                 ": not implemented for a number and a tensor of a sparse layout: use to_dense() first");
+    fail_missing(c.name(), ": not implemented for a number and a tensor of a sparse layout: use to_dense() first");
   Tensor a = c.tensor(0), b = c.tensor(1);
   bool one = factor.tag() == Tag::Int && factor.integer() == 1;
   if (is_integral(a.dtype()) && is_integral(b.dtype()) && factor.tag() != Tag::Int && factor.tag() != Tag::Bool)
@@ -199,8 +198,8 @@ Tensor sparse_product(const Tensor& a, const Tensor& b) {
 Tensor matrix_product(Call& c, const Tensor& a, const Tensor& b) {
   if (b.dim() == 1 && a.dim() == 2) return select(matrix_product(c, a, unsqueeze(b, 1)), 1, 0);
   if (a.dim() != 2 || b.dim() != 2)
-    fail_missing(c.name(), ": with an argument of a sparse layout both must be matrices, got ", a.sizes(),
-                 " and ", b.sizes());
+    fail_missing(c.name(), ": with an argument of a sparse layout both must be matrices, got ", a.sizes(), " and ",
+                 b.sizes());
   if (a.size(1) != b.size(0))
     fail(c.name(), ": mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x",
          b.size(1), ")");
