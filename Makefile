@@ -20,7 +20,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run test parity bench sanitize lint format wheel clean distclean
+.PHONY: help build run gallery test parity bench sanitize lint format wheel clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -31,6 +31,9 @@ build: build/dev/build.ninja ## build weft/_C into the source tree (again: only 
 
 run: build ## train a network on the bundled handwritten digits (again: resume; ARGS=--fresh: anew)
 	@$(PY) examples/digits.py $(ARGS)
+
+gallery: build $(VENV)/.test ## run all examples; each must reach its goal (docs/gallery.md)
+	@$(PY) -m weft examples --page docs/gallery.md
 
 test: build $(VENV)/.test ## run the tests
 	@$(PY) -m pytest tests -q --ignore=tests/parity $(PYTEST_ARGS)

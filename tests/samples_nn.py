@@ -405,11 +405,11 @@ row(
         S(ints(2, 3, hi=4), t(4, 2)),
         S(ix(1), t(2, 2)),
         S(ints(0, hi=1), t(3, 2)),
-        S(ints(3, hi=2), t(2, 1), 1),
+        S(ints(3, hi=2), t(3, 1), 2),
     ],
     lambda i, w, pad=None: w[i],
     "f",
-    grad=False,
+    grad=(1,),
     errors=lambda: [E(RuntimeError, t(2), t(3, 2)), E(RuntimeError, ints(2, hi=2), t(3))],
 )
 row(

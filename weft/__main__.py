@@ -3,6 +3,8 @@
 python -m weft               version, instruction set, threads, ops, memory
 python -m weft ops           every op, by name
 python -m weft ops NAME      the signatures and the doc of one op
+python -m weft examples      the examples, by name
+python -m weft examples NAME [OPTIONS]   runs one
 """
 
 from __future__ import annotations
@@ -122,6 +124,26 @@ def find(ops: dict[str, OpInfo], name: str) -> OpInfo | None:
     return ops.get(plain) or ops.get(plain.removesuffix("_"))
 
 
+def run_examples(args: argparse.Namespace) -> int:
+    """List the examples, run one or all of them, and return the exit code.
+
+    >>> run_examples(argparse.Namespace(name="no_such_example", options=[], page=None))
+    1
+    """
+    from weft import gallery
+
+    if args.page:
+        return min(gallery.run_all(args.page), 1)
+    if args.name is None:
+        print(gallery.listing())
+        return 0
+    try:
+        return gallery.run(args.name, args.options)
+    except LookupError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m weft", description="What this weft is.")
@@ -130,7 +152,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("info", help="version, instruction set, threads, ops, memory (default)")
     ops_parser = commands.add_parser("ops", help="list the ops, or print the doc of one")
     ops_parser.add_argument("name", nargs="?", help="an op, such as softmax or linalg.inv")
+    gallery = commands.add_parser("examples", help="list the examples, or run one")
+    gallery.add_argument("name", nargs="?", help="an example, such as linear_regression")
+    gallery.add_argument("options", nargs=argparse.REMAINDER, help="what it is given")
+    gallery.add_argument("--page", help="run all of them and write what they reached to this page")
     args = parser.parse_args(argv)
+    if args.command == "examples":
+        return run_examples(args)
     if args.command != "ops":
         print(summary())
         return 0

@@ -6,6 +6,7 @@ from ._C import Generator, default_generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from weft import Tensor
@@ -85,3 +86,61 @@ class fork_rng:
         """Put it back."""
         if self._enabled:
             set_rng_state(self._before)
+
+
+# ---- all random numbers that programs use -------------------------------------------------------
+
+
+def _python_state() -> Any:
+    import random
+
+    return random.getstate()
+
+
+def _set_python_state(state: Any) -> None:
+    import random
+
+    random.setstate(state)
+
+
+def _numpy_state() -> Any:
+    import numpy as np
+
+    return np.random.get_state(legacy=False)
+
+
+def _set_numpy_state(state: Any) -> None:
+    import numpy as np
+
+    np.random.set_state(state)
+
+
+# By name: how its state is read, and how it is set.
+SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "weft": (get_rng_state, set_rng_state),
+    "numpy": (_numpy_state, _set_numpy_state),
+    "python": (_python_state, _set_python_state),
+}
+
+
+def all_states() -> dict[str, Any]:
+    """Return the states of weft's, NumPy's and Python's random numbers.
+
+    >>> sorted(weft.random.all_states())
+    ['numpy', 'python', 'weft']
+    """
+    return {name: get() for name, (get, _) in SOURCES.items()}
+
+
+def set_all_states(states: dict[str, Any]) -> None:
+    """Put random numbers back into states that ``all_states`` gave.
+
+    >>> import random
+    >>> states = weft.random.all_states()
+    >>> first = random.random(), weft.rand(())
+    >>> weft.random.set_all_states(states)
+    >>> first == (random.random(), weft.rand(()))
+    True
+    """
+    for name, state in states.items():
+        SOURCES[name][1](state)

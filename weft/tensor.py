@@ -193,16 +193,23 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         parts = coo._indices(), coo._values(), tuple(self.shape), coo.is_coalesced()
         name = str(self.layout).rpartition(".")[2]
         return _rebuild_sparse, (*parts, self.requires_grad, kind, state, name)
-    data, stride = b"", self.stride()
+    data: Any = b""
+    stride = self.stride()
     if self.numel():
         span = 1 + sum((n - 1) * step for n, step in zip(self.shape, stride))
-        data = bytes(memoryview(self.detach().as_strided((span,), (1,)).view(weft.uint8)))
+        data = memoryview(self.detach().as_strided((span,), (1,)).view(weft.uint8))
+        if protocol >= 5:  # from there on who pickles may take the memory as it is, uncopied
+            from pickle import PickleBuffer
+
+            data = PickleBuffer(data)
+        else:
+            data = bytes(data)
     dtype = str(self.dtype).rpartition(".")[2]
     return _rebuild, (data, dtype, tuple(self.shape), self.requires_grad, kind, state, stride)
 
 
 def _rebuild(
-    data: bytes,
+    data: Any,
     dtype: str,
     shape: tuple[int, ...],
     requires_grad: bool,
@@ -213,7 +220,8 @@ def _rebuild(
     """Make the tensor that ``__reduce_ex__`` took apart."""
     element = getattr(weft, dtype)
     if data:
-        flat = weft.frombuffer(bytearray(data), dtype=element)
+        writable = not memoryview(data).readonly
+        flat = weft.frombuffer(data if writable else bytearray(data), dtype=element)
         made = (flat.reshape(shape) if stride is None else flat.as_strided(shape, stride)).detach()
     else:
         made = weft.empty(shape, dtype=element)

@@ -1,6 +1,6 @@
 // Calling a module (weft.nn.Module): straight to its forward where there are no hooks, with its path in the tree noted
 // for provenance. Layers that are one op, and sequences of modules, run without Python; there a linear layer and the
-// ReLU behind it are one op.
+// activation behind it are one op.
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -121,11 +121,18 @@ struct Layer {
 };
 std::vector<Layer> g_layers;  // few
 struct {
-  PyTypeObject* type = nullptr;
+  PyTypeObject *type = nullptr, *linear = nullptr;
   PyObject* forward = nullptr;
-  PyTypeObject *linear = nullptr, *relu = nullptr;
-  PyObject *relu_forward = nullptr, *both = nullptr;  // both: the op of a linear layer and a ReLU
 } g_sequence;
+
+// What may stand behind a linear layer and be one op with it: a class of modules, or a function.
+struct Activation {
+  PyObject* is;
+  PyObject* forward;                             // of the class; null for a function
+  PyObject *member = nullptr, *value = nullptr;  // the class only where this member has this value
+  PyObject* op;                                  // of both
+};
+std::vector<Activation> g_activations;  // few
 
 // Whether nobody put another forward in the place of the class's own.
 bool has_own_forward(PyObject* self, PyObject* own) {
@@ -184,12 +191,33 @@ void note_exception(PyObject* self) {
 
 bool is_module(PyObject* o) { return Py_TYPE(o)->tp_call == module_call; }
 
-// Whether two neighbours are a linear layer and a ReLU as their classes make them.
-const Layer* linear_and_relu(PyObject* first, PyObject* second) {
-  if (Py_TYPE(first) != g_sequence.linear || Py_TYPE(second) != g_sequence.relu) return nullptr;
-  if (!is_module(first) || !is_module(second)) return nullptr;  // somebody put another __call__ there
-  return has_hooks(first) || has_hooks(second) || !has_own_forward(second, g_sequence.relu_forward) ? nullptr
-                                                                                                    : layer_of(first);
+// The op that is a linear layer and what stands behind it, where both are as their classes make them; else null.
+PyObject* op_of_both(PyObject* first, PyObject* second) {
+  if (Py_TYPE(first) != g_sequence.linear || !is_module(first) || has_hooks(first)) return nullptr;
+  for (const Activation& a : g_activations) {
+    if (!a.forward && a.is == second) return a.op;
+    if (!a.forward || a.is != reinterpret_cast<PyObject*>(Py_TYPE(second))) continue;
+    if (!is_module(second) || has_hooks(second) || !has_own_forward(second, a.forward)) return nullptr;
+    if (!a.member) return a.op;
+    PyObject* value = PyObject_GetAttr(second, a.member);
+    int same = value ? PyObject_RichCompareBool(value, a.value, Py_EQ) : 0;
+    Py_XDECREF(value);
+    if (!value || same < 0) PyErr_Clear();
+    if (same > 0) return a.op;
+  }
+  return nullptr;
+}
+
+// Runs both as one op where they are that, and says so. The result is null if it failed.
+bool run_both(PyObject* first, PyObject* second, PyObject* input, PyObject** result) {
+  PyObject* op = is_tensor(input) && is_floating(tensor_of(input).dtype()) ? op_of_both(first, second) : nullptr;
+  const Layer* layer = op ? layer_of(first) : nullptr;
+  if (!layer) return false;
+  Inside here(first);
+  if (!run_layer(first, *layer, op, input, result)) return false;
+  if (!*result) note_exception(first);
+  if (*result && PyTuple_Check(*result)) Py_SETREF(*result, Py_NewRef(PyTuple_GET_ITEM(*result, 0)));
+  return true;
 }
 
 // One child after the other, as they are when their turn comes.
@@ -202,16 +230,10 @@ PyObject* run_sequence(PyObject* self, PyObject* input) {
     PyObject* y = nullptr;
     Py_ssize_t after = at;
     Py_INCREF(child);
-    bool more = is_tensor(x) && PyDict_Next(children, &after, &key, &next);
-    const Layer* pair = more ? linear_and_relu(child, next) : nullptr;
-    bool done = false;
-    if (pair) {
-      Inside here(child);
-      done = run_layer(child, *pair, g_sequence.both, x, &y);
-      if (done && !y) note_exception(child);
-      if (done) at = after;
-    }
-    if (!done) y = is_module(child) ? call_module(child, &x, 1) : PyObject_CallOneArg(child, x);
+    if (PyDict_Next(children, &after, &key, &next) && run_both(child, next, x, &y))
+      at = after;
+    else
+      y = is_module(child) ? call_module(child, &x, 1) : PyObject_CallOneArg(child, x);
     Py_DECREF(child);
     if (y && PyDict_Size(children) != count) {
       Py_CLEAR(y);
@@ -322,15 +344,27 @@ void bind_module_call(nb::module_& m) {
     for (const auto& name : members) layer.members.push_back(PyUnicode_InternFromString(name.c_str()));
     g_layers.push_back(std::move(layer));
   });
-  // The class whose forward calls its children one after the other, and the pair of classes that are one op together.
-  m.def("_set_sequence", [](nb::type_object type, nb::callable forward, nb::type_object linear, nb::type_object relu,
-                            nb::callable relu_forward, nb::callable both) {
+  // The class whose forward calls its children one after the other, and the class of linear layers.
+  m.def("_set_sequence", [](nb::type_object type, nb::callable forward, nb::type_object linear) {
     g_sequence = {reinterpret_cast<PyTypeObject*>(type.release().ptr()),
-                  forward.release().ptr(),
-                  reinterpret_cast<PyTypeObject*>(linear.release().ptr()),
-                  reinterpret_cast<PyTypeObject*>(relu.release().ptr()),
-                  relu_forward.release().ptr(),
-                  both.release().ptr()};
+                  reinterpret_cast<PyTypeObject*>(linear.release().ptr()), forward.release().ptr()};
+  });
+  // A class of modules (with its forward; where `member` has `value`) or a function (without) that is one op with the
+  // linear layer before it.
+  m.def(
+      "_set_activation",
+      [](nb::object is, nb::callable op, nb::object forward, nb::object member, nb::object value) {
+        auto given = [](nb::object& o) { return o.is_none() ? nullptr : o.release().ptr(); };
+        g_activations.push_back({is.release().ptr(), given(forward), given(member), given(value), op.release().ptr()});
+      },
+      nb::arg("is"), nb::arg("op"), nb::arg("forward") = nb::none(), nb::arg("member") = nb::none(),
+      nb::arg("value") = nb::none());
+  // activation(linear(input)), as one op where they are that.
+  m.def("_linear_then", [](nb::object linear, nb::object activation, nb::object input) -> nb::object {
+    PyObject* result = nullptr;
+    if (!run_both(linear.ptr(), activation.ptr(), input.ptr(), &result)) return activation(linear(input));
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
   });
   // The module whose forward runs now, for provenance: returns the one before, to be restored.
   m.def("_enter_module", [](const std::string& path) { return std::exchange(t_module, id_of(path)); });

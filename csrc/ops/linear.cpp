@@ -1,7 +1,10 @@
-// The linear layer as one op: x w^T + b, with ReLU or without, with its derivatives as products that never copy a
-// transpose.
+// The linear layer as one op: x w^T + b, with an activation or without, with its derivatives as products that never
+// copy a transpose.
 #include "loops/gemm.h"
+#include "ops/pointwise.h"
 #include "ops/product.h"
+#include "ops/random.h"
+#include "ops/record.h"
 
 namespace weft {
 namespace {
@@ -35,8 +38,8 @@ void infer(Call& c) {
   c.give(0, meta(x.dtype(), sizes));
 }
 
-void run(Call& c, bool relu) {
-  const Tensor &x = c.tensor(0), &w = c.tensor(1), &y = c.out[0];
+void run(Call& c, const Tensor& y, bool relu) {
+  const Tensor &x = c.tensor(0), &w = c.tensor(1);
   if (y.numel() == 0) return;
   int64_t n = w.size(0), k = w.size(1), rows = y.numel() / n;
   bool row = c.has(2) && c.tensor(2).dim() == 1 && c.tensor(2)->contiguous && c.tensor(2).numel() == n;
@@ -50,6 +53,19 @@ void run(Call& c, bool relu) {
   if (row) copy_data(y, c.tensor(2));
   multiply(x, false, w, true, y, 1, c.has(2) ? 1 : 0);
   if (relu) set_negatives_to_zero(y.dtype(), rows, n, y.data(), n);
+}
+
+void infer_real(Call& c) {
+  infer(c);
+  if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
+}
+
+// y = the activation of x, which may be y.
+void activate(const Row& row, const Tensor& x, const Tensor& y) {
+  Value value(x);
+  Operands in{1, {&value}};
+  DType type = compute_of(x.dtype());
+  run_pointwise(y, in, type, type, row.forward(type));
 }
 
 uint32_t keeps(uint32_t wanting) {
@@ -70,7 +86,7 @@ WEFT_OP{
   .doc = "input times the transposed weight, plus bias.",
   .traits = kHidden,
   .infer = infer,
-  .run = [](Call& c) { run(c, false); },
+  .run = [](Call& c) { run(c, c.out[0], false); },
   .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting); },
   .back = [](Grad& d) { back(d, d.g()); },
 };
@@ -84,10 +100,90 @@ WEFT_OP{
         infer(c);
         if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
-  .run = [](Call& c) { run(c, true); },
+  .run = [](Call& c) { run(c, c.out[0], true); },
   .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y0); },
   .back = [](Grad& d) { back(d, pass_positive(d.g(), d.y(0))); },
 };
+
+// ---- with other activations: the rows of these ops, run on what the layer gave
+
+struct Activation {
+  const char* name;
+  const Row* found = nullptr;
+  const Row& row() {
+    if (!found) found = static_cast<const Row*>(Registry::get().find(name)->form.row);
+    return *found;
+  }
+};
+
+// An activation whose derivative follows from its result: that takes the place of what the layer gave.
+template <Activation& a>
+constexpr Form from_result(std::string_view signature, std::string_view doc) {
+  return {
+    .signature = signature,
+    .doc = doc,
+    .traits = kHidden,
+    .infer = infer_real,
+    .run =
+        [](Call& c) {
+          run(c, c.out[0], false);
+          activate(a.row(), c.out[0], c.out[0]);
+        },
+    .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y0); },
+    .back =
+        [](Grad& d) {
+          Tensor t[3] = {d.g(), {}, d.y(0)};
+          back(d, row_gradient(a.row(), 0, t, d.create_graph, a.name));
+        },
+  };
+}
+
+// One whose derivative needs what the layer gave: the second result, empty where there will be no derivative.
+template <Activation& a>
+constexpr Form from_input(std::string_view signature, std::string_view doc) {
+  return {
+    .signature = signature,
+    .doc = doc,
+    .traits = kHidden,
+    .infer =
+        [](Call& c) {
+          infer_real(c);
+          bool recorded = t_modes.grad && (wants_grad(*c.tensor(0).get()) || wants_grad(*c.tensor(1).get()) ||
+                                           (c.has(2) && wants_grad(*c.tensor(2).get())));
+          const Tensor& y = c.out[0];
+          c.give(1, meta(y.dtype(), recorded ? y.sizes() : Dims{0}));
+        },
+    .run =
+        [](Call& c) {
+          const Tensor& before = c.out[1].sizes() == c.out[0].sizes() ? c.out[1] : c.out[0];
+          run(c, before, false);
+          activate(a.row(), before, c.out[0]);
+        },
+    .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y1); },
+    .back =
+        [](Grad& d) {
+          Tensor t[3] = {d.g(), d.y(1), {}};
+          Tensor g = row_gradient(a.row(), 0, t, d.create_graph, a.name);
+          back(d, d.has_g(1) ? g + d.g(1) : g);
+        },
+  };
+}
+
+Activation g_tanh{"tanh"}, g_sigmoid{"sigmoid"}, g_gelu{"gelu_erf"}, g_gelu_tanh{"gelu_tanh"}, g_silu{"silu"},
+    g_mish{"mish"}, g_hardswish{"hardswish"};
+#define WEFT_LINEAR(form, activation, name, result)                     \
+  static const Register WEFT_JOIN(op_, __COUNTER__) = form<activation>( \
+      "linear_" name "(Tensor input, Tensor weight, Tensor? bias=None) -> " result, "linear, then " name ".")
+WEFT_LINEAR(from_result, g_tanh, "tanh", "Tensor");
+WEFT_LINEAR(from_result, g_sigmoid, "sigmoid", "Tensor");
+#define WEFT_PAIR "(Tensor result, Tensor before)"
+WEFT_LINEAR(from_input, g_gelu, "gelu", WEFT_PAIR);
+WEFT_LINEAR(from_input, g_gelu_tanh, "gelu_tanh", WEFT_PAIR);
+WEFT_LINEAR(from_input, g_silu, "silu", WEFT_PAIR);
+WEFT_LINEAR(from_input, g_mish, "mish", WEFT_PAIR);
+WEFT_LINEAR(from_input, g_hardswish, "hardswish", WEFT_PAIR);
+#undef WEFT_PAIR
+#undef WEFT_LINEAR
 
 }  // namespace
 }  // namespace weft

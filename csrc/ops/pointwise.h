@@ -29,6 +29,10 @@ struct Row {
   }
 };
 
+// The derivative by operand i of a row, given the gradient, the operands and the result (t: those that keeps[i] names).
+// With `recorded` it is made of recorded ops.
+Tensor row_gradient(const Row& row, int i, const Tensor* t, bool recorded, const char* op);
+
 void register_pointwise(const RowSpec& spec, Row* row);
 
 // The operands of a pointwise computation: tensors or numbers.

@@ -14,6 +14,7 @@ import weft
 from weft.nn import functional as F
 from weft.nn.functional import activation, attention, recurrent
 from weft.nn.functional.conv import plain_conv, plain_conv_transpose
+from weft.nn.functional.embedding import plain_embedding
 from weft.nn.functional.linear import plain_linear
 from weft.nn.functional.norm import (
     plain_batch_norm,
@@ -227,27 +228,102 @@ def test_group_norm_of_short_floats(dtype: weft.dtype, wide: bool) -> None:
         assert (short - double).abs().max() <= step * max(1, double.abs().max())
 
 
+BEHIND_LINEAR = {
+    "relu": weft.nn.ReLU(),
+    "tanh": weft.nn.Tanh(),
+    "sigmoid": weft.nn.Sigmoid(),
+    "gelu": weft.nn.GELU(),
+    "gelu_tanh": weft.nn.GELU("tanh"),
+    "silu": weft.nn.SiLU(inplace=True),
+    "mish": weft.nn.Mish(),
+    "hardswish": weft.nn.Hardswish(),
+}
+
+
 @pytest.mark.parametrize("sizes", [(1, 3, 4), (5, 7, 1), (9, 40, 60), (70, 600, 50), (33, 20, 300)])
-def test_linear_and_relu(sizes: tuple[int, ...]) -> None:
-    """A linear layer and a ReLU in one op, as a Sequential runs them: also as parts, and twice."""
+@pytest.mark.parametrize("name", list(BEHIND_LINEAR))
+def test_linear_and_activation(name: str, sizes: tuple[int, ...]) -> None:
+    """A linear layer and an activation in one op, as a Sequential runs them: also as parts, and twice."""
     rows, wide, narrow = sizes
-    fused = weft._C._op_function("linear_relu")
+    activation = BEHIND_LINEAR[name]
+    op = weft._C._op_function(f"linear_{name}")
+
+    def fused(*args: Any) -> Any:
+        y = op(*args)
+        return y[0] if isinstance(y, tuple) else y
 
     def plain(x: Any, w: Any, *bias: Any) -> Any:
-        return F.linear(x, w, *bias).relu()
+        return activation(F.linear(x, w, *bias))
 
     x, w, b = r(rows, wide), r(narrow, wide), r(narrow)
     alike(fused, plain, x, w)
     alike(fused, plain, x, w, b)
     alike(fused, plain, r(wide, rows).t(), r(wide, narrow).t(), b)
-    net = weft.nn.Sequential(weft.nn.Linear(wide, narrow), weft.nn.ReLU()).double()
-    assert net(x).grad_fn.name() == "LinearReluBackward0"
-    assert weft.allclose(net(x), net[1](net[0](x)))
+    alike(fused, plain, r(2, 0, wide), w, b)
+    half = [t.to(weft.bfloat16) for t in (x, w, b)]
+    assert weft.equal(fused(*half), plain(*half))
+    net = weft.nn.Sequential(weft.nn.Linear(wide, narrow), activation).double()
+    assert net(x).grad_fn.name() == f"Linear{name.title().replace('_', '')}Backward0"
+    with weft.no_grad():
+        assert weft.allclose(net(x), activation(net[0](x)))
     if rows * wide * narrow < 500:
         leaves = [t.requires_grad_() for t in (x, w, b)]
         assert weft.autograd.gradcheck(fused, leaves) and weft.autograd.gradgradcheck(fused, leaves)
-    whole = [(10 * t.detach()).to(weft.int64) for t in (x, w, b)]
-    assert weft.equal(fused(*whole), plain(*whole))
+        assert weft.autograd.gradgradcheck(lambda w: fused(x.detach(), w, b.detach()), [w])
+
+
+@pytest.mark.parametrize("name", ["relu", "tanh"])
+def test_linear_and_activation_of_integers(name: str) -> None:
+    """What is not floating point takes the way of two ops: the same results, the same errors."""
+    net = weft.nn.Sequential(weft.nn.Linear(3, 2), BEHIND_LINEAR[name])
+    with weft.no_grad():
+        for p in net.parameters():
+            p.requires_grad_(False).data = weft.randint(-3, 3, p.shape)
+    x = weft.randint(-3, 3, (4, 3))
+    assert weft.equal(net(x), net[1](net[0](x)))
+
+
+def test_feed_forward_of_a_transformer_is_fused() -> None:
+    """Its first linear layer and its activation are one op; a hook between them is still called."""
+    for kind, node in (("relu", "LinearReluBackward0"), ("gelu", "LinearGeluBackward0")):
+        layer = weft.nn.TransformerEncoderLayer(8, 2, 16, 0.0, kind)
+        x, names, todo = weft.randn(3, 2, 8), set(), []
+        want = layer(x)
+        todo.append(want.grad_fn)
+        while todo:
+            names.add(todo[-1].name())
+            todo += [edge for edge, _ in todo.pop().next_functions if edge is not None]
+        assert node in names
+        seen: list[Any] = []
+        layer.linear1.register_forward_hook(lambda m, args, y, seen=seen: seen.append(y.shape))
+        assert weft.allclose(layer(x), want) and len(seen) == 1
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("padding", [None, 0, 2])
+@pytest.mark.parametrize("dtype", [weft.int64, weft.int32])
+def test_embedding(dtype: Any, padding: int | None, scaled: bool) -> None:
+    """Indices of any shape and layout, padding and frequencies, first and second derivatives."""
+    native = weft._C._op_function("embedding")
+    grid = weft.tensor([[0, 2, 2], [1, 0, 2]], dtype=dtype)
+    indices = [grid, grid.t(), grid[:, ::2], grid[0].expand(4, 3), grid[1, 1], grid[:, :0]]
+    for index in indices:
+        fast = partial(F.embedding, index, padding_idx=padding, scale_grad_by_freq=scaled)
+        plain = partial(plain_embedding, index, padding_idx=padding, scale_grad_by_freq=scaled)
+        for w in (r(4, 3), r(3, 4).t(), r(3).expand(4, 3), r(4, 0)):
+            alike(fast, plain, w)
+        w, v = r(4, 3).requires_grad_(), r(*index.shape, 3).requires_grad_()
+        twice = []
+        for f in (fast, plain):
+            (g,) = weft.autograd.grad(f(w).square(), w, v, create_graph=True)
+            twice.append(weft.autograd.grad((g * g).sum(), (w, v)))
+        for a, b in zip(*twice):
+            assert weft.allclose(a, b)
+    assert F.embedding(grid, r(4, 3).requires_grad_()).grad_fn.name() == "EmbeddingBackward0"
+    with pytest.raises(IndexError, match=r"embedding: index 4 is out of bounds .* size 4"):
+        native(weft.tensor([1, 4]), r(4, 3))
+    with pytest.raises(IndexError, match="embedding: index -1 is out of bounds"):
+        native(weft.tensor([-1]), r(4, 3))
 
 
 def test_a_sequence_sees_hooks_and_other_forwards() -> None:

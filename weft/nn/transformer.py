@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import weft
+from weft._C import _linear_then
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.attention import MultiheadAttention
@@ -96,7 +97,7 @@ class _Layer(Module):
         return drop(y)
 
     def _feed(self, x: Tensor, drop: Any) -> Tensor:
-        return drop(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return drop(self.linear2(self.dropout(_linear_then(self.linear1, self.activation, x))))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take up a pickled state; old ones had no activation."""

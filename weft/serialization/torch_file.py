@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .archive import Archive
 
-__all__ = ["read", "read_legacy"]
+__all__ = ["read", "read_legacy", "read_plain"]
 
 _STORAGES = {
     "FloatStorage": "float32",
@@ -129,6 +129,22 @@ def read_legacy(f: BinaryIO, what: str) -> Any:
         raise FileError(f"{what}: no data for the storage {sorted(lost)[0]!r:.50}")
     f.seek(begin)
     return reader.run(f)
+
+
+def read_plain(f: BinaryIO, what: str) -> Any:
+    """Read a pickle of containers, numbers, text and NumPy arrays, and no tensors.
+
+    >>> import io, pickle
+    >>> from weft.serialization.torch_file import read_plain
+    >>> read_plain(io.BytesIO(pickle.dumps({"labels": [3, 1]})), "batch")
+    {'labels': [3, 1]}
+    """
+
+    def storage(dtype: str, key: str, count: int) -> Tensor:
+        raise FileError(f"{what}: a tensor, where only arrays are expected")
+
+    within: Any = _Within(f, size_of(f))
+    return _Torch(storage, what).run(within)
 
 
 class _Within:

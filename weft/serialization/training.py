@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import weft
+from weft.random import SOURCES, all_states
 
 from . import own
 from .atomic import write_file
 from .common import FileError, name_of
 from .files import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["TrainingState"]
 
@@ -30,9 +28,9 @@ class TrainingState:
 
     Args:
         members: by name. Objects with ``state_dict`` and ``load_state_dict`` (modules, optimisers,
-            schedulers, ``weft.data.ShuffledBatches``), tensors, generators of random numbers, and
-            lists and dicts of these are restored in place. Anything else must be data, such as a
-            number of an epoch: it is an attribute, to be read and set.
+            schedulers, ``DataLoader``, ``weft.data.ShuffledBatches``), tensors, generators of
+            random numbers, and lists and dicts of these are restored in place. Anything else must
+            be data, such as a number of an epoch: it is an attribute, to be read and set.
 
     What is saved besides: the states of weft's, NumPy's and Python's random numbers, and of a
     module its gradients, and which of its parts are frozen or in evaluation mode. A run that was
@@ -90,7 +88,7 @@ class TrainingState:
         (2, 1)
         """
         content = {name: state_of(value, True) for name, value in self.__dict__.items()}
-        content[_RANDOM] = {name: get() for name, (get, _) in _SOURCES.items()}
+        content[_RANDOM] = all_states()
         write_file(path, lambda file: own.write(file, content), PREVIOUS)
 
     def load(self, path: Any, *, strict: bool = True) -> None:
@@ -253,15 +251,9 @@ def _restore_module(module: Any, saved: Any) -> None:
 
 # ---- random numbers -----------------------------------------------------------------------------
 
-_SOURCES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
-    "weft": (weft.get_rng_state, weft.set_rng_state),
-    "numpy": (lambda: np.random.get_state(legacy=False), np.random.set_state),
-    "python": (random.getstate, random.setstate),
-}
-
 
 def _set_random(saved: Any, what: str) -> None:
-    for name, (_, put) in _SOURCES.items():
+    for name, (_, put) in SOURCES.items():
         try:
             put(saved[name])
         except (TypeError, ValueError, LookupError, RuntimeError) as e:

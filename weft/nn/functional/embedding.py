@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import discrete, functional
 from weft.ops.sparse import rows_with_sparse_gradient
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+_embedding = _C._op_function("embedding")
 
 
 def _renormed(weight: Tensor, used: Tensor, max_norm: float, norm_type: float) -> None:
@@ -22,13 +21,12 @@ def _renormed(weight: Tensor, used: Tensor, max_norm: float, norm_type: float) -
         weight.index_copy_(0, rows, chosen * scale.to(chosen.dtype))
 
 
-def _index(name: str, input: Tensor) -> Tensor:
+def _check_index(name: str, input: Tensor) -> None:
     if input.dtype not in (weft.int64, weft.int32):
         raise RuntimeError(
             f"{name}: Expected tensor for argument 'indices' to have one of the following scalar "
             f"types: Long, Int; but got {input.dtype} instead"
         )
-    return input.reshape(-1)
 
 
 def _row(name: str, padding_idx: int | None, weight: Tensor) -> int | None:
@@ -39,25 +37,35 @@ def _row(name: str, padding_idx: int | None, weight: Tensor) -> int | None:
     return padding_idx % weight.shape[0]
 
 
-def _frequency(index: Tensor, rows: int, dtype: Any) -> Tensor:
-    """Return 1 / (how often each index occurs) for every index."""
-    return 1 / weft.bincount(index, minlength=rows).index_select(0, index).to(dtype)
-
-
 def _looked_up(
     weight: Tensor, index: Tensor, padding_idx: int | None, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
     """Return rows; no gradient flows to the row of the padding."""
-    if sparse:
-        y = _looked_up_sparsely(weight, index, padding_idx)
-    else:
-        y = weight.index_select(0, index)
-        if padding_idx is not None:
-            y = weft.where((index == padding_idx).unsqueeze(-1), y.detach(), y)
+    if not sparse:
+        padding = -1 if padding_idx is None else padding_idx
+        return _embedding(index, weight, padding, scale_grad_by_freq)
+    y = _looked_up_sparsely(weight, index, padding_idx)
+    return _scaled_by_frequency(y, index, weight) if scale_grad_by_freq else y
+
+
+def _scaled_by_frequency(rows: Tensor, index: Tensor, weight: Tensor) -> Tensor:
+    """Return the same rows; their gradients are divided by how often their index occurs."""
+    times = weft.bincount(index, minlength=weight.shape[0]).index_select(0, index)
+    still = rows.detach()
+    return still + (rows - still) / times.to(rows.dtype).unsqueeze(-1)
+
+
+def plain_embedding(
+    index: Tensor, weight: Tensor, padding_idx: int | None = None, scale_grad_by_freq: bool = False
+) -> Tensor:
+    """Return the row of weight for each index, made of other ops."""
+    flat = index.reshape(-1)
+    y = weight.index_select(0, flat)
+    if padding_idx is not None:
+        y = weft.where((flat == padding_idx).unsqueeze(-1), y.detach(), y)
     if scale_grad_by_freq:
-        share = _frequency(index, weight.shape[0], y.dtype).unsqueeze(-1)
-        y = y.detach() + (y - y.detach()) * share
-    return y
+        y = _scaled_by_frequency(y, flat, weight)
+    return y.reshape(*index.shape, weight.shape[1])
 
 
 def _looked_up_sparsely(weight: Tensor, index: Tensor, padding_idx: int | None) -> Tensor:
@@ -87,11 +95,13 @@ def embedding(
     """
     if weight.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, got {list(weight.shape)}")
-    index = _index("embedding", input)
+    _check_index("embedding", input)
     padding_idx = _row("embedding", padding_idx, weight)
     if max_norm is not None:
-        _renormed(weight, index, max_norm, norm_type)
-    y = _looked_up(weight, index, padding_idx, scale_grad_by_freq, sparse)
+        _renormed(weight, input.reshape(-1), max_norm, norm_type)
+    if not sparse:
+        return _looked_up(weight, input, padding_idx, scale_grad_by_freq, False)
+    y = _looked_up(weight, input.reshape(-1), padding_idx, scale_grad_by_freq, True)
     return y.reshape(*input.shape, weight.shape[1])
 
 
@@ -198,7 +208,7 @@ def embedding_bag(
         if offsets.is_floating_point() or input.is_floating_point():
             raise RuntimeError("embedding_bag: expected input and offsets to be int or long")
     flat, starts, ends = _bags(input, offsets, include_last_offset)
-    flat = _index("embedding_bag", flat)
+    _check_index("embedding_bag", flat)
     padding_idx = _row("embedding_bag", padding_idx, weight)
     if max_norm is not None:
         _renormed(weight, flat, max_norm, norm_type)

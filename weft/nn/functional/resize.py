@@ -90,28 +90,26 @@ def _smooth(
     """Resize along d with a filter as wide as the elements of the result."""
     size = x.shape[d]
     scale = _scale(size, out, factor, corners)
-    reach = (2.0 if cubic else 1.0) * max(scale, 1.0)
-    inverse = 1.0 / scale if scale >= 1.0 else 1.0
-    table = [[0.0] * size for _ in range(out)]
-    for i, row in enumerate(table):
-        center = scale * (i + 0.5)
-        first, end = max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), size)
-        weights = [_filter((j - center + 0.5) * inverse, cubic) for j in range(first, end)]
-        total = sum(weights)
-        for j, w in enumerate(weights, first):
-            row[j] = w / total if total else w
-    weight = weft.tensor(table, dtype=x.dtype).reshape(out, size)
+    inverse = 1.0 / max(scale, 1.0)
+    reach = (2.0 if cubic else 1.0) / inverse
+    center = scale * (weft.arange(out, dtype=weft.float64).unsqueeze(1) + 0.5)
+    j = weft.arange(size, dtype=weft.float64)
+    first = (center - reach + 0.5).trunc().clamp_min(0)
+    end = (center + reach + 0.5).trunc().clamp_max(size)
+    weight = _filter((j - center + 0.5) * inverse, cubic) * ((j >= first) & (j < end))
+    total = weight.sum(1, keepdim=True)
+    weight = (weight / weft.where(total == 0, 1.0, total)).to(x.dtype)
     return weft.matmul(x.transpose(d, -1), weight.t()).transpose(d, -1)
 
 
-def _filter(x: float, cubic: bool) -> float:
-    x = abs(x)
+def _filter(x: Tensor, cubic: bool) -> Tensor:
+    x = x.abs()
     if not cubic:
-        return max(1.0 - x, 0.0)
+        return (1.0 - x).clamp_min(0)
     a = -0.5
-    if x < 1:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-    return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return weft.where(x < 1, near, weft.where(x < 2, far, 0.0))
 
 
 def _sizes(

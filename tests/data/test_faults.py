@@ -1,0 +1,325 @@
+"""Workers that die, fail or hang, and loaders that are left in the middle: nothing stays behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loading import Count, Fault, Images, Numbers, OwnError
+
+from weft.utils.data import DataLoader
+
+TESTS = Path(__file__).resolve().parents[1]
+LONGEST = 5.0  # seconds from a fault to its error
+
+
+def shared_names() -> set[str]:
+    """What lies in shared memory under a name."""
+    return set(os.listdir("/dev/shm"))
+
+
+def workers() -> list[int]:
+    """The workers of this process, by number."""
+    found = [p for p in multiprocessing.active_children() if "weft-data" in p.name]
+    return [p.pid for p in sorted(found, key=lambda p: p.name) if p.pid]
+
+
+def wait_until(condition: Any) -> None:
+    """Wait, but not for ever."""
+    end = time.monotonic() + LONGEST
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """No worker, no open file and no name in shared memory is left by a test."""
+    gc.collect()
+    names = shared_names()
+    files = len(os.listdir("/proc/self/fd"))
+    yield
+    gc.collect()
+    assert workers() == []
+    assert shared_names() - names == set()
+    assert len(os.listdir("/proc/self/fd")) <= files
+
+
+def consume(loader: Any) -> None:
+    """Take all batches; a worker's death must show in time."""
+    begin = time.monotonic()
+    try:
+        for _ in loader:
+            begin = time.monotonic()
+    finally:
+        assert time.monotonic() - begin < LONGEST
+
+
+@pytest.mark.parametrize("fault", ["SIGKILL", "SIGSEGV", "SIGBUS", "SIGTERM", "SIGSTOP", "exit"])
+def test_a_worker_dies(fault: str, tmp_path: Path) -> None:
+    """The error names the worker, its process, the signal and the samples."""
+    persistent = fault in ("SIGBUS", "SIGTERM")
+    loader = DataLoader(
+        Fault(12, 6, fault, tmp_path), 2, num_workers=2, persistent_workers=persistent
+    )
+    with pytest.raises(RuntimeError) as caught:
+        consume(loader)
+    text = str(caught.value)
+    pid = int((tmp_path / "pid").read_text())
+    assert f"DataLoader worker 1 (pid {pid})" in text
+    assert "the samples [6, 7]" in text
+    assert ("exit code 3" if fault == "exit" else fault) in text
+    if fault == "SIGKILL":
+        assert "memory runs out" in text
+    del caught, loader
+
+
+def test_killed_between_batches_and_between_epochs() -> None:
+    loader = DataLoader(Numbers(40), 2, num_workers=2, persistent_workers=True)
+    batches = iter(loader)
+    next(batches)
+    os.kill(workers()[0], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"worker \d \(pid \d+\) exited .* SIGKILL .* \[\d+, "):
+        consume(batches)
+    with pytest.raises(RuntimeError, match="ended after an earlier error"):
+        next(batches)
+    assert len(list(loader)) == 20  # with new workers
+    os.kill(workers()[1], signal.SIGKILL)
+    wait_until(lambda: len(workers()) == 1)
+    with pytest.raises(RuntimeError, match=r"worker 1 .* SIGKILL"):
+        consume(loader)
+    assert len(list(loader)) == 20
+
+
+def test_killed_in_a_stream() -> None:
+    batches = iter(DataLoader(Count(1000), 2, num_workers=2))
+    next(batches)
+    os.kill(workers()[0], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"SIGKILL .* batch \d+ of its part of the stream"):
+        consume(batches)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_at_any_moment(seed: int) -> None:
+    """A signal at a random time, to a random worker of a random loader."""
+    dice = random.Random(seed)
+    dataset = dice.choice([Images(400), Count(4000), Numbers(4000)])
+    batches = iter(
+        DataLoader(
+            dataset,
+            2,
+            num_workers=dice.choice([1, 2, 3]),
+            persistent_workers=dice.random() < 0.5,
+            prefetch_factor=dice.choice([1, 2, 5]),
+            in_order=dice.random() < 0.5,
+        )
+    )
+    name = dice.choice(["SIGKILL", "SIGKILL", "SIGUSR1", "SIGTERM"])
+    victim = dice.choice(workers())
+    for _ in range(dice.choice([0, 1, 20])):
+        next(batches)
+    os.kill(victim, getattr(signal, name))
+    with pytest.raises(RuntimeError, match=rf"\(pid {victim}\) exited unexpectedly: .* {name}"):
+        consume(batches)
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("key", KeyError), ("value", ValueError)])
+@pytest.mark.parametrize("batched", [False, True])
+def test_exceptions_arrive(fault: str, kind: type[Exception], batched: bool) -> None:
+    """The same type, with the worker's traceback and the indices; then it goes on."""
+    loader = DataLoader(Fault(8, 5, fault), 2 if batched else None, num_workers=2)
+    batches, found = iter(loader), []
+    with pytest.raises(kind) as caught:
+        for batch in batches:
+            found.append(batch)
+    text = str(caught.value)
+    where = "the samples [4, 5]" if batched else "the sample 5"
+    assert f"Caught {kind.__name__} in DataLoader worker process" in text
+    assert where in text and "bad sample" in text
+    assert "\n" in text and "loading.py" in text and "in harm" in text
+    assert len(found) == (2 if batched else 5)
+    assert len(list(batches)) == (1 if batched else 2)
+    del caught
+
+
+def test_exceptions_that_are_not_made_of_a_text() -> None:
+    with pytest.raises(OwnError) as caught:
+        list(DataLoader(Fault(4, 2, "own"), num_workers=1))
+    assert caught.value.number == 7
+    assert "the samples [2]" in str(caught.value.__cause__) and "in harm" in str(
+        caught.value.__cause__
+    )
+    with pytest.raises(OSError, match="bad sample"):
+        list(DataLoader(Fault(4, 2, "os"), num_workers=1))
+
+
+def test_exceptions_of_a_type_that_cannot_be_sent() -> None:
+    class Local(Exception):
+        pass
+
+    class Raises(Numbers):
+        def __getitem__(self, index: int) -> Any:
+            raise Local("here")
+
+    with pytest.raises(RuntimeError, match=r"Caught Local .* \[0\](.|\n)*here"):
+        list(DataLoader(Raises(2), num_workers=1, multiprocessing_context="fork"))
+
+
+def test_a_result_that_cannot_be_pickled() -> None:
+    loader = DataLoader(Fault(4, 2, "unpicklable"), batch_size=None, num_workers=1)
+    with pytest.raises(Exception, match=r"the sample 2(.|\n)*[Pp]ickle") as caught:
+        list(loader)
+    del caught
+
+
+def test_timeout() -> None:
+    loader = DataLoader(Fault(4, 1, "sleep"), 2, num_workers=1, timeout=0.3)
+    with pytest.raises(RuntimeError, match=r"timed out after 0.3 seconds: .* worker 0 .* \[0, 1\]"):
+        consume(loader)
+
+
+# ---- left in the middle -------------------------------------------------------------------------
+
+
+def test_break_deletion_and_exceptions_in_the_loop() -> None:
+    loader = DataLoader(Images(40), batch_size=2, num_workers=2)
+    for _ in loader:
+        break
+    assert workers() == []
+    batches = iter(loader)
+    next(batches)
+    assert len(workers()) == 2
+    del batches
+    assert workers() == []
+    with contextlib.suppress(ZeroDivisionError):
+        for _ in loader:
+            1 / 0  # noqa: B018
+    gc.collect()
+    assert workers() == []
+    iter(loader)  # not even begun
+    assert workers() == []
+
+
+def test_busy_workers_are_ended_too() -> None:
+    batches = iter(DataLoader(Fault(4, 1, "sleep"), num_workers=2))
+    assert next(batches).item() == 0
+    begin = time.monotonic()
+    del batches
+    assert time.monotonic() - begin < LONGEST
+
+
+def test_persistent_workers_end_with_their_loader() -> None:
+    loader = DataLoader(Numbers(4), num_workers=2, persistent_workers=True)
+    for _ in loader:
+        break
+    assert len(workers()) == 2
+    del loader
+    assert workers() == []
+
+
+# ---- the end of the whole program ---------------------------------------------------------------
+
+
+def program(text: str) -> subprocess.Popen[str]:
+    """A program that prints the processes of its workers, as its first line."""
+    head = f"""
+        import os, signal, sys, time
+        sys.path.insert(0, {str(TESTS)!r})
+        import multiprocessing
+        from loading import *
+        from weft.utils.data import DataLoader
+        def tell():
+            print(*(p.pid for p in multiprocessing.active_children()), flush=True)
+    """
+    code = textwrap.dedent(head) + textwrap.dedent(text)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def told(p: subprocess.Popen[str]) -> list[int]:
+    """The workers of a program."""
+    assert p.stdout is not None
+    pids = [int(word) for word in p.stdout.readline().split()]
+    assert len(pids) == 2
+    return pids
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be noticed does not."""
+    try:
+        state = re.sub(r".*\) ", "", Path(f"/proc/{pid}/stat").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return not state.startswith(("Z", "X"))
+
+
+@pytest.mark.parametrize(("start", "busy"), [("fork", 0), ("fork", 1), ("forkserver", 1)])
+def test_the_parent_is_killed(start: str, busy: int) -> None:
+    dataset = "Fault(100, 1, 'sleep')" if busy else "Images(100)"
+    p = program(f"""
+        if __name__ == "__main__":
+            batches = iter(DataLoader({dataset}, num_workers=2, multiprocessing_context={start!r}))
+            next(batches)
+            tell()
+            time.sleep(60)
+    """)
+    with p:
+        pids = told(p)
+        assert all(map(alive, pids))
+        p.kill()
+        wait_until(lambda: not any(map(alive, pids)))
+
+
+@pytest.mark.parametrize("where", ["in the loader", "in the loop"])
+def test_ctrl_c(where: str) -> None:
+    dataset = "Fault(100, 1, 'sleep')" if where == "in the loader" else "Images(100)"
+    p = program(f"""
+        told = False
+        try:
+            for _ in DataLoader({dataset}, num_workers=2):
+                if not told:
+                    tell()
+                told = True
+                {"time.sleep(0)" if where == "in the loader" else "time.sleep(60)"}
+        except KeyboardInterrupt:
+            pass
+        print(multiprocessing.active_children())
+    """)
+    with p:
+        pids = told(p)
+        time.sleep(0.2)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=20)
+        assert out == "[]\n", err
+        assert not any(map(alive, pids)) and p.returncode == 0
+
+
+def test_the_program_ends_without_a_word() -> None:
+    """With iterations and persistent workers still there, and an error in the loop."""
+    p = program("""
+        kept = iter(DataLoader(Images(100), num_workers=1))
+        loader = DataLoader(Images(100), num_workers=1, persistent_workers=True)
+        for batch in loader:
+            next(kept)
+            tell()
+            raise ValueError("in the loop")
+    """)
+    with p:
+        pids = told(p)
+        out, err = p.communicate(timeout=20)
+        assert out == "" and err.endswith("ValueError: in the loop\n") and err.count("Error") == 1
+        assert not any(map(alive, pids))
