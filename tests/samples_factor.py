@@ -145,8 +145,8 @@ row("segment_reduce",
 row("nuclear_norm", lambda: [S(well()), S(well()[:, :2]), S(well(2), (1, 2), True)],
     lambda a, dim=(-2, -1), keepdim=False: np.linalg.norm(a, "nuc", dim, keepdim), "f", matrix=True,
     atol=2e-5, half=None, ulp=64, errors=lambda: [E(RuntimeError, t(3), match="norm")])
-row("frobenius_norm", lambda: [S(well()), S(well(), 1), S(well(2), (0, 2), True)],
-    lambda a, dim=(), keepdim=False: np.sqrt((a * a).sum(dim or None, keepdims=keepdim)), "f",
+row("frobenius_norm", lambda: [S(well(), (0, 1)), S(well(), 1), S(well(2), (0, 2), True)],
+    lambda a, dim, keepdim=False: np.sqrt((a * a).sum(dim, keepdims=keepdim)), "f",
     half=None, errors=lambda: [E(RuntimeError, t(2, 2, 2), (0, 1, 2)), E(IndexError, t(2, 2), 2, match="")])
 row("norm_except_dim", lambda: [S(well()), S(well(2), 2, 1), S(well(), 3, -1)],
     lambda v, pow=2, dim=0: (abs(v) ** pow).sum(

@@ -260,7 +260,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
 
 
 @op(method=False, out=True)
-def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """Return the root of the sum of squares along one or two dimensions, or of all elements.
 
     >>> weft.frobenius_norm(weft.tensor([[3.0, 4.0]]), 1)
