@@ -54,6 +54,9 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     return found.scatter_reduce(0, index, terms, reduce, include_self=False)
 
 
+spmm = mm  # its older name, torch.spmm
+
+
 def addmm(
     mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
 ) -> Tensor:
