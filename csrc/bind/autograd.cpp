@@ -1,7 +1,9 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
 #include <chrono>
+#include <optional>
 #include <thread>
 
+#include "bind/args.h"
 #include "bind/hooks.h"
 #include "bind/life.h"
 #include "loops/parallel.h"
@@ -83,6 +85,13 @@ PyObject* node_saved(PyObject* o, PyObject*) {
     return t;
   });
 }
+PyObject* node_saved_fields(PyObject* o, PyObject*) {
+  return guarded([&] {
+    nb::list all;
+    for (auto& [field, t] : node_in(o).saved()) all.append(nb::steal(Py_BuildValue("(sN)", field.c_str(), wrap(t))));
+    return PyList_AsTuple(all.ptr());
+  });
+}
 
 class PyFunctionNode;
 PyObject* context_of(Node& n);
@@ -108,6 +117,19 @@ PyObject* node_getattr(PyObject* o, PyObject* name) {
     return nullptr;
   });
 }
+PyObject* node_inputs(PyObject* o, PyObject*);
+PyObject* node_attributes(PyObject* o, PyObject*) {
+  return guarded([&] {
+    nb::dict all;
+    if (auto* n = dynamic_cast<OpNode*>(&node_in(o)))
+      for (int i = 0; i < n->arg_count; ++i) {
+        Tag tag = n->args[i].tag();
+        if (tag == Tag::None || tag == Tag::Tensor || tag == Tag::Tensors || tag == Tag::Object) continue;
+        all[n->op.params[size_t(i)].name.c_str()] = nb::steal(value_to_python(n->args[i]));
+      }
+    return all.release().ptr();
+  });
+}
 PyObject* node_saved_property(PyObject* o, void*) { return node_saved(o, nullptr); }
 PyObject* node_metadata(PyObject* o, void*) {
   (void)o;
@@ -130,6 +152,9 @@ PyObject* node_register_prehook(PyObject* o, PyObject* f) {
 PyMethodDef node_methods[] = {
   {"name", node_name, METH_NOARGS, "The name of the op, as MulBackward0."},
   {"_saved", node_saved, METH_NOARGS, "The tensors kept for backward."},
+  {"_saved_fields", node_saved_fields, METH_NOARGS, "The same with their names."},
+  {"_inputs", node_inputs, METH_NOARGS, "Of each input that wants a gradient (size, dtype), else None."},
+  {"_attributes", node_attributes, METH_NOARGS, "The arguments of the op that are no tensors, by name."},
   {"_sequence_nr", node_sequence, METH_NOARGS, "The order of creation."},
   {"register_hook", node_register_hook, METH_O, "Calls f(grad_inputs, grad_outputs) after this node ran in backward."},
   {"register_prehook", node_register_prehook, METH_O, "Calls f(grad_outputs) before this node runs in backward."},
@@ -194,6 +219,7 @@ class PyFunctionNode final : public Node {
     int slot;
   };
   std::vector<Kept> kept;
+  std::vector<InputMeta> metas;  // of the inputs that want a gradient
 
  private:
   Tensor unpack(size_t i) {
@@ -224,6 +250,29 @@ PyObject* context_of(Node& n) {
   return f ? f->context() : nullptr;
 }
 
+// What a node knows of its input `i`.
+std::optional<InputMeta> meta_of(Node& n, uint32_t i) {
+  if (auto* op = dynamic_cast<OpNode*>(&n)) return op->metas[i];
+  if (auto* f = dynamic_cast<PyFunctionNode*>(&n)) return f->metas[i];
+  auto* slices = dynamic_cast<CopySlices*>(&n);
+  if (!slices) return std::nullopt;
+  auto found = meta_of(*slices->change, i);
+  if (found && i == 0) found->sizes = slices->base_sizes;
+  return found;
+}
+
+PyObject* node_inputs(PyObject* o, PyObject*) {
+  return guarded([&] {
+    Node& n = node_in(o);
+    nb::list all;
+    for (uint32_t i = 0; i < n.edge_count; ++i) {
+      auto m = n.edges[i].node ? meta_of(n, i) : std::nullopt;
+      all.append(m ? nb::steal(Py_BuildValue("(NN)", wrap_size(m->sizes), wrap_dtype(m->dtype))) : nb::none());
+    }
+    return PyList_AsTuple(all.ptr());
+  });
+}
+
 Value keep_for_function(const Tensor& t) {
   if (g_interpreter.pack_active)
     if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
@@ -246,6 +295,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
   for (uint32_t i = 0; i < n; ++i) {
     given.push_back(to_tensor(inputs[i], "an input"));
     node->edges[i] = gradient_edge(*given.back().get());
+    node->metas.push_back({given.back().sizes(), given.back().dtype()});
   }
   node->renumber();
   node->outputs = uint32_t(std::max<size_t>(1, nb::len(outputs)));

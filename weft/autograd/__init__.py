@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft import Tensor
+    from weft.view import make_dot as make_dot
 
     from . import anomaly as anomaly
     from . import anomaly as anomaly_mode
@@ -54,6 +55,7 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "make_dot",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -67,6 +69,7 @@ _LATER = {
     "detect_anomaly": ("anomaly", "detect_anomaly"),
     "functional": ("functional", None),
     "graph": ("graph", None),
+    "make_dot": (".view", "make_dot"),
     "set_detect_anomaly": ("anomaly", "set_detect_anomaly"),
 }
 
@@ -77,7 +80,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module, attribute = _LATER[name]
-    found = import_module(f"{__name__}.{module}")
+    found = import_module(f".{module}", __name__)
     globals()[name] = found if attribute is None else getattr(found, attribute)
     return globals()[name]
 

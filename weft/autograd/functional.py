@@ -502,3 +502,11 @@ def _finish(values: tuple[Tensor, ...], is_tuple: bool, create_graph: bool) -> A
     if not create_graph:
         values = tuple(x.detach() for x in values)
     return values if is_tuple else values[0]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "make_dot":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from weft.view import make_dot
+
+    return make_dot

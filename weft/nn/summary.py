@@ -168,6 +168,38 @@ def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     return 0
 
 
+class left_as_it_is:
+    """Inside a ``with`` block, calls change neither a model's buffers nor the random numbers to come.
+
+    >>> from weft.nn.summary import left_as_it_is
+    >>> norm = weft.nn.BatchNorm1d(1)
+    >>> with left_as_it_is(norm):
+    ...     y = norm(weft.tensor([[5.0], [7.0]]))
+    >>> norm.running_mean
+    tensor([0.])
+    """
+
+    def __init__(self, model: Module) -> None:
+        self.model = model
+        self.state: dict[str, Tensor] = {}
+        self.generator: Any = None
+
+    def __enter__(self) -> None:
+        self.state = {
+            name: t.clone()
+            for name, t in self.model.named_buffers()
+            if not weft.nn.parameter.is_lazy(t)
+        }
+        self.generator = weft.get_rng_state()
+
+    def __exit__(self, *exception: object) -> None:
+        weft.set_rng_state(self.generator)
+        with weft.no_grad():
+            for name, buffer in self.model.named_buffers():
+                if name in self.state:
+                    buffer.copy_(self.state[name])
+
+
 def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summary:
     """Call a model once and list its layers: output shapes, parameters, bytes, multiply-adds.
 
@@ -213,21 +245,13 @@ def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summ
         if row.leaf:
             counted["outputs"] += sum(t.numel() * t.element_size() for t in _tensors(output))
 
-    state = {
-        name: t.clone() for name, t in model.named_buffers() if not weft.nn.parameter.is_lazy(t)
-    }
-    generator = weft.get_rng_state()
     try:
         for module in model.modules():
             handles.append(module.register_forward_pre_hook(before, prepend=True))
             handles.append(module.register_forward_hook(after))
-        with weft.no_grad():
+        with left_as_it_is(model), weft.no_grad():
             model(*given, **kwargs)
-            for name, buffer in model.named_buffers():
-                if name in state:
-                    buffer.copy_(state[name])
     finally:
-        weft.set_rng_state(generator)
         for handle in handles:
             handle.remove()
     for name, module in model.named_modules():  # again: lazy ones have their shapes by now

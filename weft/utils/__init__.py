@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_LAZY = ("data",)
+_LAZY = ("data", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,204 @@
+"""``graph``: what a module or a function does in one call, from the ops that pass the gate."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+
+from .graph import Graph, Node
+from .names import Names, split_origin
+from .tape import make_dot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from weft.jit.graph import Value
+
+__all__ = ["graph"]
+
+
+def graph(
+    what: Any,
+    inputs: Any = (),
+    *,
+    params: Any = None,
+    depth: int | None = None,
+    unused: bool = False,
+) -> Graph:
+    """Return the graph of a module, a function, a static graph or a tensor.
+
+    A module or function is called once, without gradients. Parameters, buffers, the random numbers
+    to come and the inputs stay as they were.
+
+    Args:
+        what: a module, a function, ``weft.jit.Graph``, what ``weft.jit.trace`` returns, or a tensor
+            (then this is ``make_dot``).
+        inputs: what to call it with: a tensor, or a tuple of arguments, which may hold lists and
+            dicts of tensors.
+        params: names of tensors, as ``make_dot`` takes them.
+        depth: show modules of this depth as one node each; None shows every op.
+        unused: show also ops on which no result depends, as the counting of batches.
+
+    >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Tanh())
+    >>> [(n.kind, n.label, n.module) for n in weft.view.graph(net, weft.ones(1, 3))]
+    [('leaf', 'input', ''), ('parameter', '0.weight', ''), ('parameter', '0.bias', ''),
+     ('op', 'linear', 'Sequential.0'), ('op', 'tanh', 'Sequential.1'), ('output', 'output', '')]
+    """
+    from weft.jit import Graph as StaticGraph
+
+    names = Names()
+    names.take(params, "view.graph")
+    if isinstance(what, weft.Tensor):
+        return make_dot(what, params, depth=depth)
+    static = getattr(what, "graph", what)
+    if not isinstance(static, StaticGraph):
+        if not callable(what):
+            raise TypeError(
+                "view.graph: takes a Module, a function, a static graph or a Tensor, not "
+                f"{type(what).__name__}"
+            )
+        if hasattr(what, "named_parameters"):
+            names.take_module(what)
+        static = record(what, inputs)
+    made = from_static(static, names, unused)
+    return made if depth is None else made.collapse(depth)
+
+
+def record(func: Callable[..., Any], inputs: Any) -> Any:
+    """Call ``func`` once, and return its ops as a static graph that is to be looked at, not run.
+
+    >>> from weft.view.traced import record
+    >>> [node.op for node in record(lambda x: x.exp() + 1, weft.ones(2))]
+    ['exp', 'add']
+    """
+    from contextlib import nullcontext
+
+    from weft.jit.graph import Recorder
+
+    class Watcher(Recorder):
+        """Goes on where a graph that is to be run could not."""
+
+        def read(self, what: str, line: str) -> None:
+            pass
+
+        def lost(self, what: str, line: str) -> None:
+            pass
+
+    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    given = tuple(_copied(x) for x in given)
+    watcher = Watcher()
+    for name, t in _named_inputs(func, given):
+        value = watcher.name(t, "x")
+        value.name = name
+        watcher.graph.inputs.append(value)
+    if isinstance(func, weft.nn.Module):
+        from weft.nn.summary import left_as_it_is
+
+        scope: Any = left_as_it_is(func)
+    else:
+        scope = nullcontext()
+    generator = weft.get_rng_state()
+    try:
+        with scope, weft.no_grad():
+            _C._start_recording(watcher)
+            try:
+                result = func(*given)
+            finally:
+                _C._stop_recording()
+    finally:
+        weft.set_rng_state(generator)
+    watcher.graph.outputs = watcher.structure(result)
+    return watcher.graph
+
+
+def _copied(x: Any) -> Any:
+    if isinstance(x, weft.Tensor):
+        return x.detach().clone()
+    if isinstance(x, dict):
+        return {key: _copied(v) for key, v in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(_copied, x))
+    return type(x)(map(_copied, x)) if type(x) in (tuple, list) else x
+
+
+def _named(name: str, x: Any, kind: type) -> Iterator[tuple[str, Any]]:
+    """Iterate over the members of a structure that are of a kind, with names."""
+    if isinstance(x, kind):
+        yield name, x
+    elif isinstance(x, dict):
+        for key, v in x.items():
+            yield from _named(f"{name}[{key!r}]", v, kind)
+    elif isinstance(x, (tuple, list)):
+        for i, v in enumerate(x):
+            yield from _named(f"{name}[{i}]", v, kind)
+
+
+def _named_inputs(func: Any, given: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    import inspect
+
+    try:
+        signature = inspect.signature(getattr(func, "forward", func))
+        names = [p.name for p in signature.parameters.values() if p.kind < p.VAR_POSITIONAL]
+    except (TypeError, ValueError):  # a function that is native
+        names = []
+    names += [f"input {i}" for i in range(len(names), len(given))]
+    for name, x in zip(names, given):
+        yield from _named(name, x, weft.Tensor)
+
+
+def _used(static: Any) -> list[Any]:
+    """Return the nodes on which a result depends."""
+    from weft.jit.graph import Value
+
+    wanted = {id(v) for _, v in _named("output", static.outputs, Value)}
+    used = []
+    for node in reversed(static.nodes):
+        if any(id(v) in wanted for v in node.outputs):
+            used.append(node)
+            wanted.update(id(v) for v in node.inputs())
+    return used[::-1]
+
+
+def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
+    """Return the graph to look at of a static graph.
+
+    >>> from weft.view.names import Names
+    >>> from weft.view.traced import from_static
+    >>> static = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+    >>> [n.label for n in from_static(static, Names())]
+    ['x0', 'add', 'output']
+    """
+    made = Graph()
+    at: dict[int, Node] = {}
+    for v in static.inputs:
+        at[id(v)] = made.add(v.name, "leaf", shapes=[v.shape], dtype=v.dtype)
+    for node in static.nodes if unused else _used(static):
+        for v in node.inputs():
+            if id(v) not in at:  # a tensor from outside, when it is first read
+                name, kind = names.of(v.constant) or ("constant", "constant")
+                at[id(v)] = made.add(name, kind, shapes=[v.shape], dtype=v.dtype)
+        line, module = split_origin(node.line)
+        step = made.add(
+            node.op, "op", op=node.op, shapes=[v.shape for v in node.outputs], module=module,
+            line=line, dtype=node.outputs[0].dtype if node.outputs else None,
+        )  # fmt: skip
+        for source in dict.fromkeys(at[id(v)] for v in node.inputs()):
+            made.connect(source, step)
+        for v in node.outputs:
+            at[id(v)] = step
+    _add_outputs(made, static.outputs, at, names)
+    return made
+
+
+def _add_outputs(made: Graph, outputs: Any, at: dict[int, Node], names: Names) -> None:
+    from weft.jit.graph import Value
+
+    found: list[tuple[str, Value]] = list(_named("output", outputs, Value))
+    for name, v in found:
+        if id(v) not in at:  # what came from outside is returned as it is
+            label, kind = names.of(v.constant) or ("constant", "constant")
+            at[id(v)] = made.add(label, kind, shapes=[v.shape], dtype=v.dtype)
+        node = made.add(name, "output", shapes=[v.shape], dtype=v.dtype)
+        made.connect(at[id(v)], node)
