@@ -20,12 +20,15 @@ from weft.vision import models
 from weft.vision.ops import box_iou
 
 SIZE = 96
+COLOURS = "orangered orange gold yellowgreen limegreen turquoise deepskyblue cornflowerblue orchid hotpink".split()
 Target = dict[str, weft.Tensor]
 
 
 def background() -> weft.Tensor:
     """Clouds, a few lines, and noise: (SIZE, SIZE) around 0.5."""
-    clouds = F.interpolate(weft.randn(1, 1, 6, 6), size=(SIZE, SIZE), mode="bilinear", align_corners=False)
+    clouds = F.interpolate(
+        weft.randn(1, 1, 6, 6), size=(SIZE, SIZE), mode="bilinear", align_corners=False
+    )
     ground = 0.5 + 0.08 * clouds[0, 0] + 0.05 * weft.randn(SIZE, SIZE)
     for _ in range(random.randint(0, 3)):
         where, change = random.randrange(SIZE), random.uniform(-0.3, 0.3)
@@ -36,28 +39,41 @@ def background() -> weft.Tensor:
     return ground
 
 
+def meets(a: list[int], b: list[int], gap: int = 3) -> bool:
+    """Whether two boxes overlap, or nearly do."""
+    return a[0] - gap < b[2] and b[0] - gap < a[2] and a[1] - gap < b[3] and b[1] - gap < a[3]
+
+
 def scene(digits: weft.Tensor, labels: weft.Tensor) -> tuple[weft.Tensor, Target]:
     """An image (1, SIZE, SIZE) of some digits, with their boxes and labels."""
     image, boxes, names = background(), [], []
-    for _ in range(random.randint(2, 6)):
+    for _ in range(random.randint(3, 8)):
         k = random.randrange(len(digits))
-        height = random.randint(14, 34)
+        height = random.randint(18, 36)
         width = min(round(height * random.uniform(0.8, 1.2)), SIZE)
-        ink = F.interpolate(digits[None, None, k], size=(height, width), mode="bilinear", align_corners=False)[0, 0]
+        ink = F.interpolate(
+            digits[None, None, k], size=(height, width), mode="bilinear", align_corners=False
+        )[0, 0]
         rows = (ink.amax(1) > 0.3).nonzero().flatten()
         columns = (ink.amax(0) > 0.3).nonzero().flatten()
         top, left = random.randint(0, SIZE - height), random.randint(0, SIZE - width)
-        box = [left + columns[0].item(), top + rows[0].item(), left + columns[-1].item() + 1, top + rows[-1].item() + 1]  # fmt: skip
-        if boxes and box_iou(weft.tensor([box]).float(), weft.tensor(boxes).float()).max() > 0.02:
+        corners = (columns[0] + left, rows[0] + top, columns[-1] + left + 1, rows[-1] + top + 1)
+        box = [edge.item() for edge in corners]
+        if any(meets(box, other) for other in boxes):
             continue
         tone = random.choice([-1, 1]) * random.uniform(0.3, 0.5)
         image[top : top + height, left : left + width] += tone * ink
         boxes.append(box)
         names.append(labels[k])
-    return image.clamp(0, 1)[None], {"boxes": weft.tensor(boxes).float(), "labels": weft.stack(names)}
+    return image.clamp(0, 1)[None], {
+        "boxes": weft.tensor(boxes).float(),
+        "labels": weft.stack(names),
+    }
 
 
-def scenes(count: int, digits: weft.Tensor, labels: weft.Tensor) -> tuple[weft.Tensor, list[Target]]:
+def scenes(
+    count: int, digits: weft.Tensor, labels: weft.Tensor
+) -> tuple[weft.Tensor, list[Target]]:
     images, targets = zip(*(scene(digits, labels) for _ in range(count)))
     return weft.stack(images), list(targets)
 
@@ -101,7 +117,9 @@ def main() -> None:
     digits, labels = (weft.from_numpy(array) for array in load_digits())
     order = weft.randperm(len(digits))
     learn, test = order[360:], order[:360]
-    model = models.yolo(num_classes=10, in_channels=1, width=args.width, depth=3, anchors=[(10, 14), (16, 24)])
+    model = models.yolo(
+        num_classes=10, in_channels=1, width=args.width, depth=3, anchors=[(10, 14), (16, 24)]
+    )
     optimizer = weft.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
     scheduler = weft.optim.lr_scheduler.OneCycleLR(optimizer, 1e-2, total_steps=args.steps)
     losses = []
@@ -126,24 +144,25 @@ def main() -> None:
     table = [("digit", "in the test", "average precision")]
     table += [(f"{k}", f"{count[k]}", f"{scores[k]:.3f}") for k in range(10)]
 
-    from matplotlib.patches import Rectangle
-
     picture, axes = figure(2, 4, width=10, height=5.2)
     for k, spot in enumerate(axes.flat):
         spot.imshow(images[k, 0].numpy(), cmap="gray", vmin=0, vmax=1)
         spot.axis("off")
-        sure = found[k]["scores"] > 0.4
+        sure = found[k]["scores"] > 0.3
         for box, label in zip(found[k]["boxes"][sure].tolist(), found[k]["labels"][sure].tolist()):
-            left, top, right, bottom = box
-            colour = f"C{label}"
-            spot.add_patch(
-                Rectangle((left - 0.5, top - 0.5), right - left, bottom - top, fill=False, ec=colour, lw=1.5)
+            left, top, right, bottom = (
+                edge - 0.5 for edge in box
+            )  # pixels are drawn around whole numbers
+            colour = COLOURS[label]
+            spot.plot(
+                [left, right, right, left, left],
+                [top, top, bottom, bottom, top],
+                color=colour,
+                lw=1.5,
             )
-            spot.text(left, top - 1, f"{label}", color="white", size=8, va="bottom",
-                      bbox={"fc": colour, "ec": "none", "pad": 1})  # fmt: skip
-    conclude(
-        "mean average precision", sum(scores) / 10, at_least=0.7, picture=picture, table=table
-    )
+            note = {"fc": colour, "ec": "none", "pad": 1}
+            spot.text(left, top, f"{label}", size=8, va="bottom", bbox=note)
+    conclude("mean average precision", sum(scores) / 10, at_least=0.7, picture=picture, table=table)
 
 
 if __name__ == "__main__":

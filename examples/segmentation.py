@@ -20,7 +20,9 @@ from weft.vision import models
 
 SIZE = 64
 CLASSES = ("background", "cell", "nucleus", "bacterium")
-COLOURS = weft.tensor([[0.93, 0.93, 0.90], [0.55, 0.75, 0.60], [0.25, 0.20, 0.50], [0.85, 0.35, 0.20]])
+COLOURS = weft.tensor(
+    [[0.93, 0.93, 0.90], [0.55, 0.75, 0.60], [0.25, 0.20, 0.50], [0.85, 0.35, 0.20]]
+)
 Y, X = weft.meshgrid(weft.arange(SIZE) + 0.5, weft.arange(SIZE) + 0.5, indexing="ij")
 
 
@@ -90,27 +92,29 @@ def overlaps(guess: weft.Tensor, truth: weft.Tensor) -> list[float]:
 
 
 def main() -> None:
-    args = arguments(__doc__, epochs=12, images=480, width=8)
+    args = arguments(__doc__, epochs=10, images=480, width=8)
     weft.manual_seed(0)
     random.seed(0)
     weft.set_num_threads(1)  # the images are too small for more
     images, truths = scenes(16 if SMOKE else args.images)
     test_images, test_truths = scenes(8 if SMOKE else 100)
     model = models.unet(in_channels=3, out_channels=len(CLASSES), width=args.width, depth=3)
-    optimizer = weft.optim.AdamW(model.parameters(), lr=3e-3)
-    scheduler = weft.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
+    optimizer = weft.optim.AdamW(model.parameters())
+    steps = args.epochs * -(-len(images) // 8)
+    scheduler = weft.optim.lr_scheduler.OneCycleLR(optimizer, 1e-2, total_steps=steps)
+    weight = weft.tensor([0.5, 1.0, 2.0, 2.0])  # so that small things count
     for _ in (bar := rounds(args.epochs)):
-        for batch in weft.randperm(len(images)).split(16):
+        for batch in weft.randperm(len(images)).split(8):
             x, y = images[batch], truths[batch]
             if random.random() < 0.5:
                 x, y = x.flip(-1), y.flip(-1)
             if random.random() < 0.5:
                 x, y = x.transpose(-1, -2), y.transpose(-1, -2)
-            loss = F.cross_entropy(model(x), y)
+            loss = F.cross_entropy(model(x), y, weight)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        scheduler.step()
+            scheduler.step()
         say(bar, loss=loss.item())
 
     model.eval()

@@ -13,16 +13,19 @@ Goal: the word error rate with unseen speakers is at most 0.15.
 import math
 import random
 from dataclasses import dataclass
-from pathlib import Path
 
-from common import SMOKE, arguments, conclude, figure, rounds, say
+from common import DATA, SMOKE, arguments, conclude, figure, rounds, say
 
 import weft
 from weft import audio, nn
 from weft.nn.utils.rnn import pad_sequence
 
-RATE, FRAME, WINDOW = 8000, 32, 128  # samples per second, per step of the mouth, per window of noise
-RECORDINGS = Path(__file__).resolve().parents[1] / "build" / "speech"
+RATE, FRAME, WINDOW = (
+    8000,
+    32,
+    128,
+)  # samples per second, per step of the mouth, per window of noise
+RECORDINGS = DATA / "speech"
 LETTERS = "_ efghinorstuvwxz"  # the first is the blank of CTC, the second stands between words
 WORDS = {
     "zero": "z i r o", "one": "w a n", "two": "t u", "three": "T r i", "four": "f o r", "five": "f a I v",
@@ -55,8 +58,9 @@ class Speaker:
 
     @classmethod
     def anybody(cls) -> "Speaker":
-        accent = {phoneme: random.gauss(1, 0.04) for phoneme in PHONEMES}
-        return cls(random.uniform(85, 250), random.uniform(0.85, 1.15), random.uniform(0.8, 1.25), accent)  # fmt: skip
+        accent = {phoneme: random.gauss(1, 0.06) for phoneme in PHONEMES}
+        pitch, mouth = random.uniform(85, 250), random.uniform(0.82, 1.18)
+        return cls(pitch, mouth, speed=random.uniform(0.8, 1.25), accent=accent)
 
     def tracks(self, words: list[str]) -> weft.Tensor:
         """Seven numbers of the mouth for each frame: (7, frames)."""
@@ -71,10 +75,12 @@ class Speaker:
         frames = []
         for sound, seconds in parts:
             row = weft.tensor(PHONEMES[sound][:-1], dtype=weft.float32)
-            row[:3] *= self.mouth * self.accent[sound]
+            row[:3] *= self.mouth * self.accent[sound] * random.gauss(1, 0.03)
             frames += [row] * max(round(seconds * RATE / FRAME), 2)
         steps = weft.stack(frames, 1).unsqueeze(0)
-        return nn.functional.avg_pool1d(nn.functional.pad(steps, (5, 5), mode="replicate"), 11, 1)[0]
+        return nn.functional.avg_pool1d(nn.functional.pad(steps, (5, 5), mode="replicate"), 11, 1)[
+            0
+        ]
 
     def say(self, words: list[str]) -> weft.Tensor:
         """The sound of some words, with noise."""
@@ -83,7 +89,9 @@ class Speaker:
         formants, voice, breath, centre, width = tracks[:3], *tracks[3:]
         # The voice: harmonics of the pitch, each as loud as the mouth lets it through.
         time = weft.arange(length) / length
-        melody = self.pitch * random.uniform(0.95, 1.05) * (1.08 - 0.2 * time + 0.03 * (20 * time).sin())
+        melody = (
+            self.pitch * random.uniform(0.95, 1.05) * (1.08 - 0.2 * time + 0.03 * (20 * time).sin())
+        )
         phase = (melody / RATE * math.tau).cumsum(0)
         count = int(0.95 * RATE / 2 / melody.max().item())
         harmonic = weft.arange(1, count + 1).unsqueeze(1)
@@ -102,7 +110,7 @@ class Speaker:
         band = nn.functional.pad(band.unsqueeze(0), (0, 1), mode="replicate")[0]
         sound = sound + weft.istft(noise * band, WINDOW, FRAME, window=window, length=length)
         sound = sound / sound.abs().max()
-        return 0.7 * sound + random.uniform(0.003, 0.03) * weft.randn(length)
+        return 0.7 * sound + random.uniform(0.01, 0.08) * weft.randn(length)
 
 
 def utterances(speakers: list[Speaker], count: int) -> tuple[list[weft.Tensor], list[str]]:
@@ -165,12 +173,14 @@ def edits(said: list[str], heard: list[str]) -> int:
 
 
 def main() -> None:
-    args = arguments(__doc__, epochs=16, utterances=640, width=64)
+    args = arguments(__doc__, epochs=10, utterances=640, width=64)
     weft.manual_seed(0)
     random.seed(0)
     weft.set_num_threads(1)  # the network is too small for more
     model = Listener(args.width)
-    sounds, texts = utterances([Speaker.anybody() for _ in range(80)], 32 if SMOKE else args.utterances)
+    sounds, texts = utterances(
+        [Speaker.anybody() for _ in range(80)], 32 if SMOKE else args.utterances
+    )
     new_sounds, new_texts = utterances([Speaker.anybody() for _ in range(20)], 8 if SMOKE else 120)
     new_sounds = recorded(new_sounds)
     with weft.no_grad():
@@ -210,7 +220,8 @@ def main() -> None:
     picture, (top, middle, bottom) = figure(3, 1, width=9, height=7)
     k = max(range(len(heard)), key=lambda i: (new_texts[i] == heard[i], len(new_texts[i])))
     mel = audio.transforms.MelSpectrogram(RATE, n_fft=256, hop_length=128, n_mels=48)(new_sounds[k])
-    top.imshow(audio.transforms.AmplitudeToDB(top_db=60)(mel).numpy(), origin="lower", aspect="auto", cmap="magma")  # fmt: skip
+    loudness = audio.transforms.AmplitudeToDB(top_db=60)(mel).numpy()
+    top.imshow(loudness, origin="lower", aspect="auto", cmap="magma")
     for letter, frame in zip(*letters_of(scores[k])):
         top.text(frame, 49, letter, ha="center", va="bottom", size=11)
     top.set_title(f"heard: {heard[k]} (said: {new_texts[k]})", size=10, pad=18)
@@ -222,7 +233,13 @@ def main() -> None:
     bottom.plot(losses)
     bottom.set(xlabel="step", ylabel="CTC loss", yscale="log")
     total = sum(len(text.split()) for text in new_texts)
-    conclude("word error rate with unseen speakers", wrong / total, at_most=0.15, picture=picture, table=table)  # fmt: skip
+    conclude(
+        "word error rate with unseen speakers",
+        wrong / total,
+        at_most=0.15,
+        picture=picture,
+        table=table,
+    )
 
 
 if __name__ == "__main__":
