@@ -108,6 +108,7 @@ def drawn(kind: str) -> np.ndarray:
 
 def draw_files(root: Path) -> None:
     """Write files as CIFAR-10's: records of a byte for the label and 3 planes of 32 x 32 bytes."""
+    print(f"drawing {6 * PER_FILE} images into {os.path.relpath(root)}", flush=True)
     random.seed(1)
     np.random.seed(1)
     part = root.with_name(f"{root.name}.part-{os.getpid()}")
@@ -199,7 +200,8 @@ def main() -> None:
         spot = picture.add_subplot(place)
         spot.plot(epochs, [row[what] for row in history], ".-", label="training")
         spot.plot(epochs, [row[f"val_{what}"] for row in history], ".-", label="unseen")
-        spot.set(xlabel="epoch", ylabel=text)
+        spot.set_xlabel("epoch")
+        spot.set_title(text, size=9)
         spot.legend(fontsize=8)
     conclude("unseen images named right", accuracy, at_least=0.85, picture=picture, table=table)
 

@@ -24,12 +24,15 @@ COLOURS = "orangered orange gold yellowgreen limegreen turquoise deepskyblue cor
 Target = dict[str, weft.Tensor]
 
 
+def enlarged(image: weft.Tensor, height: int, width: int) -> weft.Tensor:
+    size = (height, width)
+    return F.interpolate(image[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
+
+
 def background() -> weft.Tensor:
     """Clouds, a few lines, and noise: (SIZE, SIZE) around 0.5."""
-    clouds = F.interpolate(
-        weft.randn(1, 1, 6, 6), size=(SIZE, SIZE), mode="bilinear", align_corners=False
-    )
-    ground = 0.5 + 0.08 * clouds[0, 0] + 0.05 * weft.randn(SIZE, SIZE)
+    clouds = enlarged(weft.randn(6, 6), SIZE, SIZE)
+    ground = 0.5 + 0.08 * clouds + 0.05 * weft.randn(SIZE, SIZE)
     for _ in range(random.randint(0, 3)):
         where, change = random.randrange(SIZE), random.uniform(-0.3, 0.3)
         if random.random() < 0.5:
@@ -50,10 +53,8 @@ def scene(digits: weft.Tensor, labels: weft.Tensor) -> tuple[weft.Tensor, Target
     for _ in range(random.randint(3, 8)):
         k = random.randrange(len(digits))
         height = random.randint(18, 36)
-        width = min(round(height * random.uniform(0.8, 1.2)), SIZE)
-        ink = F.interpolate(
-            digits[None, None, k], size=(height, width), mode="bilinear", align_corners=False
-        )[0, 0]
+        width = round(height * random.uniform(0.8, 1.2))
+        ink = enlarged(digits[k], height, width)
         rows = (ink.amax(1) > 0.3).nonzero().flatten()
         columns = (ink.amax(0) > 0.3).nonzero().flatten()
         top, left = random.randint(0, SIZE - height), random.randint(0, SIZE - width)
@@ -65,10 +66,8 @@ def scene(digits: weft.Tensor, labels: weft.Tensor) -> tuple[weft.Tensor, Target
         image[top : top + height, left : left + width] += tone * ink
         boxes.append(box)
         names.append(labels[k])
-    return image.clamp(0, 1)[None], {
-        "boxes": weft.tensor(boxes).float(),
-        "labels": weft.stack(names),
-    }
+    target = {"boxes": weft.tensor(boxes).float(), "labels": weft.stack(names)}
+    return image.clamp(0, 1)[None], target
 
 
 def scenes(

@@ -18,6 +18,7 @@ from common import DATA, SMOKE, arguments, conclude, figure, rounds, say
 
 import weft
 from weft import audio, nn
+from weft.nn import functional as F
 from weft.nn.utils.rnn import pad_sequence
 
 RATE, FRAME, WINDOW = (
@@ -77,10 +78,8 @@ class Speaker:
             row = weft.tensor(PHONEMES[sound][:-1], dtype=weft.float32)
             row[:3] *= self.mouth * self.accent[sound] * random.gauss(1, 0.03)
             frames += [row] * max(round(seconds * RATE / FRAME), 2)
-        steps = weft.stack(frames, 1).unsqueeze(0)
-        return nn.functional.avg_pool1d(nn.functional.pad(steps, (5, 5), mode="replicate"), 11, 1)[
-            0
-        ]
+        steps = F.pad(weft.stack(frames, 1).unsqueeze(0), (5, 5), mode="replicate")
+        return F.avg_pool1d(steps, 11, 1)[0]  # sounds glide into each other
 
     def say(self, words: list[str]) -> weft.Tensor:
         """The sound of some words, with noise."""
@@ -89,9 +88,7 @@ class Speaker:
         formants, voice, breath, centre, width = tracks[:3], *tracks[3:]
         # The voice: harmonics of the pitch, each as loud as the mouth lets it through.
         time = weft.arange(length) / length
-        melody = (
-            self.pitch * random.uniform(0.95, 1.05) * (1.08 - 0.2 * time + 0.03 * (20 * time).sin())
-        )
+        melody = self.pitch * (random.gauss(1.08, 0.03) - 0.2 * time + 0.03 * (20 * time).sin())
         phase = (melody / RATE * math.tau).cumsum(0)
         count = int(0.95 * RATE / 2 / melody.max().item())
         harmonic = weft.arange(1, count + 1).unsqueeze(1)
@@ -100,14 +97,14 @@ class Speaker:
             weight / (1 + ((pitch - f) / 90).square()) for f, weight in zip(formants, (1, 0.6, 0.3))
         )
         loud = (gain * voice / harmonic.sqrt()).unsqueeze(0)
-        loud = nn.functional.interpolate(loud, size=length, mode="linear", align_corners=False)[0]
+        loud = F.interpolate(loud, size=length, mode="linear", align_corners=False)[0]
         sound = 0.1 * (loud * (harmonic * phase).sin()).sum(0)
         # The breath: noise within a band that moves.
         window = weft.hann_window(WINDOW)
         noise = weft.stft(weft.randn(length), WINDOW, FRAME, window=window, return_complex=True)
         pitch = weft.linspace(0, RATE / 2, len(noise)).unsqueeze(1)
         band = 0.3 * breath * weft.exp(-((pitch - centre * self.mouth**0.5) / width).square())
-        band = nn.functional.pad(band.unsqueeze(0), (0, 1), mode="replicate")[0]
+        band = F.pad(band.unsqueeze(0), (0, 1), mode="replicate")[0]
         sound = sound + weft.istft(noise * band, WINDOW, FRAME, window=window, length=length)
         sound = sound / sound.abs().max()
         return 0.7 * sound + random.uniform(0.01, 0.08) * weft.randn(length)
@@ -199,7 +196,7 @@ def main() -> None:
             spoken = [numbers[k] for k in batch.tolist()]
             heard = hide(pad_sequence(chosen).permute(1, 2, 0)).permute(2, 0, 1)
             frames, lengths = [len(f) for f in chosen], [len(n) for n in spoken]
-            loss = nn.functional.ctc_loss(
+            loss = F.ctc_loss(
                 model(heard), weft.cat(spoken), weft.tensor(frames), weft.tensor(lengths)
             )
             optimizer.zero_grad()
