@@ -214,7 +214,7 @@ def main() -> None:
     wrong = sum(edits(a.split(), b.split()) for a, b in zip(new_texts, heard))
     table = [(f"{'said':<26}", "heard"), *((f"{new_texts[k]:<26}", heard[k]) for k in range(6))]
 
-    picture, (top, middle, bottom) = figure(3, 1, width=9, height=7)
+    picture, (top, middle, bottom) = figure(3, 1, width=9, height=7.5)
     k = max(range(len(heard)), key=lambda i: (new_texts[i] == heard[i], len(new_texts[i])))
     mel = audio.transforms.MelSpectrogram(RATE, n_fft=256, hop_length=128, n_mels=48)(new_sounds[k])
     loudness = audio.transforms.AmplitudeToDB(top_db=60)(mel).numpy()
@@ -225,7 +225,7 @@ def main() -> None:
     top.set(xticks=[], ylabel="mel band")
     likely = scores[k].exp().T.numpy()
     middle.imshow(likely[1:], aspect="auto", cmap="Greys", vmin=0, vmax=1)
-    middle.set_yticks(range(len(LETTERS) - 1), ["␣", *LETTERS[2:]], size=7)
+    middle.set_yticks(range(len(LETTERS) - 1), ["␣", *LETTERS[2:]], size=6)
     middle.set(xlabel="frame of 16 ms", ylabel="letter")
     bottom.plot(losses)
     bottom.set(xlabel="step", ylabel="CTC loss", yscale="log")
