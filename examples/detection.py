@@ -17,7 +17,7 @@ import weft
 from weft.data.digits import load_digits
 from weft.nn import functional as F
 from weft.vision import models
-from weft.vision.ops import box_iou
+from weft.vision.ops import box_iou, nms
 
 SIZE = 96
 COLOURS = "orangered orange gold yellowgreen limegreen turquoise deepskyblue cornflowerblue orchid hotpink".split()
@@ -148,7 +148,9 @@ def main() -> None:
         spot.imshow(images[k, 0].numpy(), cmap="gray", vmin=0, vmax=1)
         spot.axis("off")
         sure = found[k]["scores"] > 0.3
-        for box, label in zip(found[k]["boxes"][sure].tolist(), found[k]["labels"][sure].tolist()):
+        boxes, guesses, certain = (found[k][what][sure] for what in ("boxes", "labels", "scores"))
+        for i in nms(boxes, certain, 0.5):  # one name for each place
+            box, label = boxes[i].tolist(), guesses[i].item()
             left, top, right, bottom = (
                 edge - 0.5 for edge in box
             )  # pixels are drawn around whole numbers

@@ -71,6 +71,7 @@ from ._setting import (  # noqa: E402
     preserve_format,
     promote_types,
     reset_peak_memory_stats,
+    set_default_device,
     set_default_dtype,
     sparse_coo,
     strided,
@@ -99,13 +100,27 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "audio backends compat cuda data distributions fft jit linalg nn optim serialization signal "
-    "sparse special testing text train utils view vision"
+    "amp audio backends compat cuda data devices distributions fft hub jit linalg nn optim "
+    "serialization signal sparse special switches testing text train types utils version view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
+    "spmm": "sparse",
     "summary": "nn.summary",
+    "compile": "jit.eager",
+    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
 }
+_SWITCHES = """
+are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
+get_num_interop_threads is_deterministic_algorithms_warn_only_enabled set_default_tensor_type
+set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_threads
+use_deterministic_algorithms
+""".split()
+_AUTOCAST = """
+autocast clear_autocast_cache get_autocast_dtype is_autocast_available is_autocast_cache_enabled
+is_autocast_cpu_enabled is_autocast_enabled
+""".split()
+_LAZY_FROM.update(dict.fromkeys(_SWITCHES, "switches") | dict.fromkeys(_AUTOCAST, "amp"))
 _LAYERS = """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
 avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weft
 from weft import printing
-from weft._setting import at_line
+from weft._setting import AGNOSTIC, at_line
 from weft.ops.create import warn_of_copy
 
 TYPE_CHECKING = False
@@ -347,9 +347,24 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     >>> weft.ones(1).cuda()
     Traceback (most recent call last):
-    RuntimeError: Tensor.cuda: weft has only the device 'cpu'
+    RuntimeError: Tensor.cuda: weft has only the device 'cpu'. weft runs on CPUs; ...
     """
-    raise RuntimeError("Tensor.cuda: weft has only the device 'cpu'")
+    raise RuntimeError(at_line(f"Tensor.cuda: weft has only the device 'cpu'. {AGNOSTIC}"))
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raise: pinned memory is for copies to a device, and weft has only the CPU.
+
+    >>> weft.ones(1).pin_memory()
+    Traceback (most recent call last):
+    RuntimeError: Tensor.pin_memory: weft has no device to pin memory for...
+    """
+    raise RuntimeError(
+        at_line(
+            "Tensor.pin_memory: weft has no device to pin memory for: only pin when "
+            "torch.cuda.is_available()"
+        )
+    )
 
 
 def _cuda_array_interface(self: Tensor) -> Any:
@@ -464,6 +479,7 @@ _METHODS: dict[str, Any] = {
     "is_shared": is_shared,
     "map_": map_,
     "new_tensor": new_tensor,
+    "pin_memory": pin_memory,
     "share_memory_": share_memory_,
     "type": type_,
 }
@@ -481,7 +497,7 @@ def install(Tensor: type) -> None:
 def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
     """``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the numbers."""
     if device is not None:
-        weft.device(device)
+        weft._setting.require_cpu(device)
     kind = dtype or weft.get_default_dtype()
     if len(args) != 1 or isinstance(args[0], int):
         return weft.empty(args or 0, dtype=kind)

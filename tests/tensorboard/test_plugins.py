@@ -171,7 +171,7 @@ def fetched(url: str, patience: float = 30.0) -> bytes:
 
 def test_real_server(tmp_path: Path) -> None:
     """The real TensorBoard, on a free port of this machine alone, serves scalars and the graph."""
-    net = nn.Sequential(nn.Linear(3, 2), nn.Tanh())
+    net = nn.Sequential(nn.Linear(3, 2), nn.Softmax(-1))
     with SummaryWriter(tmp_path / "run") as w:
         for step in range(3):
             w.add_scalar("loss", 1.0 / (step + 1), step)
@@ -196,7 +196,7 @@ def test_real_server(tmp_path: Path) -> None:
             (0, 1.0), (1, 0.5), (2, float(np.float32(1 / 3))),
         ]  # fmt: skip
         graph = fetched(f"{base}data/plugin/graphs/graph?run=run&conceptual=false").decode()
-        assert '"Sequential/0/linear"' in graph and '"Sequential/1/tanh"' in graph
+        assert '"Sequential/0/linear"' in graph and '"Sequential/1/softmax"' in graph
     finally:
         server.kill()
         server.wait(10)

@@ -76,6 +76,19 @@ def test_names_of_unnamed() -> None:
     assert [n.label for n in make_dot(y)][:2] == ["leaf", "parameter"]
 
 
+def test_names_among_odd_objects() -> None:
+    """Dead proxies and modules that are half made do no harm."""
+    import weakref
+
+    layer = nn.Linear(2, 1)
+    proxy = weakref.proxy(nn.Linear(1, 1))
+    half = nn.Linear.__new__(nn.Linear)
+    gc.collect()
+    y = layer(weft.ones(1, 2))
+    assert [n.label for n in make_dot(y)][:2] == ["weight", "bias"]
+    del proxy, half
+
+
 def test_several_roots_and_none() -> None:
     """Lists and dicts of tensors; leaves and tensors without history; nothing else."""
     a = weft.ones(1, requires_grad=True)

@@ -30,6 +30,9 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return weft.mm(mat1, mat2)
 
 
+spmm = mm  # its older name, torch.spmm
+
+
 def addmm(
     mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
 ) -> Tensor:

@@ -191,7 +191,7 @@ class Graph:
     def collapse(self, depth: int) -> Graph:
         """Return the graph with one node for each module that is ``depth`` or more levels deep.
 
-        >>> net = weft.nn.Sequential(weft.nn.Linear(2, 2), weft.nn.Tanh())
+        >>> net = weft.nn.Sequential(weft.nn.Linear(2, 2), weft.nn.Softmax(-1))
         >>> [n.label for n in weft.view.graph(net, weft.ones(1, 2)).collapse(2)]
         ['input', '0', '1', 'output']
         """

@@ -83,7 +83,10 @@ class Names:
             return
         import gc
 
-        modules = [m for m in gc.get_objects() if isinstance(m, weft.nn.Module)]
+        # By type: to ask other objects for their class may run code, or fail. Some modules may be
+        # half made.
+        found = [m for m in gc.get_objects() if issubclass(type(m), weft.nn.Module)]
+        modules = [m for m in found if "_modules" in vars(m)]
         inner = {id(child) for m in modules for child in m._modules.values()}
         for module in modules:
             if id(module) not in inner:
@@ -95,7 +98,7 @@ class Names:
             return
         for scope in (frame.f_locals, frame.f_globals):
             for name, t in list(scope.items()):
-                if isinstance(t, weft.Tensor) and not name.startswith("_"):
+                if issubclass(type(t), weft.Tensor) and not name.startswith("_"):
                     kind = "parameter" if is_parameter(t) else "leaf"
                     self.found.setdefault(id(t), (name, kind))
 

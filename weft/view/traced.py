@@ -41,10 +41,10 @@ def graph(
         depth: show modules of this depth as one node each; None shows every op.
         unused: show also ops on which no result depends, as the counting of batches.
 
-    >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Tanh())
+    >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Softmax(-1))
     >>> [(n.kind, n.label, n.module) for n in weft.view.graph(net, weft.ones(1, 3))]
     [('leaf', 'input', ''), ('parameter', '0.weight', ''), ('parameter', '0.bias', ''),
-     ('op', 'linear', 'Sequential.0'), ('op', 'tanh', 'Sequential.1'), ('output', 'output', '')]
+     ('op', 'linear', 'Sequential.0'), ('op', 'softmax', 'Sequential.1'), ('output', 'output', '')]
     """
     from weft.jit import Graph as StaticGraph
 

@@ -13,10 +13,10 @@ def graph_def(graph: Graph) -> Any:
     """Return a graph of weft as a ``GraphDef``.
 
     >>> from weft.utils.tensorboard.graphs import graph_def
-    >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Tanh())
+    >>> net = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Softmax(-1))
     >>> [n.name for n in graph_def(weft.view.graph(net, weft.ones(1, 3))).node]
     ['input/input', 'Sequential/0/weight', 'Sequential/0/bias', 'Sequential/0/linear',
-     'Sequential/1/tanh', 'output/output']
+     'Sequential/1/softmax', 'output/output']
     """
     from tensorboard.compat.proto.graph_pb2 import GraphDef
     from tensorboard.compat.proto.node_def_pb2 import NodeDef

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["SummaryWriter"]
 
 
-def _close_all(writers: dict[str, FileWriter]) -> None:
-    for writer in writers.values():
+def _close_all(writers: dict[str, FileWriter], process: int) -> None:
+    for writer in writers.values() if process == os.getpid() else ():
         writer.close()
 
 
@@ -72,7 +72,8 @@ class SummaryWriter:
         if self.file_writer is None or self.all_writers is None:
             self.file_writer = self._open(self.log_dir)
             self.all_writers = {self.log_dir: self.file_writer}
-            weakref.finalize(self, _close_all, self.all_writers)  # nothing is lost without close()
+            # Nothing is lost without close(). In a forked process the writing thread is not there.
+            weakref.finalize(self, _close_all, self.all_writers, os.getpid())
             if self.purge_step is not None:
                 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
@@ -433,7 +434,7 @@ class SummaryWriter:
 
     def close(self) -> None:
         """Write what waits, and close the files."""
-        _close_all(self.all_writers or {})
+        _close_all(self.all_writers or {}, os.getpid())
         self.file_writer = self.all_writers = None
 
     def __enter__(self) -> SummaryWriter:
