@@ -37,7 +37,7 @@ def test_runs(name: str, tmp_path: Path, data: Path) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     told = f"{run.stdout}\n{run.stderr}"
     assert run.returncode == 0, told
