@@ -144,7 +144,7 @@ def network(width: int, classes: int) -> nn.Sequential:
 
 
 def main() -> None:
-    args = arguments(__doc__, epochs=6, width=16, workers=2, root="")
+    args = arguments(__doc__, epochs=8, width=16, workers=2, root="")
     if not args.root and not DRAWN.exists():
         draw_files(DRAWN)
     root = Path(args.root) if args.root else DRAWN

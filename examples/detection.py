@@ -109,7 +109,7 @@ def average_precision(found: list[Target], targets: list[Target], label: int) ->
 
 
 def main() -> None:
-    args = arguments(__doc__, steps=350, width=8)
+    args = arguments(__doc__, steps=500, width=8)
     weft.manual_seed(0)
     random.seed(0)
     weft.set_num_threads(1)  # the scenes are too small for more
