@@ -106,6 +106,15 @@ class Graph:
         lines += [f"  {n!r}" for n in self.nodes]
         return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
 
+    def results(self) -> Iterator[Value]:
+        """Iterate over the values that it returns.
+
+        >>> g = weft.jit.trace(lambda x: (x, [x + 1]), (weft.ones(1),)).graph
+        >>> [v.name for v in g.results()]
+        ['x0', 'v1']
+        """
+        return _leaves(self.outputs)
+
     def verify(self) -> None:
         """Raise if a value is read before it is made, or an op is unknown.
 
@@ -120,7 +129,7 @@ class Graph:
                 if id(v) not in made:
                     raise ValueError(f"graph: %{v.name} is read before it is made ({n!r})")
             made.update(id(v) for v in n.outputs)
-        for v in _leaves(self.outputs):
+        for v in self.results():
             if id(v) not in made:
                 raise ValueError(f"graph: the result %{v.name} is never made")
 
