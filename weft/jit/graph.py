@@ -247,9 +247,12 @@ def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
         return env[id(x)]
     if isinstance(x, dict):
         return {k: _rebuild(v, env) for k, v in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*(_rebuild(v, env) for v in x))
-    return type(x)(_rebuild(v, env) for v in x) if isinstance(x, (tuple, list)) else x
+    return _like(x, [_rebuild(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
+
+
+def _like(x: Any, parts: list[Any]) -> Any:
+    """Return a sequence of these parts of the kind of ``x``; named ones keep their names."""
+    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
 
 
 def _place(t: Tensor) -> tuple[Any, ...]:
@@ -352,6 +355,5 @@ class Recorder:
         if isinstance(x, dict):
             return {k: self.structure(v) for k, v in x.items()}
         if isinstance(x, (tuple, list)):
-            parts = [self.structure(v) for v in x]
-            return tuple(parts) if isinstance(x, tuple) else parts
+            return _like(x, [self.structure(v) for v in x])
         return x
