@@ -426,3 +426,12 @@ def test_hooks_after_accumulation_return_nothing() -> None:
     x.register_post_accumulate_grad_hook(lambda t: t)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="None"):
         x.sum().backward()
+
+
+@pytest.mark.parametrize("ask", [weft.Tensor.size, weft.Tensor.stride])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_a_number_has_no_sizes(ask: Callable[..., Any], dim: int) -> None:
+    with pytest.raises(IndexError, match=f"Dimension specified as {dim} but tensor has no dimens"):
+        ask(weft.tensor(1.0), dim)
+    with pytest.raises(IndexError, match=r"range of \[-1, 0\], but got 1"):
+        ask(weft.tensor(1.0), 1)

@@ -291,7 +291,10 @@ PyObject* dims_or_one(const Dims& d, PyObject* const* args, Py_ssize_t n, bool s
     }
     long long i = PyLong_AsLongLong(args[0]);
     if (i == -1 && PyErr_Occurred()) throw PythonError();
-    return PyLong_FromLongLong(d[wrap_dim(i, d.size(), size ? "size" : "stride")]);
+    const char* op = size ? "size" : "stride";
+    int dim = wrap_dim(i, d.size(), op);
+    if (d.size() == 0) fail_index(op, ": Dimension specified as ", i, " but tensor has no dimensions");
+    return PyLong_FromLongLong(d[dim]);
   });
 }
 PyObject* size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {

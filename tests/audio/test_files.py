@@ -256,3 +256,15 @@ def test_without_soundfile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setitem(sys.modules, "soundfile", None)
     with pytest.raises(ImportError, match=r"weft\[audio\]"):
         audio.load(tmp_path / "a.wav")
+
+
+def test_a_file_that_takes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """The error is the file's own, once, and nothing is printed besides."""
+
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left on device"):
+        audio.save(Full(), weft.zeros(1, 100_000), 16000, format="wav")
+    assert capfd.readouterr().err == ""

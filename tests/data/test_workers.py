@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import gc
 import multiprocessing
@@ -242,6 +243,19 @@ def test_loaders_in_threads() -> None:
     for thread in threads:
         thread.join()
     assert results == [list(range(30))] * 3
+
+
+def test_a_loader_is_copied_without_its_workers() -> None:
+    """A copy of a loader that is at work starts workers of its own; an iteration is not copied."""
+    loader = DataLoader(range(6), batch_size=2, num_workers=1, persistent_workers=True)
+    running = iter(loader)
+    next(running)
+    for same in (copy.deepcopy(loader), pickle.loads(pickle.dumps(loader))):
+        assert [b.tolist() for b in same] == [[0, 1], [2, 3], [4, 5]]
+    assert [b.tolist() for b in running] == [[2, 3], [4, 5]]
+    for begun in (running, iter(DataLoader(range(6)))):
+        with pytest.raises(TypeError, match="an iteration cannot be copied or pickled"):
+            copy.deepcopy(begun)
 
 
 def test_a_set_that_cannot_be_pickled_leaves_nothing() -> None:

@@ -134,3 +134,19 @@ def test_copies_and_modules() -> None:
 
     assert (Categorical, Normal) == (D.Categorical, D.Normal)
     assert D.transforms.StickBreakingTransform is D.StickBreakingTransform
+
+
+def test_numbers_and_borders() -> None:
+    """Gamma takes numbers; a cdf of transformed samples takes the borders of their support."""
+    assert D.Gamma(2.0, 1.0).log_prob(0.5) == D.Gamma(2.0, 1.0).log_prob(weft.tensor(0.5))
+    assert D.LogNormal(0.0, 1.0).cdf(weft.tensor([0.0, 1.0])).tolist() == [0.0, 0.5]
+    with pytest.raises(ValueError, match="within the support"):
+        D.LogNormal(0.0, 1.0).cdf(weft.tensor(-1.0))
+    assert D.ContinuousBernoulli(logits=weft.zeros(2, 3)).param_shape == (2, 3)
+
+
+def test_divergences_of_categories_broadcast() -> None:
+    p, q = weft.tensor([0.2, 0.8]), weft.tensor([[0.5, 0.5], [0.0, 1.0]])
+    found = D.kl_divergence(D.Categorical(p), D.Categorical(q))
+    expected = float((p * (p / 0.5).log()).sum())
+    assert weft.allclose(found, weft.tensor([expected, float("inf")]))

@@ -202,3 +202,10 @@ def test_bleu() -> None:
         bleu_score([["a"]], [[["a"]]], max_n=2)
     with pytest.raises(ValueError, match="references for 0"):
         bleu_score([["a"]], [])
+
+
+def test_a_row_that_is_too_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("good,1\nbad\n")
+    with pytest.raises(ValueError, match=r"1 values \['bad'\] for the fields \['text', 'label'\]"):
+        TabularDataset(str(path), "csv", [("text", Field()), ("label", LabelField())])

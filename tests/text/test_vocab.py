@@ -101,3 +101,12 @@ def test_vectors_say_what_is_wrong(tmp_path: Path) -> None:
         GloVe("7B")
     with pytest.raises(ValueError, match=r"'glove\.9B'"):
         Vocab(COUNTS, vectors="glove.9B")
+
+
+def test_a_state_holds_the_words(tmp_path: Path) -> None:
+    words = build_vocab_from_iterator([["a", "b", "a"]], specials=["<unk>"])
+    words.set_default_index(0)
+    weft.save(words.state_dict(), tmp_path / "words.pt")
+    other = build_vocab_from_iterator([["z"]])
+    other.load_state_dict(weft.load(tmp_path / "words.pt"))
+    assert other == words and other(["b", "z"]) == [2, 0]

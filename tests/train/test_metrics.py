@@ -198,3 +198,21 @@ def test_names() -> None:
         M.named([lambda y, t: 0.0])
     with pytest.raises(ValueError, match="average must be one of"):
         M.F1("mean")
+
+
+@pytest.mark.parametrize("kind", [M.AUC, M.AveragePrecision])
+def test_scores_that_are_no_numbers_have_no_area(kind: Any) -> None:
+    nan = math.nan
+    assert math.isnan(kind()(weft.tensor([nan, 0.1, 0.2]), weft.tensor([0, 1, 0])))
+    table, true = weft.tensor([[nan, 0.0], [1.0, 0.0]]), weft.tensor([0, 1])
+    assert math.isnan(kind()(table, true))
+    assert bool(kind(average=None)(table, true).isnan().all())
+
+
+def test_a_function_must_return_a_number() -> None:
+    right = M.Mean(lambda output, target: output == target)
+    with pytest.raises(
+        ValueError, match=r"<lambda> must return one number, got one of shape \[2\]"
+    ):
+        right(weft.ones(2), weft.ones(2))
+    assert M.Mean(lambda output, target: np.float32(2))(weft.ones(2), weft.ones(2)) == 2

@@ -123,6 +123,13 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
             metrics="mae",
             scheduler=lambda o: weft.optim.lr_scheduler.StepLR(o, 1),
         ).fit(data(), resume="last")
+    other = trainer_of(Checkpoint(tmp_path), metrics="mae", optimizer="rmsprop")
+    before = [p.clone() for p in other.model.parameters()]
+    with pytest.raises(
+        ValueError, match=r"optimizer of the saved training is \w+, that .* RMSprop"
+    ):
+        other.fit(data(), resume="last")
+    assert all(weft.equal(a, b) for a, b in zip(before, other.model.parameters()))
 
 
 def test_a_damaged_file_falls_back_with_a_warning(tmp_path: Path) -> None:

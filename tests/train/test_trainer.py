@@ -456,3 +456,26 @@ def test_nan_gradients_name_the_line() -> None:
     text = str(caught.value)
     assert "the gradient of weight, bias is NaN" in text and "AbsBackward0" in text
     assert "test_trainer.py" in text
+
+
+def test_arrays_and_sets() -> None:
+    """Arrays of NumPy are a data set like tensors; a set of samples is told what it needs."""
+    x, y = data()
+    trained = [
+        Trainer(linear(), loss="mse", max_epochs=2, seed=0, progress=False).fit(given)
+        for given in ((x, y), (x.numpy(), y.numpy()))
+    ]
+    assert trained[0] == trained[1]
+    samples = weft.utils.data.TensorDataset(x, y)
+    with pytest.raises(TypeError, match=r"give DataLoader\(TensorDataset\(...\), batch_size=...\)"):
+        Trainer(linear(), loss="mse", progress=False).fit(samples)
+
+
+def test_errors_of_steps() -> None:
+    x, y = data()
+    with pytest.raises(BatchError, match=r"Linear.forward does not\. Give a loss"):
+        Trainer(nn.Linear(3, 1), progress=False).fit((x, y))
+    for extra in ("text", weft.ones(2)):
+        step = lambda model, batch, e=extra: {"loss": model(batch[0]).sum(), "more": e}  # noqa: E731
+        with pytest.raises(BatchError, match="'more' must be one number, got one of"):
+            Trainer(nn.Linear(3, 1), step=step, progress=False).fit((x, y))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import resource
 import subprocess
 import sys
 import webbrowser
@@ -203,3 +205,16 @@ def test_pillow_is_asked_for_when_needed() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install weft[vision]" in out.stdout
+
+
+def test_a_picture_stays_if_the_new_one_cannot_be_written(tmp_path: Path) -> None:
+    path, graph = tmp_path / "net.svg", weft.autograd.make_dot(weft.ones(2, requires_grad=True) * 2)
+    path.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"net\.svg"):
+            graph.render(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["net.svg"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 from contextlib import contextmanager
@@ -268,17 +269,16 @@ def save(
 
     soundfile = _soundfile()
 
-    def write(file: Any) -> None:
-        try:
-            soundfile.write(file, samples, sample_rate, subtype, format=container)
-        except soundfile.LibsndfileError as e:
-            text = getattr(e, "error_string", str(e))
-            raise RuntimeError(
-                f"save: {samples.shape[1]} channels at {sample_rate} Hz cannot be written as "
-                f"{container} ({subtype}): {text}"
-            ) from None
-
-    write_file(uri, write)
+    encoded = io.BytesIO()  # libsndfile would go on after a full disk, and tell of it many times
+    try:
+        soundfile.write(encoded, samples, sample_rate, subtype, format=container)
+    except soundfile.LibsndfileError as e:
+        text = getattr(e, "error_string", str(e))
+        raise RuntimeError(
+            f"save: {samples.shape[1]} channels at {sample_rate} Hz cannot be written as "
+            f"{container} ({subtype}): {text}"
+        ) from None
+    write_file(uri, lambda file: file.write(encoded.getbuffer()))
 
 
 def _subtype(kind: str, dtype: str, encoding: str | None, bits: int | None) -> str:

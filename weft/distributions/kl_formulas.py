@@ -74,7 +74,7 @@ def _binomial(p: Any, q: Any) -> Tensor:
 
 @_both(Categorical)
 def _categorical(p: Any, q: Any) -> Tensor:
-    terms = _outside(p.probs * (p.logits - q.logits), (q.probs == 0).expand_as(p.probs))
+    terms = _outside(p.probs * (p.logits - q.logits), q.probs == 0)
     return weft.where(p.probs == 0, 0.0, terms).sum(-1)
 
 

@@ -122,6 +122,9 @@ class Gamma(ExponentialFamily):
         low = tiny(value)
         return weft.where(value < low, value.detach().clamp(min=low), value)
 
+    def _checked(self, value: Any) -> Any:
+        return super()._checked(weft.as_tensor(value, dtype=self.rate.dtype))  # numbers too
+
     def _log_prob(self, value: Tensor) -> Tensor:
         a, b = self.concentration, self.rate
         return weft.xlogy(a, b) + weft.xlogy(a - 1, value) - b * value - weft.lgamma(a)

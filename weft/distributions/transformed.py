@@ -239,11 +239,17 @@ class TransformedDistribution(Distribution):
             sign = sign * t.sign
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
+    def cdf(self, value: Any) -> Tensor:
+        """Return the probability that a sample is at most the value.
+
+        >>> weft.distributions.LogNormal(0.0, 1.0).cdf(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.5000])
+        """
+        return self._ask("cdf", value)  # the base checks: borders of the support are allowed
+
     def _cdf(self, value: Tensor) -> Tensor:
         for t in reversed(self.transforms):
             value = t.inv(value)
-        if self.base_dist._validate_args:
-            self.base_dist._validate_sample(value)
         return self._flip(self.base_dist.cdf(value))
 
     def _icdf(self, value: Tensor) -> Tensor:

@@ -265,6 +265,11 @@ class ContinuousBernoulli(ExponentialFamily):
         super()._expand_into(new, shape)
         new._lims = self._lims
 
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._batch_shape
+
     @lazy_property
     def probs(self) -> Tensor:
         """The parameter p."""

@@ -88,25 +88,33 @@ def as_batches(data: Any, batch_size: int, shuffle: bool, what: str) -> Any:
     """Return an iterable of batches.
 
     Args:
-        data: batches already, or a tuple of tensors: one data set in memory.
+        data: batches already, or a tuple of tensors or arrays: one data set in memory.
         batch_size: for a tuple of tensors.
         shuffle: for a tuple of tensors.
         what: names the data in errors.
 
     >>> from weft.train.batches import as_batches
-    >>> len(as_batches((weft.ones(5, 2), weft.ones(5)), 2, False, "validation"))
+    >>> len(as_batches((weft.ones(5, 2), weft.ones(5).numpy()), 2, False, "validation"))
     3
     """
-    if isinstance(data, tuple) and data and all(isinstance(x, weft.Tensor) for x in data):
-        return TensorBatches(data, batch_size, shuffle)
-    if isinstance(data, weft.Tensor):
-        return TensorBatches((data,), batch_size, shuffle)
+    whole = data if isinstance(data, tuple) else (data,)
+    if whole and all(isinstance(x, weft.Tensor) or _is_array(x) for x in whole):
+        tensors = tuple(x if isinstance(x, weft.Tensor) else weft.from_numpy(x) for x in whole)
+        return TensorBatches(tensors, batch_size, shuffle)
     if not hasattr(data, "__iter__") or isinstance(data, (str, bytes, dict)):
+        kind = type(data).__name__
+        single = hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict))
+        hint = f": it gives single samples, give DataLoader({kind}(...), batch_size=...)"
         raise TypeError(
             f"{what}: batches (a loader, a list) or a tuple of tensors (inputs, targets) were "
-            f"expected, got {type(data).__name__}"
+            f"expected, got {kind}{hint if single else ''}"
         )
     return data
+
+
+def _is_array(x: Any) -> bool:
+    """Return whether this is an array of NumPy, which need not be loaded to know it."""
+    return type(x).__module__ == "numpy" and hasattr(x, "__array_interface__")
 
 
 def length_of(batches: Any) -> int | None:

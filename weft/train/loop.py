@@ -10,7 +10,7 @@ from weft.random import all_states, set_all_states
 from weft.serialization.training import is_stateful
 
 from . import batches as batches_
-from .metrics.base import Mean, finished
+from .metrics.base import Mean, finished, is_number, tell
 from .nan import explain_loss
 from .step import BatchError, Result
 
@@ -63,6 +63,11 @@ class Running:
                 for metric in self.metrics.values():
                     metric.update(output, result.target)
         for name, value in result.extra.items():
+            if not is_number(value):
+                raise BatchError(
+                    f"step: {name!r} must be one number, got one {tell(value)}: the dict is for the "
+                    "'loss', 'output', 'target' and numbers to show"
+                )
             self.extra.setdefault(name, Mean()).update(value, result.size)
 
     def results(self, live: bool = False) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import weft
 
 from .choose import name_of_loss
-from .metrics.base import samples
+from .metrics.base import is_number, samples, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +104,8 @@ def supervised_step(loss: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Res
             value = loss(output, target)
         except (RuntimeError, ValueError, TypeError, IndexError) as e:
             raise BatchError(
-                f"the loss {name} does not take an output {_tell(output)} with a target "
-                f"{_tell(target)}: {e}"
+                f"the loss {name} does not take an output {tell(output)} with a target "
+                f"{tell(target)}: {e}"
             ) from e
         _check_loss(value, name)
         size = len(target) if type(target) is weft.Tensor and target.dim() else samples(batch)
@@ -140,24 +141,28 @@ def own_step(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Result
 
 def model_step(model: Any, batch: Any) -> dict[str, Any]:
     """Return what a model gives that computes its own loss."""
+    rule = "Trainer(loss=...) is not given, so the model is called with the whole batch and must "
     args, kwargs = ((), batch) if isinstance(batch, dict) else inputs_of([*batch, None])
-    value = model(*args, **kwargs)
-    if not isinstance(value, dict) or "loss" not in value:
+    try:
+        value = model(*args, **kwargs)
+    except TypeError:
+        if _takes(model, args, kwargs):
+            raise
         raise BatchError(
-            "Trainer(loss=...) is not given, so the model must return a dict with its 'loss', got "
-            f"a {type(value).__name__}"
-        )
-    return {k: v for k, v in value.items() if k == "loss" or _is_number(v)}
+            f"{rule}take it, but {type(model).__name__}.forward does not. Give a loss, such as "
+            "loss='cross_entropy', a step, or a model that computes its own loss"
+        ) from None
+    if not isinstance(value, dict) or "loss" not in value:
+        raise BatchError(f"{rule}return a dict with its 'loss', got a {type(value).__name__}")
+    return {k: v for k, v in value.items() if k == "loss" or is_number(v)}
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float)) or (isinstance(x, weft.Tensor) and x.numel() == 1)
-
-
-def _tell(x: Any) -> str:
-    if isinstance(x, weft.Tensor):
-        return f"of shape {list(x.shape)} and dtype {str(x.dtype).rpartition('.')[2]}"
-    return f"of type {type(x).__name__}"
+def _takes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(model.forward).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_shapes(name: str, output: Any, target: Any) -> None:

@@ -379,9 +379,9 @@ class Trainer:
 
     def _state(self) -> TrainingState:
         members: dict[str, Any] = {
+            "position": _Position(self),  # first: it refuses a file of another training
             "model": self.model,
             "optimizer": self.optimizer,
-            "position": _Position(self),
             "running": self.running,
             "callbacks": {name: c for c, name in self._callback_names().items()},
         }
@@ -507,10 +507,21 @@ class _Position:
 
     def state_dict(self) -> dict[str, Any]:
         """Return all counters, and the results so far."""
-        return {name: getattr(self.trainer, name) for name in self.NAMES}
+        return {name: getattr(self.trainer, name) for name in self.NAMES} | {"made": self._made()}
+
+    def _made(self) -> dict[str, str]:
+        """Classes whose states fit no others, though they could be read."""
+        parts = {"optimizer": self.trainer.optimizer, "scheduler": self.trainer.scheduler}
+        return {name: type(part).__name__ for name, part in parts.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what ``state_dict`` returned."""
+        for name, own in self._made().items():
+            if state_dict["made"][name] != own:
+                raise ValueError(
+                    f"the {name} of the saved training is {state_dict['made'][name]}, that of this "
+                    f"one {own}; load_weights() takes the weights alone"
+                )
         for name in self.NAMES:
             setattr(self.trainer, name, state_dict[name])
 

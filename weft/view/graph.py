@@ -300,11 +300,13 @@ def _checked(format: str, caller: str) -> str:
 
 
 def _write(path: str, data: bytes) -> None:
+    """Write a file, all or nothing: a picture that is there stays until the new one is whole."""
+    from weft.serialization.atomic import write_file
+
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
-    with open(path, "wb") as f:
-        f.write(data)
+    write_file(path, lambda file: file.write(data))
 
 
 def _open(path: str) -> None:

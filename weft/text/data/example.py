@@ -32,6 +32,9 @@ class Example:
         3
         """
         example = cls()
+        if len(data) < len(fields):
+            names = [name for name, _ in fields]
+            raise ValueError(f"Example: {len(data)} values {list(data)} for the fields {names}")
         for (name, field), value in zip(fields, data):
             if field is not None:
                 value = value.rstrip("\n") if isinstance(value, str) else value

@@ -97,6 +97,34 @@ class Vocab(nn.Module):
             twice = [t for t, n in Counter(tokens).items() if n > 1]
             raise RuntimeError(f"Vocab: every token may be there once, but {twice} are there twice")
 
+    def get_extra_state(self) -> dict[str, Any]:
+        """Return the tokens, their counts and the default number: part of ``state_dict``.
+
+        >>> from collections import Counter
+        >>> weft.text.vocab.Vocab(Counter("aab")).state_dict()["_extra_state"]["tokens"]
+        ['<unk>', '<pad>', 'a', 'b']
+        """
+        return {
+            "tokens": list(self.itos),
+            "counts": dict(self.freqs),
+            "default": self.stoi.default,
+            "vectors": self.vectors,
+        }
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Become the vocabulary that ``get_extra_state`` told of.
+
+        >>> from collections import Counter
+        >>> words, other = (weft.text.vocab.Vocab(Counter(text)) for text in ("aab", ""))
+        >>> other.load_state_dict(words.state_dict())
+        <All keys matched successfully>
+        >>> other == words
+        True
+        """
+        self._fill(list(state["tokens"]), Counter(state["counts"]))
+        self.stoi.default = state["default"]
+        self.vectors = state["vectors"]
+
     # ---- reading ----
 
     def __len__(self) -> int:

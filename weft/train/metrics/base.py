@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -145,7 +146,13 @@ class Mean(Metric):
             self.total += float(output) * weight
         else:
             weight = float(samples(target) or samples(output) or 1)
-            self.total += float(self.function(output, target)) * weight
+            value = self.function(output, target)
+            if not is_number(value):
+                name = getattr(self.function, "__name__", type(self.function).__name__)
+                raise ValueError(
+                    f"metrics: the function {name} must return one number, got one {tell(value)}"
+                )
+            self.total += float(value) * weight
         self.weight += weight
 
     def compute(self) -> float:
@@ -182,3 +189,25 @@ def mismatch(who: str, rule: str, output: Tensor, target: Tensor) -> ValueError:
         f"{who}: {rule}, got an output of shape {list(output.shape)} and a target of shape "
         f"{list(target.shape)}"
     )
+
+
+def is_number(x: Any) -> bool:
+    """Return whether this is one number, or a tensor of one.
+
+    >>> from weft.train.metrics.base import is_number
+    >>> is_number(1.5), is_number(weft.ones(2))
+    (True, False)
+    """
+    return isinstance(x, numbers.Real) or (isinstance(x, weft.Tensor) and x.numel() == 1)
+
+
+def tell(x: Any) -> str:
+    """Return what an error says of a value.
+
+    >>> from weft.train.metrics.base import tell
+    >>> tell(weft.ones(2, 3)), tell("a")
+    ('of shape [2, 3] and dtype float32', 'of type str')
+    """
+    if isinstance(x, weft.Tensor):
+        return f"of shape {list(x.shape)} and dtype {str(x.dtype).rpartition('.')[2]}"
+    return f"of type {type(x).__name__}"

@@ -59,6 +59,9 @@ class _OfScores(Metric):
         import numpy as np
 
         scores, targets = weft.cat(self.scores), weft.cat(self.targets)
+        if bool(scores.isnan().any()):  # what is no number has no rank
+            single = scores.dim() == 1 or self.average is not None
+            return math.nan if single else weft.full((scores.shape[1],), math.nan).double()
         if scores.dim() == 1:
             return self._area(scores.numpy(), targets.numpy() == 1)
         probable = bool((scores >= 0).all()) and bool(((scores.sum(1) - 1).abs() < 1e-3).all())

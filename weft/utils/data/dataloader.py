@@ -143,6 +143,10 @@ class DataLoader(Generic[T_co]):
             )
         super().__setattr__(name, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy takes over: not the workers and the iteration that are at work."""
+        return {**self.__dict__, "_pool": None, "_running": None}
+
     @property
     def multiprocessing_context(self) -> BaseContext | None:
         """How workers are started, if that was asked for.

@@ -74,6 +74,13 @@ class Iteration:
         """Return the number of batches of a whole epoch."""
         return len(self.loader)
 
+    def __reduce__(self) -> Any:
+        """Refuse to be copied: a position is copied by the loader's ``state_dict``."""
+        raise TypeError(
+            "DataLoader: an iteration cannot be copied or pickled. Copy the loader, or take its "
+            "state_dict(), which knows the position"
+        )
+
     def __next__(self) -> Any:
         """Return the next batch."""
         raise NotImplementedError(f"{type(self).__name__} has no __next__")
