@@ -289,7 +289,7 @@ def extract_archive(
         max_bytes = _ROOM + _GROWTH * os.path.getsize(archive)
     try:
         return _unpack(archive, folder, overwrite, max_bytes, max_files)
-    except (*_damage(), ValueError, RuntimeError) as e:  # the latter: a password, an unknown method
+    except _damage() as e:
         if isinstance(e, FileError) or getattr(e, "filename", None) is not None:
             raise  # ours, or about a file on the disk
         raise _refused(archive, f"damaged archive: {type(e).__name__}: {e}") from e
@@ -302,12 +302,14 @@ def _damage() -> tuple[type[Exception], ...]:
     import zipfile
     import zlib
 
-    found = [EOFError, OSError, struct.error, tarfile.TarError, zipfile.BadZipFile, zlib.error]
+    packed = [struct.error, tarfile.TarError, zipfile.BadZipFile, zlib.error]
     try:
         import lzma
     except ImportError:  # a Python that was built without it
-        return tuple(found)
-    return (*found, lzma.LZMAError)
+        pass
+    else:
+        packed.append(lzma.LZMAError)
+    return (EOFError, OSError, ValueError, RuntimeError, *packed)  # Runtime: a password, a method
 
 
 class _Room:
