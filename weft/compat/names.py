@@ -35,16 +35,11 @@ ALIASES = {
     "torch.cpu.amp": ("weft.amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
-    "torch.functional": ("weft",),
     "torch.mps": ("weft.devices.mps",),
     "torch.nn.parallel": ("weft.nn.parallel",),
     "torch.nn.parallel.data_parallel": ("weft.nn.parallel",),
     "torch.optim.adamw": ("weft.optim",),
     "torch.torch_version": ("weft.compat.version",),
-    "torch.utils.data.dataloader": ("weft.utils.data",),
-    "torch.utils.data.dataset": ("weft.utils.data",),
-    "torch.utils.data.distributed": ("weft.utils.data",),
-    "torch.utils.data.sampler": ("weft.utils.data",),
     "torch.utils.model_zoo": ("weft.compat.model_zoo",),
     "torch.utils.tensorboard.writer": ("weft.utils.tensorboard",),
     "torch.version": ("weft.version",),
@@ -65,10 +60,8 @@ WEFT_ONLY = "audio compat data devices switches text train view vision".split()
 
 HINTS = {
     "torch.distributed": "torch.nn.DataParallel, in one process",
-    "torch.func": "torch.autograd.functional",
     "torch.multiprocessing": "Python's own multiprocessing",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
-    "torch.vmap": "a loop and torch.stack",
 }
 
 

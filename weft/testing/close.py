@@ -237,7 +237,7 @@ def _tensors(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
     rtol, atol = rules.tolerances(a.dtype, e.dtype)
     if a.is_sparse and e.is_sparse:
         return _sparse(a, e, rules)
-    a, e = (x.to_dense() if x.is_sparse else x for x in (a, e))
+    a, e = (x if x.layout == weft.strided else x.to_dense() for x in (a, e))
     found, wanted = a, e
     common = weft.promote_types(a.dtype, e.dtype)
     if not (common.is_floating_point or common.is_complex):
