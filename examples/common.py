@@ -89,8 +89,10 @@ def figure(
     rows: int = 1, columns: int = 1, width: float = 8.0, height: float = 3.2
 ) -> tuple[Any, Any]:
     """A matplotlib figure and its axes, drawn without a screen."""
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError as e:
+        raise ImportError("pictures need matplotlib: pip install weft[examples]") from e
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

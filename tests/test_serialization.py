@@ -9,6 +9,8 @@ import json
 import math
 import pkgutil
 import struct
+import subprocess
+import sys
 import zipfile
 from collections import Counter, OrderedDict, namedtuple
 from pathlib import Path
@@ -417,3 +419,12 @@ def test_examples_run() -> None:
         assert not done.failed, name
         runs += done.attempted
     assert runs > 25
+
+
+def test_saving_tensors_does_not_load_numpy(tmp_path: Path) -> None:
+    """NumPy takes longer to load than all of weft, and is needed for arrays only."""
+    code = (
+        "import sys, weft; weft.save({'w': weft.ones(3)}, sys.argv[1]); weft.load(sys.argv[1]); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "a")]).returncode == 0

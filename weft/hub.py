@@ -61,23 +61,9 @@ def download_url_to_file(
     >>> open(here).read()
     'hello'
     """
-    from weft.serialization.atomic import write_file
-    from weft.utils.download import _fetch
+    from weft.utils.download import fetch
 
-    def write(file: Any) -> None:
-        found = _fetch(url, file, os.path.basename(dst), "sha256", progress)
-        if hash_prefix is not None and not found.startswith(hash_prefix):
-            raise RuntimeError(
-                f"hub: invalid hash value: what {url} sent has the SHA-256 {found}, expected "
-                f"{hash_prefix}…; nothing was kept"
-            )
-
-    try:
-        write_file(dst, write)
-    except OSError as e:  # urllib's errors are OSErrors
-        raise RuntimeError(
-            f"hub: could not fetch {url} ({e}). Fetch it by other means and put it at {dst}"
-        ) from e
+    fetch(url, dst, sha256=hash_prefix, progress=progress)
 
 
 def load_state_dict_from_url(
@@ -110,7 +96,6 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(url.split("?")[0].rstrip("/"))
     path = os.path.join(folder, name)
     if not os.path.exists(path):
-        os.makedirs(folder, exist_ok=True)
         found = _HASH.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress)
     return weft.load(path, map_location=map_location, weights_only=weights_only)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import weft
+from weft.serialization import FileError
 from weft.text import datasets
 from weft.text.data import BucketIterator, Field, LabelField
 from weft.text.data.functional import numericalize_tokens_from_iterator, to_map_style_dataset
@@ -69,11 +70,11 @@ def test_archives_stay_in_their_folder(tmp_path: Path) -> None:
         info.size = 1
         tar.addfile(info, io.BytesIO(b"x"))
     for name in ("bad.zip", "bad.tar.gz"):
-        with pytest.raises(ValueError, match="outside"):
+        with pytest.raises(FileError, match="outside"):
             extract_archive(str(tmp_path / name), str(tmp_path / "inner"))
     assert not (tmp_path / "evil.txt").exists()
     (tmp_path / "plain").write_text("x")
-    with pytest.raises(ValueError, match="neither"):
+    with pytest.raises(FileError, match="not an archive"):
         extract_archive(str(tmp_path / "plain"))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -35,6 +37,12 @@ class FileError(RuntimeError):
     Traceback (most recent call last):
     weft.serialization.common.FileError: load: <BytesIO>: neither ...
     """
+
+
+def is_numpy(x: Any, *names: str) -> bool:
+    """Return whether an object is of one of these types of NumPy, which is not loaded for it."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, tuple(attrgetter(n)(numpy) for n in names))
 
 
 def short(dtype: Any) -> str:

@@ -7,8 +7,6 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import weft
 
 from .archive import Archive
@@ -47,6 +45,8 @@ def save_npz(tensors: Mapping[str, Tensor], filename: Any) -> None:
     >>> weft.serialization.load_npz(io.BytesIO(file.getvalue()))
     {'x': tensor([1., 1.])}
     """
+    import numpy as np
+
     arrays = {}
     for name, x in tensors.items():
         if not isinstance(name, str) or not isinstance(x, (weft.Tensor, np.ndarray)):

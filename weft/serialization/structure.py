@@ -12,11 +12,9 @@ import math
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import weft
 
-from .common import DEEPEST, DTYPES, FileError, as_count, short
+from .common import DEEPEST, DTYPES, FileError, as_count, is_numpy, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +59,7 @@ class Encoder:
         how = _ENCODERS.get(kind)
         if how is not None:
             return how(self, x)
-        if isinstance(x, (np.ndarray, np.generic)):
+        if is_numpy(x, "ndarray", "generic"):
             return self._array(x, path)
         if kind in _CONTAINERS:
             return self._container(x, path, depth)
@@ -134,6 +132,8 @@ class Encoder:
             raise TypeError(
                 f"save: {path} is a NumPy array of {x.dtype}, which is not only numbers"
             )
+        import numpy as np
+
         kind = "scalar" if isinstance(x, np.generic) else "array"
         array = np.asarray(x)
         columns = bool(array.flags.f_contiguous and not array.flags.c_contiguous)
@@ -362,12 +362,14 @@ def check_key(x: Any, what: str, largest: float = math.inf) -> None:
             if count > largest:
                 raise FileError(f"{what}: a key of more than {largest} parts")
             todo.extend(part)
-        elif isinstance(part, (list, dict, set, bytearray, np.ndarray)):
+        elif isinstance(part, (list, dict, set, bytearray)) or is_numpy(part, "ndarray"):
             raise FileError(f"{what}: a {type(part).__name__} as a key")
 
 
 def plain_dtype(text: Any, what: str) -> Any:
     """Return a NumPy dtype of plain numbers by its text, such as ``<f4``."""
+    import numpy as np
+
     try:
         dtype = np.dtype(text) if isinstance(text, str) and len(text) < 8 else None
     except (TypeError, ValueError):
@@ -387,6 +389,8 @@ def array_of(
     copy: bool = True,
 ) -> Any:
     """Return an array over ``data``, or over a copy of them."""
+    import numpy as np
+
     count = math.prod(shape)
     if count * dtype.itemsize != len(data) or order not in ("C", "F") or len(shape) > 32:
         raise FileError(

@@ -7,14 +7,12 @@ import random
 import warnings
 from typing import Any
 
-import numpy as np
-
 import weft
 from weft.random import SOURCES, all_states
 
 from . import own
 from .atomic import write_file
-from .common import FileError, name_of
+from .common import FileError, is_numpy, name_of
 from .files import load
 
 __all__ = ["TrainingState"]
@@ -165,7 +163,7 @@ def state_of(x: Any, training: bool = False) -> Any:
         return x.state_dict()
     if isinstance(x, random.Random):
         return x.getstate()
-    if isinstance(x, np.random.Generator):
+    if is_numpy(x, "random.Generator"):
         return x.bit_generator.state
     if isinstance(x, weft.Tensor) and training:
         return {"value": x.detach(), "grad": x.grad}
@@ -209,7 +207,7 @@ def _restore(x: Any, saved: Any) -> Any:
         x.load_state_dict(saved)
     elif isinstance(x, random.Random):
         x.setstate(saved)
-    elif isinstance(x, np.random.Generator):
+    elif is_numpy(x, "random.Generator"):
         x.bit_generator.state = saved
     elif isinstance(x, weft.Generator):
         x.set_state(saved.get_state())
@@ -236,8 +234,8 @@ def _lives(x: Any) -> bool:
     """Whether an object is restored in place, or holds one that is."""
     if type(x) in (list, tuple, dict):
         return any(map(_lives, x.values() if type(x) is dict else x))
-    kinds = (weft._C.ModuleBase, weft.Tensor, weft.Generator, random.Random, np.random.Generator)
-    return isinstance(x, kinds) or is_stateful(x)
+    kinds = (weft._C.ModuleBase, weft.Tensor, weft.Generator, random.Random)
+    return isinstance(x, kinds) or is_numpy(x, "random.Generator") or is_stateful(x)
 
 
 def _restore_module(module: Any, saved: Any) -> None:

@@ -52,7 +52,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
-    if "device" not in inspect.signature(module_cls).parameters:
+    if "device" not in inspect.signature(module_cls.__init__).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     with no_init():
         return module_cls(*args, **kwargs)

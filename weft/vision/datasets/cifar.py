@@ -172,7 +172,7 @@ class CIFAR10(VisionDataset):
         ...     url = "gopher://example.com/cifar.tar.gz"
         >>> Lost("nowhere", download=True)
         Traceback (most recent call last):
-        ValueError: download: expected a URL with http or https, got 'gopher://example.com/...
+        ValueError: download: expected a URL with http, https or file, got 'gopher://example.com/...
         """
         folder = os.path.join(self.root, self.base_folder)
         files = [*self.train_list, *self.test_list, [self.meta["filename"], self.meta["md5"]]]

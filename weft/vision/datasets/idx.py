@@ -5,12 +5,11 @@ from __future__ import annotations
 import gzip
 import math
 import os
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import weft
 from weft.vision.files import damaged
-
-from .utils import DAMAGED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +42,7 @@ def read_idx(path: str | Path) -> Tensor:
         with gzip.open(name, "rb") if packed else open(name, "rb") as f:
             shape, dtype = _header(f, name)
             data = _body(f, math.prod(shape) * np.dtype(dtype).itemsize, shape, name)
-    except DAMAGED as e:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise damaged(f"{name}: damaged gzip file: {e}") from e
     made = np.frombuffer(data, dtype).reshape(shape)
     return weft.from_numpy(made.astype(made.dtype.newbyteorder("="), copy=False))

@@ -150,7 +150,7 @@ class MNIST(VisionDataset):
         ...     mirrors = ["gopher://example.com/"]
         >>> Lost("nowhere", download=True)
         Traceback (most recent call last):
-        ValueError: download: expected a URL with http or https, got 'gopher://example.com/...
+        ValueError: download: expected a URL with http, https or file, got 'gopher://example.com/...
         """
         for name, md5 in self.resources:
             stem = name.removesuffix(".gz")
@@ -255,7 +255,7 @@ class EMNIST(MNIST):
         ...     url = "gopher://example.com/gzip.zip"
         >>> Lost("nowhere", "letters", download=True)
         Traceback (most recent call last):
-        ValueError: download: expected a URL with http or https, got 'gopher://example.com/...
+        ValueError: download: expected a URL with http, https or file, got 'gopher://example.com/...
         """
         if all(self._find(stem) for stem in self._stems()):
             return
@@ -264,8 +264,7 @@ class EMNIST(MNIST):
         folder = os.path.join(extract_archive(archive, self.raw_folder), "gzip")
         for name in sorted(os.listdir(folder)):
             if name.endswith(".gz"):
-                to = os.path.join(self.raw_folder, name.removesuffix(".gz"))
-                extract_archive(os.path.join(folder, name), to, remove_finished=True)
+                extract_archive(os.path.join(folder, name), self.raw_folder, remove_finished=True)
 
     def extra_repr(self) -> str:
         """Return which part this is."""
