@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
 
-    __slots__ = ("constant", "dtype", "name", "producer", "shape")
+    __slots__ = ("constant", "dtype", "member", "name", "producer", "shape")
 
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
@@ -25,6 +25,7 @@ class Value:
         self.dtype: dtype = t.dtype
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
+        self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     @property
     def kind(self) -> str:
@@ -100,7 +101,10 @@ class Graph:
         """Return the program as text."""
         head = ", ".join(map(repr, self.inputs))
         lines = [f"graph({head}):"]
-        lines += [f"  %{v.name}: {v.kind} = constant" for v in self.constants]
+        lines += [
+            f"  %{v.name}: {v.kind} = {f'member {v.member}' if v.member else 'constant'}"
+            for v in self.constants
+        ]
         lines += [f"  {n!r}" for n in self.nodes]
         return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
 
@@ -122,11 +126,16 @@ class Graph:
             if id(v) not in made:
                 raise ValueError(f"graph: the result %{v.name} is never made")
 
-    def run(self, *args: Tensor) -> Any:
-        """Run the program on tensors of the shapes and dtypes it was taken with."""
+    def run(self, *args: Tensor, members: dict[str, Tensor] | None = None) -> Any:
+        """Run the program on tensors of the shapes and dtypes it was taken with.
+
+        ``members`` are the parameters and buffers of a traced module as they are now.
+        """
         if len(args) != len(self.inputs):
             raise TypeError(f"graph: takes {len(self.inputs)} tensors, got {len(args)}")
         env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}
+        if members:
+            env.update({id(v): members[v.member] for v in self.constants if v.member})
         for v, t in zip(self.inputs, args):
             if not isinstance(t, _C.Tensor):
                 raise TypeError(f"graph: input %{v.name} must be a Tensor, not {type(t).__name__}")

@@ -204,6 +204,8 @@ def _unused(reader: Expressions, node: ast.Call, name: str) -> tree.Expr:
 def _method(reader: Expressions, node: ast.Call, f: Any) -> tree.Expr:
     """Read a call of a method."""
     at, name = reader.at(node), f.attr
+    if reader.static(f) is None:  # a member of self that is None in this module
+        return tree.CallValue(at, reader.expression(f), *arguments(reader, node))
     modules = reader.modules_of(f.value)
     if modules:
         for module in modules:
@@ -215,8 +217,6 @@ def _method(reader: Expressions, node: ast.Call, f: Any) -> tree.Expr:
                 return made
         args, named = arguments(reader, node)
         return tree.CallMethod(at, reader.expression(f.value), name, args, named)
-    if reader.static(f) is None:  # a member of self that is None in this module
-        return tree.CallValue(at, reader.expression(f), *arguments(reader, node))
     if not allowed.is_method(name):
         reader.fail(node, f"scripted code may call no method '{name}': see docs/script.md")
     of = reader.expression(f.value)
