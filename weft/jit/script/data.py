@@ -190,19 +190,14 @@ class _Reader:
             self.fail(what, f"is nothing that a {type(node).__name__} of a program may hold")
         if isinstance(node, tree.CallPython):
             self.fail(node.name, "is a Python function, which a file cannot hold")
-        for name in (getattr(node, "type", ""), getattr(node, "returns", "")):
-            if name or isinstance(node, (tree.Typed, tree.Declare, tree.Parameter)) and not name:
-                self.type(name, node)
-        for name in getattr(node, "types", ()) if isinstance(node, tree.OfType) else ():
-            self.type(name, node)
-
-    def type(self, text: str, node: Any) -> None:
-        if not text and not isinstance(node, (tree.Typed, tree.Declare)):
-            return
-        try:
-            types.read(text)
-        except ValueError as e:
-            self.fail(text, f"{e} is not known")
+        written = [getattr(node, name, "") for name in ("type", "returns")]
+        required = isinstance(node, (tree.Typed, tree.Declare, tree.Parameter))
+        texts = node.types if isinstance(node, tree.OfType) else [t for t in written if t]
+        for text in texts or ([""] if required else []):
+            try:
+                types.read(text)
+            except ValueError as e:
+                self.fail(text, f"{e} is not known")
 
 
 def _is_target(t: Any, several: bool = True) -> bool:
