@@ -100,8 +100,6 @@ def comprehensions(n: int):
     return squares, table, pairs
 
 
-
-
 def iteration(x):
     rows = torch.zeros(x.shape[1])
     for row in x:
@@ -178,7 +176,9 @@ def odd(n: int) -> bool:
 
 def layers(x):
     y = F.relu(torch.tanh(x)) + F.softmax(x, dim=-1)
-    return F.layer_norm(y, [x.shape[-1]]) + torch.linalg.norm(x) + torch.ones(3, dtype=torch.float32)
+    return (
+        F.layer_norm(y, [x.shape[-1]]) + torch.linalg.norm(x) + torch.ones(3, dtype=torch.float32)
+    )
 
 
 def outside(x):

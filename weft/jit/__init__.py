@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from weft._setting import is_tracing
+
 from .files import load, save
 from .freeze import freeze
-from .futures import Future, fork, is_tracing, wait
+from .futures import Future, fork, wait
 from .graph import Graph, Node, TracerWarning, Value
 from .marks import (
     Attribute,

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["freeze"]
 
 
-def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
+def freeze(
+    mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True
+) -> Any:
     """Return a copy of a scripted or traced module whose parameters are constants.
 
     The copy has no parameters and an empty ``state_dict``, and cannot be trained.

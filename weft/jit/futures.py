@@ -11,6 +11,7 @@ import os
 import threading
 
 from weft import _C
+from weft._setting import is_tracing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,15 +214,3 @@ def wait(future: Future) -> Any:
     if not isinstance(future, Future):
         raise TypeError(f"wait: takes what fork returned, not a {type(future).__name__}")
     return future.wait()
-
-
-def is_tracing() -> bool:
-    """Say whether ``weft.jit.trace`` is recording on this thread.
-
-    >>> weft.jit.is_tracing()
-    False
-    """
-    if not _C._pause_recording():
-        return False
-    _C._resume_recording()
-    return True

@@ -128,7 +128,12 @@ class Writer:
         tensors = dict(module.named_parameters(remove_duplicate=False))
         tensors.update(module.named_buffers(remove_duplicate=False))
         modes = [path for path, part in module.named_modules() if not part.training]
-        return {"kind": "layer", "made": described, "tensors": tensors | frozen, "evaluating": modes}
+        return {
+            "kind": "layer",
+            "made": described,
+            "tensors": tensors | frozen,
+            "evaluating": modes,
+        }
 
     def graph(self, graph: Graph) -> dict[str, Any]:
         """Return a graph: values by number, nodes in their order."""
@@ -181,7 +186,9 @@ def _check_same(module: Any, again: Any, name: str) -> None:
         other = parts.get(path)
         what = f"save: {name}{f' ({path})' if path else ''}"
         if other is None or _class_of(part) != _class_of(other):
-            raise ValueError(f"{what} has other parts than when it was made: make it a module of yours")
+            raise ValueError(
+                f"{what} has other parts than when it was made: make it a module of yours"
+            )
         for key, value in other.__dict__.items():
             plain = type(value) in (int, float, bool, str, type(None)) and key != "training"
             if plain and not key.startswith("_") and part.__dict__.get(key, value) != value:

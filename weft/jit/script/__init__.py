@@ -20,7 +20,11 @@ __all__ = ["Program", "ScriptError", "ScriptFunction", "script"]
 
 
 def script(
-    obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None
+    obj: Any,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
 ) -> Any:
     """Compile a function or a module, and all that it calls, from the source.
 

@@ -161,9 +161,7 @@ def of_tensors() -> dict[str, bool]:
 
 
 METHODS: dict[type, frozenset[str]] = {
-    list: frozenset(
-        "append clear copy count extend index insert pop remove reverse sort".split()
-    ),
+    list: frozenset("append clear copy count extend index insert pop remove reverse sort".split()),
     dict: frozenset("clear copy get items keys pop popitem setdefault update values".split()),
     str: frozenset(
         """capitalize center count endswith expandtabs find format index isalnum isalpha isdecimal
@@ -212,11 +210,12 @@ def is_member_name(name: str) -> bool:
     return name == "training" or not (hasattr(Module, name) or name in _own(Module))
 
 
+INTERNAL = "_methods _container _original _graph _frozen _is_frozen".split()  # of ScriptModule
 _OWN: set[str] = set()
 
 
 def _own(cls: Any) -> set[str]:
     if not _OWN:
-        _OWN.update(vars(cls()), ("_hooked", "_owner"))
+        _OWN.update(vars(cls()), ("_hooked", "_owner"), INTERNAL)
         _OWN.discard("training")
     return _OWN

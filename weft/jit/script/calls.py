@@ -30,9 +30,7 @@ def read_call(reader: Expressions, node: ast.Call) -> tree.Expr:
         return special
     if _is_super(node.func):
         return _super(reader, node)
-    if called is not NOT_STATIC and not (
-        isinstance(node.func, ast.Attribute) and called is None
-    ):
+    if called is not NOT_STATIC and not (isinstance(node.func, ast.Attribute) and called is None):
         return _static(reader, node, called)
     if isinstance(node.func, ast.Attribute):
         return _method(reader, node, node.func)
@@ -163,7 +161,9 @@ def _function(reader: Expressions, node: ast.Call, function: FunctionType) -> tr
     if mark == "unused":
         return _unused(reader, node, function.__name__)
     if str(function.__module__).startswith("weft.") and function.__module__ != "weft.jit.script":
-        reader.fail(node, f"weft's {function.__name__} is not a function that scripted code may call")
+        reader.fail(
+            node, f"weft's {function.__name__} is not a function that scripted code may call"
+        )
     name = reader.compiler.function(function, reader.source, node)
     args, named = arguments(reader, node)
     check_count(reader, node, reader.compiler.parameters[name], name, args, named)
@@ -226,7 +226,9 @@ def _method(reader: Expressions, node: ast.Call, f: Any) -> tree.Expr:
 def _method_of_module(reader: Any, node: ast.Call, f: Any, module: Any) -> tree.Expr | None:
     """Compile a method of a module; return a node if it is not called as a method."""
     name, compiler = f.attr, reader.compiler
-    if name in allowed.OF_MODULES and isinstance(module, (weft.nn.ModuleDict, weft.nn.ParameterDict)):
+    if name in allowed.OF_MODULES and isinstance(
+        module, (weft.nn.ModuleDict, weft.nn.ParameterDict)
+    ):
         return None
     function = getattr(type(module), name, None)
     stated = module.__dict__.get(name)
@@ -274,5 +276,3 @@ def _super(reader: Expressions, node: ast.Call) -> tree.Expr:
     reader.compiler.method(reader.owner, name, reader.source, node, found.__func__)
     self = tree.Var(reader.at(f.value), "self")
     return tree.CallMethod(reader.at(node), self, name, *arguments(reader, node))
-
-

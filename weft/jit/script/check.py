@@ -32,7 +32,9 @@ def check_function(function: tree.Function, compiler: Compiler) -> tree.Function
 def fail(function: tree.Function, place: Any, text: str) -> NoReturn:
     """Raise the error of a place."""
     line = function.line(place)
-    raise ScriptError(f"{function.name}: {text}\n{shown(function.file, function.name, line, place)}")
+    raise ScriptError(
+        f"{function.name}: {text}\n{shown(function.file, function.name, line, place)}"
+    )
 
 
 def _returns(function: tree.Function, infer: Infer, ends: bool) -> str:

@@ -126,5 +126,3 @@ class Compiler:
             self.program.add(made)
             self.parameters[found] = []
         return found
-
-

@@ -189,7 +189,10 @@ def _member(node: tree.Member, program: Program) -> Closure:
 def _arguments(node: Any, program: Program) -> Callable[[Locals], tuple[list[Any], dict[str, Any]]]:
     """Return a closure that gives the arguments of a call."""
     args = [
-        (expression(a.value if isinstance(a, tree.Starred) else a, program), type(a) is tree.Starred)
+        (
+            expression(a.value if isinstance(a, tree.Starred) else a, program),
+            type(a) is tree.Starred,
+        )
         for a in node.args
     ]
     named = [(n.name, expression(n.value, program)) for n in node.named]
@@ -219,7 +222,9 @@ def _call(node: tree.Call, program: Program) -> Closure:
         plain = function
 
         def function(*args: Any, **named: Any) -> Any:
-            return plain(*(iterate(a) if isinstance(a, _C.ModuleBase) else a for a in args), **named)
+            return plain(
+                *(iterate(a) if isinstance(a, _C.ModuleBase) else a for a in args), **named
+            )
 
     def run(v: Locals, at: Any = node.at) -> Any:
         args, named = give(v)

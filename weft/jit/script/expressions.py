@@ -146,7 +146,9 @@ class Expressions:
             if isinstance(node, kind):
                 self.depth += 1
                 if self.depth > DEEPEST:
-                    self.fail(node, f"more than {DEEPEST} expressions within each other: assign parts")
+                    self.fail(
+                        node, f"more than {DEEPEST} expressions within each other: assign parts"
+                    )
                 made = read(self, node)
                 self.depth -= 1
                 return made

@@ -70,7 +70,9 @@ class ScriptFunction:
         return f"<scripted {self.schema}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"{self.name}: scripted functions are saved by weft.jit.save, not by pickle")
+        raise TypeError(
+            f"{self.name}: scripted functions are saved by weft.jit.save, not by pickle"
+        )
 
 
 class Listing:

@@ -17,6 +17,7 @@ from .text import code_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from .compiler import Build, Compiler
@@ -109,11 +110,13 @@ def is_kept(module: Any) -> bool:
     """Say whether a module is taken as it is: a layer of weft's, or scripted already."""
     if isinstance(module, ScriptModule):
         return not _has_script_methods(module)
-    return class_name(type(module)).startswith("weft.nn.") or container_of(module) is not None
+    return type(module).__module__.startswith("weft.nn.") or container_of(module) is not None
 
 
 def _has_script_methods(module: Any) -> bool:
-    return any(hasattr(f, "_script_method_of") for c in type(module).__mro__ for f in vars(c).values())
+    return any(
+        hasattr(f, "_script_method_of") for c in type(module).__mro__ for f in vars(c).values()
+    )
 
 
 def container_of(module: Any) -> Any:
@@ -126,11 +129,22 @@ def container_of(module: Any) -> Any:
 
 def script_module(module: Any, compiler: Compiler) -> Any:
     """Return a module as a ``ScriptModule``."""
-    for part in module.modules():
-        if not is_kept(part):
-            _compile(part, compiler)
+    for part in _written(module, set()):
+        _compile(part, compiler)
     made = _Converter(compiler).convert(module)
     return made if isinstance(made, ScriptModule) else as_script(made)
+
+
+def _written(module: Any, seen: set[int]) -> Iterator[Any]:
+    """Iterate over the modules that are compiled: not those within layers of weft's."""
+    if id(module) in seen or (is_kept(module) and container_of(module) is None):
+        return
+    seen.add(id(module))
+    if not is_kept(module):
+        yield module
+    for child in module._modules.values():
+        if child is not None:
+            yield from _written(child, seen)
 
 
 def as_script(kept: Any) -> Any:
@@ -181,12 +195,19 @@ class _Converter:
                 made = container()
                 self.children(module, made)
             elif is_kept(module):
-                made = copy.copy(module)  # modes are its own, tensors are shared
-                self.children(module, made)
+                made = self.share(module)
             else:
                 made = self.script(module, self.compiler.build(module))
             made.__dict__["training"] = module.training
             self.made[id(module)] = made
+        return self.made[id(module)]
+
+    def share(self, module: Any) -> Any:
+        """Copy a layer and its parts: their modes are their own, their tensors are shared."""
+        if id(module) not in self.made:
+            self.made[id(module)] = made = copy.copy(module)
+            for name, child in module._modules.items():
+                made._modules[name] = None if child is None else self.share(child)
         return self.made[id(module)]
 
     def children(self, module: Any, made: Any) -> None:
@@ -208,7 +229,9 @@ class _Converter:
         names = [n for n in module.__dict__ if n not in made.__dict__]
         for name in (*names, *build.needed):
             value = getattr(module, name)
-            value = getattr(value, "value", None) if isinstance(value, weft.jit.Attribute) else value
+            value = (
+                getattr(value, "value", None) if isinstance(value, weft.jit.Attribute) else value
+            )
             if is_member_name(name) and is_value(value) and not hasattr(made, name):
                 d[name] = copied(value)
         return made

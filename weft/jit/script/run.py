@@ -76,7 +76,9 @@ def _setting(target: tree.Member, program: Program) -> Callable[[Locals, Any], N
     def run(v: Locals, value: Any, at: Any = target.at) -> None:
         module = of(v)
         if not isinstance(module, _C.ModuleBase) or "_methods" not in module.__dict__:
-            raise TypeError(f"scripted code sets attributes of self, not of a {type(module).__name__}")
+            raise TypeError(
+                f"scripted code sets attributes of self, not of a {type(module).__name__}"
+            )
         if not is_member_name(name) or name == "training" or name not in module.__dict__:
             raise AttributeError(f"{type(module).__name__} has no attribute '{name}' to be set")
         if not is_value(value) or isinstance(value, _C.ModuleBase):

@@ -136,7 +136,9 @@ def _expression(e: Any) -> tuple[str, int]:
     if isinstance(e, tree.Conditional):
         return f"{text(e.value, 1)} if {text(e.test, 1)} else {text(e.other)}", 0
     if isinstance(e, tree.Const):
-        negative = isinstance(e.value, (int, float)) and not isinstance(e.value, bool) and e.value < 0
+        negative = (
+            isinstance(e.value, (int, float)) and not isinstance(e.value, bool) and e.value < 0
+        )
         return repr(e.value), 11 if negative else 20
     return _atom(e), 20
 

@@ -90,7 +90,11 @@ def read(text: str, depth: int = 0) -> Type:
     if inside is None:
         if name in ("Optional", "Union"):
             raise ValueError(f"{name} without what it holds")
-        return of(name, *[ANY] * (_HOLDING[name] or 0)) if name != "Tuple" else Type("Tuple", (ANY, _MORE))
+        return (
+            of(name, *[ANY] * (_HOLDING[name] or 0))
+            if name != "Tuple"
+            else Type("Tuple", (ANY, _MORE))
+        )
     if name == "Tuple" and inside.strip() == "()":
         return of("Tuple")
     items = _split(inside, ",")
@@ -209,7 +213,9 @@ def join(a: Type | None, b: Type | None) -> Type | None:
         parts = [join(p, q) for p, q in zip(a.parts, b.parts)]
         return None if None in parts else Type(a.name, tuple(p for p in parts if p))
     for x, y in ((a, b), (b, a)):
-        if x.name == "Union" and all(p in x.parts for p in (y.parts if y.name == "Union" else (y,))):
+        if x.name == "Union" and all(
+            p in x.parts for p in (y.parts if y.name == "Union" else (y,))
+        ):
             return x
         if x.name == "Union" and NONE in x.parts and y.name != "Union":
             rest = of("Union", *(p for p in x.parts if p != NONE))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import weft
+from weft._setting import is_tracing
 from weft._C import Tensor
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
@@ -62,7 +63,7 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
-    if weights[-1] is None and x.is_floating_point():
+    if weights[-1] is None and x.is_floating_point() and not is_tracing():  # a graph knows steps
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
