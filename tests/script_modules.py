@@ -1,8 +1,10 @@
 """Modules to script, each with inputs; written as users write them."""
 
+# ruff: noqa: UP006, UP035, UP045
+
 from __future__ import annotations
 
-from typing import Dict, List, Optional  # noqa: UP035
+from typing import Dict, List, Optional
 
 import weft
 from weft import Tensor, jit, nn

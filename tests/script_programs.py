@@ -1,9 +1,11 @@
 """Functions in the language of scripts, each with arguments to call it with."""
 
+# ruff: noqa: UP006, UP007, UP035, UP045
+
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import weft
 import weft as torch
@@ -113,7 +115,7 @@ def iteration(x):
 
 def text(n: int, x: float, s: str):
     t = f"{n:04d}|{x:.2f}|{s!r}|{{}}"
-    return t + " {} {name}".format(n, name=s.upper()) + "-".join(["a", "b"]), s[::-1], s in t
+    return t + f" {n} {s.upper()}" + "-".join(["a", "b"]), s[::-1], s in t
 
 
 def logic(a: int, b: int):

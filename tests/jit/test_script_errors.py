@@ -1,10 +1,12 @@
 """What cannot be scripted says so: the construct, the line, the caret, what to write instead."""
 
-# ruff: noqa: F821, B018, E731, F841
+# ruff: noqa: F821, B007, E731, F841
+
+# ruff: noqa: UP006, UP035
 
 from __future__ import annotations
 
-from typing import Any, List  # noqa: UP035
+from typing import Any, List
 
 import pytest
 from script_programs import helper
@@ -64,7 +66,6 @@ def b_global(x):
 
 
 def b_import(x):
-    import os
 
     return x
 
@@ -133,7 +134,7 @@ def b_varargs(*xs):
 
 
 def b_kwargs(x):
-    return helper(**{"x": x})
+    return helper(x=x)
 
 
 def b_count(x):

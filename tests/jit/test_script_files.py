@@ -18,7 +18,6 @@ from weft import jit, nn
 from weft.jit.script.data import from_json
 from weft.serialization import FileError
 
-
 KINDS = [type(m).__name__ for m, _ in made()]
 
 
@@ -89,7 +88,7 @@ def test_runs_without_the_source(tmp_path: Path) -> None:
     x = weft.randn(2, 3)
     paths = [tmp_path / name for name in ("module", "function", "data")]
     jit.script(module).save(paths[0])
-    jit.save(jit.script(dict((f.__name__, f) for f, _ in CASES)["checks"]), str(paths[1]))
+    jit.save(jit.script({f.__name__: f for f, _ in CASES}["checks"]), str(paths[1]))
     weft.save([x, module(x)], paths[2])
     done = subprocess.run(
         [sys.executable, "-c", OTHER, *map(str, paths)], capture_output=True, text=True,
@@ -114,11 +113,11 @@ def test_what_cannot_be_saved() -> None:
     assert scripted(weft.ones(1)).tolist() == [1.0]
     with pytest.raises(ValueError, match="calls Python's in_python"):
         stored(scripted)
-    with pytest.raises(TypeError, match="takes what jit.script or jit.trace returned"):
+    with pytest.raises(TypeError, match=r"takes what jit\.script or jit\.trace returned"):
         stored(nn.Linear(1, 1))
     drop = nn.Dropout(0.5)
     drop.p = 0.25
-    with pytest.raises(ValueError, match="p is 0.25, but it was made with 0.5"):
+    with pytest.raises(ValueError, match=r"p is 0\.25, but it was made with 0\.5"):
         stored(jit.script(nn.Sequential(drop)))
     hooked = nn.Linear(1, 1)
     hooked.register_forward_hook(lambda *args: None)
@@ -126,7 +125,7 @@ def test_what_cannot_be_saved() -> None:
         stored(jit.script(nn.Sequential(hooked)))
     with pytest.raises(NotImplementedError, match="_extra_files"):
         jit.save(jit.script(helper), io.BytesIO(), {"a": "b"})
-    with pytest.raises(FileError, match="not a file of jit.save"):
+    with pytest.raises(FileError, match=r"not a file of jit\.save"):
         file = io.BytesIO()
         weft.save([1], file)
         jit.load(io.BytesIO(file.getvalue()))

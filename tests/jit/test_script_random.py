@@ -129,7 +129,7 @@ def outcome(f: Any, args: list[Any]) -> Any:
     return repr([result.tolist(), n, *(t.grad is not None and t.grad.tolist() for t in (x, y))])
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(blocks(2, False), st.integers(-3, 6), st.integers(-3, 6), st.floats(-2, 2))
 def test_random_programs(lines: list[str], n: int, m: int, a: float) -> None:
     """Scripted, and scripted, stored and loaded, programs equal Python."""

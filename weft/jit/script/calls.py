@@ -230,7 +230,7 @@ def _method_of_module(reader: Any, node: ast.Call, f: Any, module: Any) -> tree.
         module, (weft.nn.ModuleDict, weft.nn.ParameterDict)
     ):
         return None
-    function = getattr(type(module), name, None)
+    function: Any = getattr(type(module), name, None)
     stated = module.__dict__.get(name)
     if stated is not None or isinstance(vars(type(module)).get(name), staticmethod):
         if stated is None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from types import FunctionType
 
-import weft
-from weft import _C
-
 from . import tree
 from .allowed import is_member_name
 from .check import check_function

@@ -149,7 +149,7 @@ class _Reader:
             if kind == "float":
                 return float.fromhex(*values)
             if kind == "int":
-                return int(*values, 16)
+                return int(values[0], 16)
         except (TypeError, ValueError, OverflowError):
             pass
         self.fail(x, "expected a constant")

@@ -419,13 +419,13 @@ def iterate(value: Any) -> Any:
             return list(value._modules)
         if kind == "list":
             return list(value._modules.values())
-        if isinstance(value, _ITERABLE()):
+        if isinstance(value, _iterable()):
             return list(value)
         raise TypeError(f"a {type(value).__name__} cannot be iterated over")
     return value
 
 
-def _ITERABLE() -> tuple[type, ...]:
+def _iterable() -> Any:
     nn = weft.nn
     return (nn.ModuleList, nn.Sequential, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
 
@@ -478,7 +478,7 @@ def item_of_module(module: Any, index: Any) -> Any:
         return module._modules[index]
     if kind == "list":
         return list(module._modules.values())[index]
-    if isinstance(module, _ITERABLE()):
+    if isinstance(module, _iterable()):
         return module[index]
     raise TypeError(f"a {type(module).__name__} has no items")
 

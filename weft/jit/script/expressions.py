@@ -383,7 +383,7 @@ class Expressions:
     def text_part(self, node: Any) -> tree.Expr:
         """Read a part of an f-string."""
         if isinstance(node, ast.Constant):
-            return tree.Const(self.at(node), node.value)
+            return tree.Const(self.at(node), str(node.value))
         spec = None if node.format_spec is None else self.expression(node.format_spec)
         conversion = "" if node.conversion == -1 else chr(node.conversion)
         return tree.Format(self.at(node), self.expression(node.value), conversion, spec)

@@ -34,7 +34,7 @@ _TENSOR_OPS: set[str] = set()  # ops that always return one tensor; filled on fi
 def returns_tensor(name: str) -> bool:
     """Say whether one of weft's ops always returns one tensor."""
     if not _TENSOR_OPS:
-        others = set()
+        others: set[str] = set()
         for row in _C._ops():
             one = row["signature"].endswith("-> Tensor")
             (_TENSOR_OPS if one else others).add(row["base"])
@@ -288,7 +288,7 @@ class Infer:
             if last in _MATH_BOOLS:
                 return BOOL
             return ANY if last in ("frexp", "modf", "prod", "pow") else FLOAT
-        if place == "weft" and returns_tensor(last) or name == "weft.tensor":
+        if (place == "weft" and returns_tensor(last)) or name == "weft.tensor":
             return TENSOR
         if place == "weft.nn.functional" and returns_tensor(last):
             return TENSOR

@@ -144,7 +144,12 @@ def _update(node: tree.Update, program: Program) -> Closure:
             items[i] = f(items[i], value(v))
 
         return run
-    old, assign = expression(target, program), assignment(target, program)
+    return _update_whole(node, program)
+
+
+def _update_whole(node: tree.Update, program: Program) -> Closure:
+    f, value = UPDATE[node.op], expression(node.value, program)
+    old, assign = expression(node.target, program), assignment(node.target, program)
 
     def run(v: Locals, at: Any = node.at) -> None:
         assign(v, f(old(v), value(v)))

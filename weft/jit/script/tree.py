@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[int, int, int]
     Name: TypeAlias = str  # a local variable, a member, a method
     Text: TypeAlias = str
-    Plain: TypeAlias = None | bool | int | float | str | complex
+    Plain: TypeAlias = bool | int | float | str | complex | None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 import weft
-from weft._setting import is_tracing
 from weft._C import Tensor
+from weft._setting import is_tracing
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
 from weft.nn.functional.sequence import Sequence as Whole
