@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bench import harness, report, size, startup
+from bench import harness, report, size, startup, trainer
 from bench.harness import Library, Line, Options, Row, Worker
 
 RESULTS = harness.ROOT / "bench" / "results"
-PROBES = ("startup/import/first_op", "size/package")
+PROBES = ("startup/import/first_op", "size/package", "trainer/overhead")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -92,6 +92,8 @@ def run(args: argparse.Namespace, workers: dict[str, Worker], options: Options) 
         keep(partial(startup.measure, workers, args.quick))
     if wanted.search(PROBES[1]):
         keep(partial(size.measure, workers))
+    if wanted.search(PROBES[2]):
+        keep(partial(trainer.measure, workers, args.quick))
     return lines
 
 

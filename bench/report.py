@@ -15,7 +15,7 @@ from typing import Any
 from bench.harness import MEANS, NEAR, Line, Timing, Worker
 
 BUSY = 0.1  # a line during which other work took more of the machine than this is marked
-PEERS = ("torch", "jax", "numpy", "bare", "python")
+PEERS = ("torch", "jax", "numpy", "bare", "python", "plain")
 
 
 def amount(value: float, unit: str = "s") -> str:

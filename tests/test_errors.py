@@ -243,7 +243,7 @@ def test_unused_input() -> None:
     [
         lambda: weft.ones(2, device="cuda"),
         lambda: weft.ones(2).to("cuda:0"),
-        lambda: weft.device("cuda"),
+        lambda: weft.ones(2, device=weft.device("cuda")),
         lambda: weft.tensor([1.0], device="cuda"),
     ],
 )

@@ -1,10 +1,12 @@
 """The command line: ``python -m weft`` says what there is, ``python -m weft ops`` lists the ops.
 
-python -m weft               version, instruction set, threads, ops, memory
-python -m weft ops           every op, by name
-python -m weft ops NAME      the signatures and the doc of one op
-python -m weft examples      the examples, by name
-python -m weft examples NAME [OPTIONS]   runs one
+python -m weft                   version, instruction set, threads, ops, memory
+python -m weft ops               every op, by name
+python -m weft ops NAME          the signatures and the doc of one op
+python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
+python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
+python -m weft examples          the examples, by name
+python -m weft examples NAME ... runs one
 """
 
 from __future__ import annotations
@@ -146,10 +148,21 @@ def run_examples(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["run"]:  # what follows is the program's
+        from weft.compat.run import main as run
+
+        return run(argv[1:])
+    if argv[:1] == ["check"]:
+        from weft.compat.check import main as check
+
+        return check(argv[1:])
     parser = argparse.ArgumentParser(prog="python -m weft", description="What this weft is.")
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("info", help="version, instruction set, threads, ops, memory (default)")
+    commands.add_parser("run", help="run a program written for PyTorch")
+    commands.add_parser("check", help="list the names of PyTorch that programs use")
     ops_parser = commands.add_parser("ops", help="list the ops, or print the doc of one")
     ops_parser.add_argument("name", nargs="?", help="an op, such as softmax or linalg.inv")
     gallery = commands.add_parser("examples", help="list the examples, or run one")

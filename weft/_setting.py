@@ -31,11 +31,20 @@ def is_tracing() -> bool:
 # ---- devices, layouts, memory formats -----------------------------------------------------------
 
 
+DEVICES = "cpu cuda mps xpu hip meta xla ipu hpu mtia vulkan".split()
+AGNOSTIC = (
+    "weft runs on CPUs; code that runs anywhere says "
+    "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu') and x.to(device)"
+)
+
+
 class device:
-    """Where tensors live. weft has one device, the CPU.
+    """Where tensors live. weft has one device, the CPU; others can be named, but not used.
 
     >>> weft.device("cpu")
     device(type='cpu')
+    >>> weft.device("cuda:1").index
+    1
     """
 
     __slots__ = ("index", "type")
@@ -43,18 +52,19 @@ class device:
     index: int | None
 
     def __new__(cls, type: str | device = "cpu", index: int | None = None) -> device:
-        """Return the CPU; anything else is refused with the reason."""
+        """Return a device by its name, ``"cpu"`` or ``"cuda:0"``."""
         if isinstance(type, device):
             return type
         if isinstance(type, int):
             raise RuntimeError(at_line(f"device({type}): weft has no accelerators, only 'cpu'"))
         name, _, number = str(type).partition(":")
-        if name != "cpu":
-            known = "cuda mps xpu hip meta xla ipu hpu mtia vulkan".split()
-            what = "weft has no such device" if name in known else "there is no such device"
-            raise RuntimeError(at_line(f"device('{type}'): {what}; what it has is 'cpu'"))
+        if name not in DEVICES:
+            what = "there is no such device; what weft has is 'cpu'"
+            raise RuntimeError(at_line(f"device('{type}'): {what}"))
         if number and not number.isdigit():
             raise RuntimeError(at_line(f"device('{type}'): the index must be a number"))
+        if number and index is not None:
+            raise RuntimeError(at_line(f"device('{type}', {index}): the index is given twice"))
         self = object.__new__(cls)
         self.type, self.index = name, int(number) if number else index
         return self
@@ -80,9 +90,16 @@ class device:
         """Pickle by name."""
         return device, (str(self),)
 
+    def __enter__(self) -> device:
+        """Make new tensors on this device inside a ``with`` block: the CPU."""
+        return require_cpu(self)
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the block."""
+
 
 class layout:
-    """How a tensor's elements are stored: ``strided`` or ``sparse_coo``."""
+    """How a tensor's elements are stored: ``strided`` or one of the sparse layouts."""
 
     def __init__(self, name: str) -> None:
         """Name the layout."""
@@ -99,13 +116,30 @@ class memory_format(layout):
 
 strided: layout = layout("strided")
 sparse_coo: layout = layout("sparse_coo")
+sparse_csr: layout = layout("sparse_csr")
+sparse_csc: layout = layout("sparse_csc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 CPU = device("cpu")
-_C._set_device_check(device)
+
+
+def require_cpu(where: Any) -> device:
+    """Return a device that tensors can live on; raise for all but the CPU.
+
+    >>> weft._setting.require_cpu("cpu:0")
+    device(type='cpu', index=0)
+    """
+    found = device(where)
+    if found.type != "cpu":
+        what = "weft has no such device; what it has is 'cpu'"
+        raise RuntimeError(at_line(f"device('{found}'): {what}. {AGNOSTIC}"))
+    return found
+
+
+_C._set_device_check(require_cpu)
 
 
 # ---- number types -------------------------------------------------------------------------------
@@ -248,6 +282,15 @@ def get_default_device() -> device:
     device(type='cpu')
     """
     return CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Set the device of new tensors, of which there is one: the CPU. None means it, too.
+
+    >>> weft.set_default_device("cpu")
+    """
+    if device is not None:
+        require_cpu(device)
 
 
 # ---- memory -------------------------------------------------------------------------------------

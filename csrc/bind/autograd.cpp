@@ -211,12 +211,16 @@ class PyFunctionNode final : public Node {
   void visit_owned(OwnedVisitor& v) override {
     Node::visit_owned(v);
     v.object(ctx_);
-    for (auto& k : kept) visit_kept(k.value, v);
+    for (auto& k : kept) {
+      visit_kept(k.value, v);
+      if (k.edge.node) v.node(k.edge.node.get());
+    }
   }
 
   struct Kept {
     Value value;
-    int slot;
+    int slot;        // of an output; else -1
+    Edge edge = {};  // of an input that a hook packed
   };
   std::vector<Kept> kept;
   std::vector<InputMeta> metas;  // of the inputs that want a gradient
@@ -225,7 +229,8 @@ class PyFunctionNode final : public Node {
   Tensor unpack(size_t i) {
     Value& v = kept[i].value;
     if (v.none()) return Tensor();
-    if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
+    Edge own = kept[i].slot < 0 ? Edge() : Edge{Ref<Node>(this), uint32_t(kept[i].slot)};
+    if (v.tag() == Tag::Object) return placed(g_interpreter.unpack(v.object()), own.node ? own : kept[i].edge);
     const Tensor& t = v.tensor();
     if (t->storage->version != v.extra)
       fail(
@@ -234,11 +239,7 @@ class PyFunctionNode final : public Node {
           i, " of ", name_, ", of shape ", t.sizes(), ", was saved at version ", v.extra, " by the forward call",
           origin.at(), ", but is at version ", t->storage->version, ": it was changed in place",
           t->storage->changed.at());
-    if (kept[i].slot < 0) return t;
-    Tensor out = alias(t);
-    out->grad_fn = Ref<Node>(this);
-    out->slot = uint32_t(kept[i].slot);
-    return out;
+    return placed(t, own);
   }
   PyObject* ctx_;
   std::string name_;
@@ -323,7 +324,9 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
     int slot = -1;
     for (size_t k = 0; k < made.size(); ++k)
       if (made[k].is(t)) slot = int(k);
-    node->kept.push_back({keep_for_function(slot >= 0 ? alias(t) : t), slot});
+    Value value = keep_for_function(slot >= 0 ? alias(t) : t);
+    bool packed = value.tag() == Tag::Object && slot < 0 && wants_grad(*t.get());
+    node->kept.push_back({std::move(value), slot, packed ? gradient_edge(*t.get()) : Edge()});
   }
 }
 

@@ -59,8 +59,16 @@ void OpNode::release() {
   }
 }
 
-Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
-  if (v.tag() == Tag::Object) return g_interpreter.unpack(v.object());
+Tensor placed(const Tensor& t, const Edge& edge) {
+  if (!edge.node) return t;
+  Tensor out = alias(t);
+  out->grad_fn = edge.node;
+  out->slot = edge.slot;
+  return out;
+}
+
+Tensor OpNode::unpack(Value& v, const char* what, int index, const Edge& edge) {
+  if (v.tag() == Tag::Object) return placed(g_interpreter.unpack(v.object()), edge);
   if (!v.is_tensor()) {
     if (v.is_number()) return scalar_tensor(v, v.tag() == Tag::Complex ? DType::ComplexDouble : DType::Double, true);
     if (freed) fail_freed(*this);
@@ -72,13 +80,7 @@ Tensor OpNode::unpack(Value& v, const char* what, int index, int slot) {
          index, " of ", op.base, ", a ", name_of(t.dtype()), " tensor of shape ", t.sizes(), ", was kept at version ",
          v.extra, " by the forward call", origin.at(), ", but is at version ", t->storage->version,
          ": it was changed in place", t->storage->changed.at());
-  if (slot >= 0) {  // an output: give it back its place in the graph
-    Tensor out = alias(t);
-    out->grad_fn = Ref<Node>(this);
-    out->slot = uint32_t(slot);
-    return out;
-  }
-  return t;
+  return edge.node.get() == this ? placed(t, edge) : t;  // an output was kept without its place; an input has it
 }
 
 void visit_kept(const Value& v, OwnedVisitor& visitor) {
@@ -132,7 +134,8 @@ std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
         found.emplace_back(op.params[size_t(i)].name, unpack(args[i], "input", i));
   for (int i = 0; i < kept_count; ++i)
     if (!kept[i].none())
-      found.emplace_back(i ? "result" + std::to_string(i) : "result", unpack(kept[i], "output", i, kept_slot[i]));
+      found.emplace_back(i ? "result" + std::to_string(i) : "result",
+                         unpack(kept[i], "output", i, Edge{Ref<Node>(this), kept_slot[i]}));
   return found;
 }
 
@@ -188,12 +191,13 @@ const Tensor& Grad::g(int i) {
 
 Tensor Grad::x(int i) {
   int at = node_.arg_of_input(i);
-  return node_.unpack(node_.args[at], "input", i);
+  return node_.unpack(node_.args[at], "input", i, create_graph ? node_.edges[i] : Edge());
 }
 
 Tensor Grad::y(int i) {
   for (int k = 0; k < node_.kept_count; ++k)
-    if (node_.kept_slot[k] == i) return node_.unpack(node_.kept[k], "output", i, create_graph ? i : -1);
+    if (node_.kept_slot[k] == i)
+      return node_.unpack(node_.kept[k], "output", i, create_graph ? Edge{Ref<Node>(&node_), uint32_t(i)} : Edge());
   fail(node_.op.base, ": its derivative asks for output ", i, ", which was not kept");
 }
 

@@ -35,10 +35,11 @@ class OpNode final : public Node {
   void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override;
 
-  Tensor unpack(Value& v, const char* what, int index, int slot = -1);  // checks the version
-  int arg_of_input(int position) const;                                 // the argument a tensor position belongs to
-  std::vector<InputMeta> output_metas;                                  // shapes of several outputs, for zeros
-  std::unique_ptr<std::string> ranges;                                  // of the inputs, taken under detect_anomaly
+  // What was kept, its version checked; at its place in the graph (edge), which what a hook unpacked does not know.
+  Tensor unpack(Value& v, const char* what, int index, const Edge& edge = {});
+  int arg_of_input(int position) const;  // the argument a tensor position belongs to
+  std::vector<InputMeta> output_metas;   // shapes of several outputs, for zeros
+  std::unique_ptr<std::string> ranges;   // of the inputs, taken under detect_anomaly
 
  private:
   OpNode(const Op& op, int inputs, int args, int kept);
@@ -76,6 +77,7 @@ class CopySlices final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
+Tensor placed(const Tensor& t, const Edge& edge);        // the same elements, at that place in the graph
 Edge gradient_edge(TensorImpl& t);                       // where the gradient of t flows
 bool wants_grad(TensorImpl& t);                          // looks through views whose base changed
 void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change

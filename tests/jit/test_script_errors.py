@@ -66,6 +66,7 @@ def b_global(x):
 
 
 def b_import(x):
+    import os  # noqa: F401
 
     return x
 
@@ -134,7 +135,7 @@ def b_varargs(*xs):
 
 
 def b_kwargs(x):
-    return helper(x=x)
+    return helper(**{"x": x})  # noqa: PIE804
 
 
 def b_count(x):

@@ -19,7 +19,7 @@ from .marks import (
 )
 from .marks import script_isinstance as isinstance
 from .script import ScriptError, ScriptFunction, script
-from .trace import TracedFunction, trace
+from .trace import TracedFunction, optimize, trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "load",
+    "optimize",
     "save",
     "script",
     "script_method",
@@ -69,6 +70,10 @@ def __getattr__(name: str) -> Any:
         from .traced import TracedModule
 
         return TracedModule
+    if name == "passes":
+        import importlib
+
+        return importlib.import_module("weft.jit.passes")
     if name == "Final":
         from typing import Final
 

@@ -78,3 +78,4 @@ def freeze_in_place(module: Any) -> None:
                 part.__dict__[name] = constant
                 frozen[name] = kind
         part.__dict__["_is_frozen"] = True
+        part.__dict__.pop("_live", None)

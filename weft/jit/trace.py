@@ -42,6 +42,17 @@ class TracedFunction:
 
         save(self, f)
 
+    def optimize(self) -> TracedFunction:
+        """Return the same function with its graph improved by all passes (``weft.jit.passes``).
+
+        >>> f = weft.jit.trace(lambda x: x.exp() + x.exp(), (weft.ones(3),))
+        >>> len(f.graph.nodes), len(f.optimize().graph.nodes)
+        (3, 2)
+        """
+        from .passes import run_passes
+
+        return TracedFunction(run_passes(self.graph), self.__name__)
+
     def __repr__(self) -> str:
         """Return the name and the graph as text."""
         return f"<traced {self.__name__}>\n{self.graph!r}"
@@ -106,6 +117,29 @@ def trace(
     return traced
 
 
+def optimize(func: Callable[..., Any], example_inputs: Any = None) -> TracedFunction:
+    """Return a function as a static graph in which nothing is computed twice or in vain.
+
+    Args:
+        func: a function, which is traced, or one that was traced before.
+        example_inputs: what to trace it with; none for one that was.
+
+    >>> f = weft.jit.optimize(lambda x, y: x * y + x * y, (weft.ones(2), weft.ones(2)))
+    >>> [node.op for node in f.graph]
+    ['mul', 'add']
+    """
+    if isinstance(func, TracedFunction):
+        if example_inputs is not None:
+            raise TypeError(f"optimize: {func.__name__} is traced: it takes no example_inputs")
+        return func.optimize()
+    if not callable(func) or example_inputs is None:
+        given = "no example_inputs" if callable(func) else f"a {type(func).__name__}"
+        raise TypeError(
+            f"optimize: needs a function and example_inputs to trace it with, got {given}"
+        )
+    return trace(func, example_inputs).optimize()
+
+
 def _refuse(**arguments: Any) -> None:
     for name, value in arguments.items():
         if value not in (None, True):
@@ -114,7 +148,9 @@ def _refuse(**arguments: Any) -> None:
 
 def _warn_of_chance(graph: Graph, module: Any) -> None:
     """Warn that a module was traced in the mode of training, where its results differ by chance."""
-    random = sorted({n.op for n in graph if _is_random(n.op)})
+    from .passes.rebuild import is_random
+
+    random = sorted({n.op for n in graph if is_random(n)})
     if random and module.training:
         import warnings
 
@@ -124,11 +160,6 @@ def _warn_of_chance(graph: Graph, module: Any) -> None:
             TracerWarning,
             stacklevel=3,
         )
-
-
-def _is_random(op: str) -> bool:
-    marks = ("dropout", "rand", "bernoulli", "normal", "uniform", "multinomial", "exponential")
-    return any(mark in op for mark in marks) and "norm_" not in op
 
 
 def _check(traced: Any, inputs: tuple[Any, ...], result: Any, tolerance: float) -> None:

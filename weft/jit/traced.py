@@ -26,7 +26,25 @@ class TracedModule(ScriptModule):
             raise RuntimeError(
                 f"{self.original_name}: only the whole of a traced module can be called, not a part"
             )
-        return self.graph.run(*args, members=self.members())
+        for v, part, name in self._live_members():
+            now = part.__dict__[name]
+            if now is not v.constant or now.dtype != v.dtype:  # it was replaced, or converted
+                self.graph.put(v, now)
+        return self.graph.run(*args)
+
+    def _live_members(self) -> list[tuple[Any, Any, str]]:
+        """Return the constants of the graph that are members, and where these are."""
+        if "_live" not in self.__dict__:
+            self.__dict__["_live"] = [
+                (v, self.get_submodule(v.member.rpartition(".")[0]), v.member.rpartition(".")[2])
+                for v in self.graph.constants
+                if v.member
+            ]
+        return self.__dict__["_live"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without those that are found again."""
+        return {name: x for name, x in super().__getstate__().items() if name != "_live"}
 
     @property
     def graph(self) -> Any:

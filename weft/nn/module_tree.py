@@ -355,7 +355,8 @@ class TreeMethods:
         return self._apply(lambda t: t.cpu())
 
     def _no_device(self, name: str) -> Any:
-        raise RuntimeError(f"Module.{name}: weft has only the device 'cpu'")
+        agnostic = weft._setting.AGNOSTIC
+        raise RuntimeError(f"Module.{name}: weft has only the device 'cpu'. {agnostic}")
 
     def cuda(self: T, device: Any = None) -> T:
         """Raise: weft has no such device."""
@@ -375,7 +376,7 @@ class TreeMethods:
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """Give parameters and buffers new memory without initialising it."""
-        weft.device("cpu" if device is None else device)
+        weft._setting.require_cpu("cpu" if device is None else device)
         return self._apply(weft.empty_like, recurse=recurse)
 
     def share_memory(self: T) -> T:
@@ -383,8 +384,8 @@ class TreeMethods:
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Raise: weft compiles functions by ``weft.jit``."""
-        raise NotImplementedError("Module.compile: not in weft; see weft.jit")
+        """Ask for this module to be compiled, as by ``weft.compile``: for now it runs eagerly."""
+        weft.compile(self, *args, **kwargs)
 
 
 def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -409,5 +410,5 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         elif value is not None and not isinstance(value, bool):
             raise TypeError(f"to() received an invalid argument: {value!r}")
     if device is not None:
-        weft.device(device)
+        weft._setting.require_cpu(device)
     return dtype, memory_format

@@ -41,7 +41,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(flags) > 1:
         copy = flags[1]
     if place is not None:
-        weft.device(place)
+        weft._setting.require_cpu(place)
     if other is not None:
         wanted = wanted or other.dtype
     keeps_order = memory_format is None or memory_format is weft.preserve_format
@@ -101,7 +101,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             )
         )
     t = self.detach() if force else self
-    if t.is_sparse:
+    if t.layout is not weft.strided:
         raise TypeError(
             at_line("numpy: can't convert a sparse tensor to NumPy: use tensor.to_dense() first")
         )

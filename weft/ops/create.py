@@ -86,7 +86,7 @@ def tensor(
             [3, 4]])
     """
     if device is not None:
-        weft.device(device)
+        weft._setting.require_cpu(device)
     if pin_memory:
         raise NotImplementedError("tensor: pin_memory=True: weft has no device to pin memory for")
     if isinstance(data, Tensor):
@@ -114,7 +114,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     tensor([1., 2.])
     """
     if device is not None:
-        weft.device(device)
+        weft._setting.require_cpu(device)
     return _read(data, dtype, None)
 
 
@@ -132,7 +132,7 @@ def asarray(
     tensor([1, 2])
     """
     if device is not None:
-        weft.device(device)
+        weft._setting.require_cpu(device)
     t = _read(obj, dtype, copy)
     if (
         copy is False

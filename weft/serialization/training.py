@@ -161,7 +161,7 @@ def state_of(x: Any, training: bool = False) -> Any:
         from .modules import describe  # loads weft.nn
 
         return describe(x) | (_of_training(x) if training else {})
-    if _is_stateful(x):
+    if is_stateful(x):
         return x.state_dict()
     if isinstance(x, random.Random):
         return x.getstate()
@@ -176,7 +176,8 @@ def state_of(x: Any, training: bool = False) -> Any:
     return x
 
 
-def _is_stateful(x: Any) -> bool:
+def is_stateful(x: Any) -> bool:
+    """Say whether an object can give its state and take it back."""
     return callable(getattr(x, "state_dict", None)) and callable(
         getattr(x, "load_state_dict", None)
     )
@@ -204,7 +205,7 @@ def _restored(x: Any, saved: Any, what: str) -> Any:
 def _restore(x: Any, saved: Any) -> Any:
     if isinstance(x, weft._C.ModuleBase):
         _restore_module(x, saved)
-    elif _is_stateful(x):
+    elif is_stateful(x):
         x.load_state_dict(saved)
     elif isinstance(x, random.Random):
         x.setstate(saved)
@@ -236,7 +237,7 @@ def _lives(x: Any) -> bool:
     if type(x) in (list, tuple, dict):
         return any(map(_lives, x.values() if type(x) is dict else x))
     kinds = (weft._C.ModuleBase, weft.Tensor, weft.Generator, random.Random, np.random.Generator)
-    return isinstance(x, kinds) or _is_stateful(x)
+    return isinstance(x, kinds) or is_stateful(x)
 
 
 def _restore_module(module: Any, saved: Any) -> None:

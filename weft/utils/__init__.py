@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_LAZY = ("data", "tensorboard")
+_LAZY = ("checkpoint", "data", "download", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:

@@ -210,7 +210,9 @@ def is_member_name(name: str) -> bool:
     return name == "training" or not (hasattr(Module, name) or name in _own(Module))
 
 
-INTERNAL = "_methods _container _original _graph _frozen _is_frozen".split()  # of ScriptModule
+INTERNAL = (
+    "_methods _container _original _graph _live _frozen _is_frozen".split()
+)  # of ScriptModule
 _OWN: set[str] = set()
 
 

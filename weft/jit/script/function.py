@@ -78,12 +78,12 @@ class ScriptFunction:
 class Listing:
     """Functions of a program, printed with their source lines."""
 
-    def __init__(self, functions: list[Any]) -> None:
-        """Take the trees of the functions."""
-        self.functions = functions
+    def __init__(self, functions: list[Any], notes: list[str] | None = None) -> None:
+        """Take the trees of the functions, and lines that stand below them."""
+        self.functions, self.notes = functions, notes or []
 
     def __str__(self) -> str:
         """Return the text."""
-        return "\n\n".join(text_of(f) for f in self.functions)
+        return "\n".join(["\n\n".join(text_of(f) for f in self.functions), *self.notes])
 
     __repr__ = __str__

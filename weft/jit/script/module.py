@@ -68,8 +68,14 @@ class ScriptModule(nn.Module):
 
     @property
     def graph(self) -> Any:
-        """``forward`` as readable text, with its source lines."""
-        return Listing([self._methods["forward"].function] if "forward" in self._methods else [])
+        """``forward`` as readable text, with its source lines and the classes of its parts."""
+        notes = [
+            f"# self.{name}: {type(m).__module__}.{type(m).__name__}({m.extra_repr()})"
+            for name, m in self._modules.items()
+            if m is not None
+        ]
+        found = [self._methods["forward"].function] if "forward" in self._methods else []
+        return Listing(found, notes)
 
     @property
     def code(self) -> str:

@@ -12,12 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["skip_init"]
+__all__ = ["no_init", "skip_init"]
 
 
 @contextlib.contextmanager
-def _idle() -> Iterator[None]:
-    """Within this, the functions of ``nn.init`` leave their tensors as they are."""
+def no_init() -> Iterator[None]:
+    """Within this, the functions of ``nn.init`` leave their tensors as they are.
+
+    Modules are made at once, and hold whatever memory holds. Load their state before use.
+
+    >>> with weft.nn.utils.no_init():
+    ...     layer = weft.nn.Linear(2, 1)
+    >>> layer.load_state_dict({"weight": weft.ones(1, 2), "bias": weft.ones(1)})
+    <All keys matched successfully>
+    """
     names = [name for name in _init.__all__ if name.endswith("_")]
     before = {name: getattr(_init, name) for name in names}
     try:
@@ -46,5 +54,5 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    with _idle():
+    with no_init():
         return module_cls(*args, **kwargs)
