@@ -56,6 +56,19 @@ class TracedModule(ScriptModule):
         """The ops of the traced call, one a line."""
         return repr(self.graph)
 
+    def optimize(self) -> TracedModule:
+        """Return the same module with its graph improved by all passes (``weft.jit.passes``).
+
+        >>> traced = weft.jit.trace(weft.nn.Linear(2, 3), (weft.ones(1, 2),))
+        >>> len(traced.optimize().graph.nodes)
+        1
+        """
+        from .passes import run_passes
+
+        made = like(self, {})
+        made.__dict__["_graph"] = run_passes(self.graph)
+        return made
+
     def members(self) -> dict[str, Any]:
         """Return parameters and buffers by their paths, also frozen ones.
 
