@@ -16,6 +16,18 @@ def at_line(message: str) -> str:
     return message if "\n  at " in message else f"{message}\n  at {_C._here()}"
 
 
+def is_tracing() -> bool:
+    """Say whether ``weft.jit.trace`` is recording on this thread.
+
+    >>> weft.jit.is_tracing()
+    False
+    """
+    if not _C._pause_recording():
+        return False
+    _C._resume_recording()
+    return True
+
+
 # ---- devices, layouts, memory formats -----------------------------------------------------------
 
 

@@ -232,8 +232,6 @@ def test_compile_runs_eagerly_and_says_so_once(monkeypatch: pytest.MonkeyPatch) 
 
         model.compile(mode="reduce-overhead")
         assert weft.compile(f, options={"a": 1})(3) == 6
-    with pytest.warns(UserWarning, match="eagerly"):
-        assert weft.jit.script(model) is model
     with pytest.raises(RuntimeError, match="mode or options"):
         weft.compile(f, mode="default", options={})
     with pytest.raises(TypeError, match="int"):

@@ -1,31 +1,81 @@
-"""Static graphs, taken at the gate while the program runs."""
+"""Static graphs: traced at the gate while the program runs, or scripted from its source."""
 
 from __future__ import annotations
 
-from .eager import export, ignore, is_scripting, script, unused
+from weft._setting import is_tracing
+
+from .files import load, save
+from .freeze import freeze
+from .futures import Future, fork, wait
 from .graph import Graph, Node, TracerWarning, Value
+from .marks import (
+    Attribute,
+    annotate,
+    export,
+    ignore,
+    is_scripting,
+    script_method,
+    unused,
+)
+from .marks import script_isinstance as isinstance
+from .script import ScriptError, ScriptFunction, script
 from .trace import TracedFunction, optimize, trace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from .script.module import ScriptModule
+    from .traced import TracedModule
+
 __all__ = [
+    "Attribute",
+    "Final",
+    "Future",
     "Graph",
     "Node",
+    "ScriptError",
+    "ScriptFunction",
+    "ScriptModule",
     "TracedFunction",
+    "TracedModule",
     "TracerWarning",
     "Value",
+    "annotate",
     "export",
+    "fork",
+    "freeze",
     "ignore",
     "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
     "optimize",
+    "save",
     "script",
+    "script_method",
     "trace",
     "unused",
+    "wait",
 ]
 
 
-def __getattr__(name: str):  # type: ignore[no-untyped-def]  # the type depends on the name
-    """Load ``passes`` on first use: most programs take no static graph."""
+def __getattr__(name: str) -> Any:
+    """Load what needs ``weft.nn`` on first use."""
+    if name == "ScriptModule":
+        from .script.module import ScriptModule
+
+        return ScriptModule
+    if name == "TracedModule":
+        from .traced import TracedModule
+
+        return TracedModule
     if name == "passes":
         import importlib
 
         return importlib.import_module("weft.jit.passes")
-    raise AttributeError(f"module 'weft.jit' has no attribute '{name}'")
+    if name == "Final":
+        from typing import Final
+
+        return Final
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""``compile`` and ``script``, as long as weft has no compiler: what they are given runs eagerly."""
+"""``compile``, as long as weft has no compiler: what it is given runs eagerly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["compile", "export", "ignore", "is_scripting", "script", "unused"]
+__all__ = ["compile"]
 
 _told: set[str] = set()
 
@@ -59,58 +59,3 @@ def compile(
     if not disable:
         tell_once("compile")
     return model
-
-
-def script(obj: Any, example_inputs: Any = None) -> Any:
-    """Return a module, function or class as it is: it runs eagerly, and a warning says so once.
-
-    Args:
-        obj: what to turn into a static graph.
-        example_inputs: calls to learn types from, which eager programs do not need.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     weft.jit.script(weft.sin) is weft.sin
-    True
-    """
-    if not callable(obj):
-        raise TypeError(f"jit.script: expected a module or a function, got {type(obj).__name__}")
-    tell_once("jit.script")
-    return obj
-
-
-def ignore(fn: Any = None, *, drop: bool = False) -> Any:
-    """Mark a method that ``script`` leaves to Python: as it does with all of them.
-
-    >>> weft.jit.ignore(len) is len
-    True
-    """
-    return fn if callable(fn) else functools.partial(ignore, drop=drop)
-
-
-def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method that ``script`` leaves out.
-
-    >>> weft.jit.unused(len) is len
-    True
-    """
-    return fn
-
-
-def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method that ``script`` takes in besides ``forward``.
-
-    >>> weft.jit.export(len) is len
-    True
-    """
-    return fn
-
-
-def is_scripting() -> bool:
-    """Say whether a scripted program is running: never, since programs run eagerly.
-
-    >>> weft.jit.is_scripting()
-    False
-    """
-    return False

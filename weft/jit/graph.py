@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
 
-    __slots__ = ("constant", "dtype", "name", "producer", "shape")
+    __slots__ = ("constant", "dtype", "member", "name", "producer", "shape")
 
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
@@ -25,6 +25,7 @@ class Value:
         self.dtype: dtype = t.dtype
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
+        self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     @property
     def kind(self) -> str:
@@ -102,9 +103,43 @@ class Graph:
         """Return the program as text."""
         head = ", ".join(map(repr, self.inputs))
         lines = [f"graph({head}):"]
-        lines += [f"  %{v.name}: {v.kind} = constant" for v in self.constants]
+        lines += [
+            f"  %{v.name}: {v.kind} = {f'member {v.member}' if v.member else 'constant'}"
+            for v in self.constants
+        ]
         lines += [f"  {n!r}" for n in self.nodes]
         return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
+
+    def __deepcopy__(self, memo: Any) -> Graph:
+        """Copy without recursion along the ops; constants are copied as the rest of the object is."""
+        import copy
+
+        from .passes.rebuild import Rebuild
+
+        made = Rebuild(self)
+        for node in self.nodes:
+            made.keep(node)
+        for v in made.new.constants:
+            v.constant = copy.deepcopy(v.constant, memo)
+        return made.finish()
+
+    def put(self, v: Value, tensor: Tensor) -> None:
+        """Let a constant be another tensor of the same shape; with its dtype the inputs' changes.
+
+        >>> g = weft.jit.trace(weft.nn.Linear(1, 1, bias=False), weft.ones(1, 1)).graph
+        >>> g.put(g.constants[0], weft.ones(1, 1) * 3)
+        >>> g.run(weft.ones(1, 1))
+        tensor([[3.]])
+        """
+        if tuple(tensor.shape) != v.shape:
+            kind = Value("", tensor).kind
+            raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
+        if tensor.dtype != v.dtype:
+            others = [*self.inputs, *(w for n in self.nodes for w in n.outputs)]
+            for w in (*(w for w in others if w.dtype == v.dtype), v):
+                w.dtype = tensor.dtype
+        v.constant, self._fast = tensor, None
+        self._programs.clear()
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 
-from .graph import Graph, Recorder
+from .graph import Graph, Recorder, TracerWarning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,17 @@ class TracedFunction:
         """Run the graph."""
         return self.graph.run(*args)
 
+    @property
+    def code(self) -> str:
+        """The ops, one a line."""
+        return repr(self.graph)
+
+    def save(self, f: Any) -> None:
+        """Write the graph to a file, as ``weft.jit.save`` does."""
+        from .files import save
+
+        save(self, f)
+
     def optimize(self) -> TracedFunction:
         """Return the same function with its graph improved by all passes (``weft.jit.passes``).
 
@@ -48,16 +59,35 @@ class TracedFunction:
 
 
 def trace(
-    func: Callable[..., Any], example_inputs: Any, *, check_trace: bool = False
-) -> TracedFunction:
+    func: Callable[..., Any],
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = False,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    **others: Any,
+) -> Any:
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
-    Python values and branches are those of this one call. With ``check_trace`` the graph is run
-    again on the example, and must agree.
+    Python values and branches are those of this one call. Of a module, the parameters stay live:
+    the traced module sees their updates, and has the ``state_dict`` of the module.
+
+    Args:
+        func: a function or a module.
+        example_inputs: a tensor, or a tuple of tensors.
+        optimize: not supported.
+        check_trace: run the graph again on the example; it must agree.
+        check_inputs: more examples, tuples of tensors, on which function and graph must agree.
+        check_tolerance: by how much results may differ there.
+        strict: only True: containers of results are kept as they are.
 
     >>> print(weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph.nodes[0].op)
     add
     """
+    _refuse(optimize=optimize, strict=strict or "False", **others)
+    if example_inputs is None:
+        raise TypeError("trace: needs example_inputs, a tensor or a tuple of tensors")
     inputs = (example_inputs,) if isinstance(example_inputs, weft.Tensor) else tuple(example_inputs)
     for i, t in enumerate(inputs):
         if not isinstance(t, weft.Tensor):
@@ -73,9 +103,17 @@ def trace(
         _C._stop_recording()
     recorder.graph.outputs = recorder.structure(result)
     recorder.graph.verify()
-    traced = TracedFunction(recorder.graph, getattr(func, "__name__", type(func).__name__))
+    traced: Any = TracedFunction(recorder.graph, getattr(func, "__name__", type(func).__name__))
+    if isinstance(func, _C.ModuleBase):
+        from .traced import traced_module
+
+        traced = traced_module(func, recorder.graph)
+        _warn_of_chance(recorder.graph, func)
     if check_trace:
-        _check(traced, inputs, result)
+        _check(traced, inputs, result, check_tolerance)
+    for more in check_inputs or ():
+        given = (more,) if isinstance(more, weft.Tensor) else tuple(more)
+        _check(traced, given, func(*given), check_tolerance)
     return traced
 
 
@@ -102,9 +140,38 @@ def optimize(func: Callable[..., Any], example_inputs: Any = None) -> TracedFunc
     return trace(func, example_inputs).optimize()
 
 
-def _check(traced: TracedFunction, inputs: tuple[Any, ...], result: Any) -> None:
-    again = traced(*inputs)
-    if isinstance(result, weft.Tensor) and again.tolist() != result.tolist():
-        raise RuntimeError(
-            f"trace: {traced.__name__} gave another result when its graph was run again"
+def _refuse(**arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value not in (None, True):
+            raise NotImplementedError(f"trace({name}=...): not in weft")
+
+
+def _warn_of_chance(graph: Graph, module: Any) -> None:
+    """Warn that a module was traced in the mode of training, where its results differ by chance."""
+    from .passes.rebuild import is_random
+
+    random = sorted({n.op for n in graph if is_random(n)})
+    if random and module.training:
+        import warnings
+
+        warnings.warn(
+            f"trace: the module draws random numbers ({', '.join(random)}): every call of the graph "
+            "does. Did you forget to call .eval()?",
+            TracerWarning,
+            stacklevel=3,
         )
+
+
+def _check(traced: Any, inputs: tuple[Any, ...], result: Any, tolerance: float) -> None:
+    """Raise unless the graph gives a result again."""
+    for a, b in zip(_tensors(traced(*inputs)), _tensors(result)):
+        if not weft.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
+            name = getattr(traced, "__name__", type(traced).__name__)
+            raise RuntimeError(f"trace: {name} gave another result when its graph was run again")
+
+
+def _tensors(x: Any) -> list[Any]:
+    if isinstance(x, weft.Tensor):
+        return [x]
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
+    return [t for part in parts for t in _tensors(part)]

@@ -23,7 +23,7 @@ from .structure import Encoder
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["describe", "load_module"]
+__all__ = ["describe", "load_module", "make_layer"]
 
 _PARTS = {"class", "arguments", "modules", "state_dict"}  # of a module, in a file
 _LISTS = (list, tuple, set, frozenset)
@@ -191,6 +191,32 @@ def load_module(path: Any, cls: Any, strict: bool, given: dict[str, Any]) -> tup
     part = _find_part(content, cls, what)
     module = _Maker(content[part], cls, what).make(given, strict)
     return module, {name: value for name, value in content.items() if name != part}
+
+
+def make_layer(described: Any, what: str) -> Any:
+    """Return a new layer of weft's from what ``describe`` said of one, without its state.
+
+    >>> from weft.serialization.modules import describe, make_layer
+    >>> make_layer(describe(weft.nn.Linear(2, 3)), "a file")
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+    if not isinstance(described, dict) or not _PARTS - {"state_dict"} <= set(described):
+        raise FileError(f"{what}: {described!r:.100} does not describe a layer")
+    name, arguments = described["class"], described["arguments"]
+    cls = vars(weft.nn).get(str(name).removeprefix("weft.nn.")) if isinstance(name, str) else None
+    if not (isinstance(cls, type) and issubclass(cls, weft.nn.Module)) or class_name(cls) != name:
+        raise FileError(f"{what}: {name!r:.100} is no layer of weft's")
+    if not isinstance(arguments, dict):
+        raise FileError(f"{what}: {name}: its arguments are not known")
+    maker = _Maker(described, cls, what)
+    try:
+        return maker.call(cls, {key: maker.decode(value) for key, value in arguments.items()})
+    except _Absent as e:
+        raise FileError(f"{what}: {name} was made with {e}") from None
+    except FileError:
+        raise
+    except Exception as e:  # what a layer says of its arguments
+        raise FileError(f"{what}: {name} cannot be made: {type(e).__name__}: {e!s:.200}") from None
 
 
 def _find_part(content: Any, cls: Any, what: str) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 
 import weft
 from weft._C import Tensor
+from weft._setting import is_tracing
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
 from weft.nn.functional.sequence import Sequence as Whole
@@ -62,7 +63,8 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
-    if weights[-1] is None and x.is_floating_point():
+    steps = is_tracing() and weft.is_grad_enabled()  # a graph has no derivative of the whole
+    if weights[-1] is None and x.is_floating_point() and not steps:
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
