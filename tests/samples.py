@@ -341,6 +341,7 @@ def reduction(
 # Each family registers its rows when it is imported.
 import samples_create  # noqa: E402, F401
 import samples_decomp  # noqa: E402, F401
+import samples_factor  # noqa: E402, F401
 import samples_fft  # noqa: E402, F401
 import samples_index  # noqa: E402, F401
 import samples_join  # noqa: E402, F401

@@ -10,6 +10,7 @@ tensor([2., 4.])
 from __future__ import annotations
 
 import os as _os
+from math import e, inf, nan, pi
 
 from . import _C
 from ._C import (
@@ -41,6 +42,7 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
+newaxis = None
 
 # Native ops, then the rest of the body, which builds on them.
 _methods: dict = {}
@@ -74,6 +76,8 @@ from ._setting import (  # noqa: E402
     set_default_device,
     set_default_dtype,
     sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from .autograd import (  # noqa: E402
@@ -100,15 +104,23 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "amp audio backends compat cuda data devices distributions fft hub jit linalg nn optim "
-    "serialization signal sparse special switches testing text train types utils version view vision"
+    "amp audio backends compat cuda data devices distributions fft func functional hub jit linalg "
+    "masked nn optim serialization signal sparse special switches testing text train types utils "
+    "version view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
-    "spmm": "sparse",
+    **dict.fromkeys(("dsmm", "smm", "spmm"), "sparse"),
+    **dict.fromkeys(
+        ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "ops.compressed"
+    ),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
+    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
+    "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "compile": "jit.eager",
-    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
+    "vmap": "func",
 }
 _SWITCHES = """
 are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
@@ -133,7 +145,20 @@ native_channel_shuffle native_dropout native_dropout_backward native_group_norm 
 pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
+_QUESTIONS = """
+as_strided_ cond detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
+is_distributed is_inference is_neg is_same_size is_signed is_warn_always_enabled
+set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
+sym_sum to_dlpack typename
+""".split()
+_LAZY_FROM.update(dict.fromkeys(_QUESTIONS, "questions"))
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
+_ATEN = """
+_batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce
+_softmax_backward_data
+_unsafe_masked_index _unsafe_masked_index_put_accumulate _upsample_bilinear2d_aa
+""".split()
+_LAZY_FROM.update(dict.fromkeys(_ATEN, "ops.aten"))
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle, Any fails
@@ -141,7 +166,12 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module(f"weft.{name}")
+        try:
+            return importlib.import_module(f"weft.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"weft.{name}":
+                raise
+            raise AttributeError(f"module 'weft' has no attribute '{name}' yet") from None
     if name in _LAZY_FROM:
         return getattr(importlib.import_module(f"weft.{_LAZY_FROM[name]}"), name)
     if name in _TYPE_NAMES:

@@ -87,7 +87,7 @@ class device:
 
 
 class layout:
-    """How a tensor's elements are stored: ``strided`` or ``sparse_coo``."""
+    """How a tensor's elements are stored: ``strided`` or one of the sparse layouts."""
 
     def __init__(self, name: str) -> None:
         """Name the layout."""
@@ -104,6 +104,8 @@ class memory_format(layout):
 
 strided: layout = layout("strided")
 sparse_coo: layout = layout("sparse_coo")
+sparse_csr: layout = layout("sparse_csr")
+sparse_csc: layout = layout("sparse_csc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -127,7 +127,7 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
     kind = type(t)
     plain = kind is weft.Tensor or kind.__name__ == "Parameter"
     head = "tensor(" if plain else f"{kind.__name__}("
-    if t.is_sparse and tensor_contents is None:
+    if t.layout is not weft.strided and tensor_contents is None:
         return _sparse_repr(t, head)
     if tensor_contents is not None:
         body = tensor_contents
@@ -145,10 +145,15 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
 
 def _sparse_repr(t: Tensor, head: str) -> str:
     """Return the text of a sparse tensor: its indices and values, then the facts."""
-    indices, values = t._indices(), t._values()
+    shown = {"indices": t._indices(), "values": t._values()}
+    if t.layout is weft.sparse_csr:
+        shown = {"crow_indices": t.crow_indices(), "col_indices": t.col_indices()}
+    elif t.layout is weft.sparse_csc:
+        shown = {"ccol_indices": t.ccol_indices(), "row_indices": t.row_indices()}
+    values = shown["values"] = t._values() if t.is_sparse else t.detach().values()
     space = " " * len(head)
     parts = []
-    for name, part in (("indices", indices), ("values", values)):
+    for name, part in shown.items():
         start = f"{name}=tensor("
         tracing = weft._C._pause_recording()
         try:
@@ -158,10 +163,10 @@ def _sparse_repr(t: Tensor, head: str) -> str:
                 weft._C._resume_recording()
         size = "" if part.numel() else f", size={tuple(part.shape)}"
         parts.append(f"{start}{body}{size})")
-    facts = [f"nnz={indices.shape[1]}"]
+    facts = [f"nnz={t._nnz()}"]
     if not (t.dtype in (weft.int64, weft.bool) or _obvious_dtype(t, values.numel() == 0)):
         facts.append(f"dtype={t.dtype}")
-    facts += ["layout=torch.sparse_coo", *_history(t)]
+    facts += [f"layout={t.layout}", *_history(t)]
     first = f"size={tuple(t.shape)}"
     text = head + f",\n{space}".join([*parts, first])
     return _with_facts(text, facts, len(head), len(space + first))

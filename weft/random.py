@@ -55,6 +55,39 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
+class fork_rng:
+    """Put the default generator back at the end of a ``with`` block, whatever was drawn in it.
+
+    Args:
+        devices: GPUs whose generators are put back too; weft has none, so it must be empty.
+        enabled: if False, do nothing.
+        device_type: of what kind ``devices`` are.
+
+    >>> state = weft.get_rng_state()
+    >>> with weft.random.fork_rng():
+    ...     _ = weft.rand(3)
+    >>> weft.equal(state, weft.get_rng_state())
+    True
+    """
+
+    def __init__(
+        self, devices: Any = None, enabled: bool = True, device_type: str = "cuda"
+    ) -> None:
+        """Check the devices."""
+        if devices:
+            raise RuntimeError(f"fork_rng: devices={devices!r}: weft has only the device 'cpu'")
+        self._enabled = enabled
+
+    def __enter__(self) -> None:
+        """Keep the state."""
+        self._before = get_rng_state()
+
+    def __exit__(self, *error: object) -> None:
+        """Put it back."""
+        if self._enabled:
+            set_rng_state(self._before)
+
+
 # ---- all random numbers that programs use -------------------------------------------------------
 
 

@@ -151,7 +151,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def _on_copied_storage(t: Tensor, memo: dict[Any, Any]) -> Tensor:
     """Return the same view of a copy of the storage, which tensors copied together share again."""
     elements, rest = divmod(t._storage_bytes(), t.itemsize)
-    if t.is_sparse or rest or not t.numel():
+    if t.layout is not weft.strided or rest or not t.numel():
         return t.clone()
     key = ("storage", t._storage_ptr())
     if key not in memo:
@@ -188,9 +188,11 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """
     kind = None if type(self) is weft.Tensor else type(self)
     state = getattr(self, "__dict__", None) or None
-    if self.is_sparse:
-        parts = self._indices(), self._values(), tuple(self.shape), self.is_coalesced()
-        return _rebuild_sparse, (*parts, self.requires_grad, kind, state)
+    if self.layout is not weft.strided:
+        coo = self.detach().to_sparse_coo()
+        parts = coo._indices(), coo._values(), tuple(self.shape), coo.is_coalesced()
+        name = str(self.layout).rpartition(".")[2]
+        return _rebuild_sparse, (*parts, self.requires_grad, kind, state, name)
     data: Any = b""
     stride = self.stride()
     if self.numel():
@@ -234,9 +236,11 @@ def _rebuild_sparse(
     requires_grad: bool,
     kind: type | None,
     state: dict[str, Any] | None,
+    layout: str = "sparse_coo",
 ) -> Tensor:
     """Make the sparse tensor that ``__reduce_ex__`` took apart."""
     made = weft.sparse_coo_tensor(indices, values, shape, is_coalesced=coalesced)
+    made = made.to_sparse(layout=getattr(weft, layout))
     return _dressed(made, requires_grad, kind, state)
 
 
@@ -484,6 +488,27 @@ _METHODS: dict[str, Any] = {
     "type": type_,
 }
 
+# Those that few programs call are loaded when they are first called.
+_LATER = {
+    "ops.compressed": "ccol_indices col_indices crow_indices row_indices to_sparse_csc to_sparse_csr",
+    "questions": (
+        "as_subclass dim_order fill_diagonal_ hardshrink is_distributed is_same_size is_signed map2_ "
+        "new"
+    ),
+    "storage": "set_ storage untyped_storage",
+}
+_NEVER = "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split()
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"weft.{module}"), name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"``weft.{module}.{name}``, which see."
+    return method
+
 
 def install(Tensor: type) -> None:
     """Attach the methods of this module to the native type ``Tensor``.
@@ -492,6 +517,13 @@ def install(Tensor: type) -> None:
     """
     for name, value in _METHODS.items():
         setattr(Tensor, name, value)
+    for module, names in _LATER.items():
+        for name in names.split():
+            setattr(Tensor, name, _later(module, name))
+    for name in _NEVER:
+        setattr(Tensor, name, property(lambda self: False, doc="What no tensor of weft is."))
+    Tensor.is_cpu = property(lambda self: True, doc="Whether it is on the CPU: always.")  # type: ignore[attr-defined]
+    Tensor.const_data_ptr = Tensor.data_ptr  # type: ignore[attr-defined]
 
 
 def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:

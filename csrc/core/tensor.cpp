@@ -63,8 +63,7 @@ void (*g_let_others_run)() = nullptr;
 
 void Storage::put_in_order() {
   if (last.channels < 0)
-    fail_missing("this needs elements in memory, which a tensor of layout ", name_of(Layout::SparseCoo),
-                 " has not: use to_dense() first");
+    fail_missing("this needs elements in memory, which a tensor of a sparse layout has not: use to_dense() first");
   while (readers) g_let_others_run();
   if (!last.channels) return;
   int64_t new_block = bytes;
@@ -193,7 +192,10 @@ Tensor alias(const Tensor& t) {
   return out;
 }
 
-const char* name_of(Layout layout) { return layout == Layout::Strided ? "torch.strided" : "torch.sparse_coo"; }
+const char* name_of(Layout layout) {
+  static const char* const names[] = {"torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"};
+  return names[int(layout)];
+}
 
 Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values, bool coalesced) {
   Tensor t = meta_strided(values.dtype(), sizes, Dims(sizes.size()));

@@ -13,7 +13,8 @@ namespace weft {
 
 class Tensor;
 
-enum class Layout : uint8_t { Strided, SparseCoo };
+// Sparse tensors of all layouts hold the same entries; those of a compressed one are in order, each there once.
+enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc };
 const char* name_of(Layout layout);  // "torch.sparse_coo"
 
 // Why a tensor has no history although one of its ancestors had: for the error of backward().

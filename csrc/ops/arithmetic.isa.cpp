@@ -3,6 +3,15 @@
 
 namespace weft::WEFT_ISA::rows {
 
+// Where a power of zero is no pole.
+template <class T>
+constexpr auto not_negative(T x) {
+  return x >= 0;
+}
+#if WEFT_BASE
+inline Tensor not_negative(const Tensor& x) { return real_part(x) >= 0; }
+#endif
+
 // Whole-number division and remainder that round down, as Python does. The caller has refused integer zeros.
 template <class T>
 constexpr T whole_div(T a, T b) {
@@ -136,8 +145,9 @@ WEFT_ROWS(arithmetic) {
       types::all, [](auto a, auto b) { return power(a, b); },
       d(keep::x0 | keep::x1,
         [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
-      d(keep::x0 | keep::x1 | keep::y0,
-        [](auto g, auto a, auto b, auto y) { return g * where(a == 0 && b >= 0, lit(a, 0.0), conj(y * log(a))); }));
+      d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
+        return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
+      }));
   r.binary(
       {"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
        Rule::promote},

@@ -112,6 +112,9 @@ void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f
   f(type, p.data(), q.data(), result.data());
 }
 
+// What a derivative multiplies with.
+Tensor adjoint(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
+
 WEFT_OP{
   .signature =
       "convolve(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> "
@@ -153,8 +156,10 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve_input(d.g(), d.x(1), d.shape(0), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_weight(d.g(), d.x(0), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(0))
+          d.give(0, convolve_input(d.g(), adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_weight(d.g(), adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
         if (d.needs(2)) d.give(2, channel_sums(d.g()));
       },
 };
@@ -192,8 +197,9 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve(d.g(), d.x(1), Value(), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_weight(d.x(0), d.g(), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(0)) d.give(0, convolve(d.g(), adjoint(d.x(1)), Value(), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_weight(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 
@@ -229,8 +235,9 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve(d.x(1), d.g(), Value(), stride, padding, dilation, groups));
-        if (d.needs(1)) d.give(1, convolve_input(d.x(0), d.g(), d.shape(1), stride, padding, dilation, groups));
+        if (d.needs(0)) d.give(0, convolve(adjoint(d.x(1)), d.g(), Value(), stride, padding, dilation, groups));
+        if (d.needs(1))
+          d.give(1, convolve_input(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 

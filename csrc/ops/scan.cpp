@@ -109,10 +109,12 @@ tensor([0.0000, 0.6931]))",
         if (x.dim() == 0) return d.give(0, g);
         int64_t dim = d.arg(1).integer();
         Dims at{dim};
-        if (is_complex(x.dtype()))
-          return d.give(0, conj(exp(x)) * flip(cumsum_of(flip(g * conj(exp(-y)), at), dim), at));
-        double lowest = g.dtype() == DType::Double ? std::numeric_limits<double>::lowest()
-                                                   : std::numeric_limits<float>::lowest();
+        bool wide = g.dtype() == DType::Double || g.dtype() == DType::ComplexDouble;
+        double lowest = wide ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+        if (is_complex(x.dtype())) {
+          Tensor nothing = g == 0.0, logs = where(nothing, lowest, log(where(nothing, 1.0, conj(g))));
+          return d.give(0, conj(exp(flip(logcumsumexp_of(flip(logs - y, at), dim), at) + x)));
+        }
         auto part = [&](const Tensor& t) {  // lowest in place of log(0): its differences are numbers
           Tensor positive = t > 0.0, logs = where(positive, log(where(positive, t, 1.0)), lowest);
           return exp(flip(logcumsumexp_of(flip(logs - y, at), dim), at) + x);

@@ -15,7 +15,7 @@ namespace {
 
 const OpRef sparse_make{"sparse_make"}, sparse_values{"sparse_values"}, sparse_take{"sparse_take"},
     sparse_join{"sparse_join"}, index_op{"index"}, index_put{"index_put"}, nonzero_columns{"nonzero.columns"},
-    any_dim{"any.dim"};
+    any_dim{"any.dim"}, sparse_as{"sparse_as"};
 
 // What is done inside is no part of the program.
 struct Aside {
@@ -95,7 +95,7 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature = "sparse_values(Tensor input, Tensor indices) -> Tensor",
+  .signature = "sparse_values(Tensor input, Tensor indices, int layout) -> Tensor",
   .doc = "The values of a coalesced tensor, whose indices are given once more for the way back.",
   .traits = kHidden | kNoOut | kTakesSparse,
   .infer =
@@ -105,7 +105,11 @@ WEFT_OP{
         c.give(0, recorded ? clone_data(values) : alias(values));
       },
   .keeps = keep::x1,
-  .back = [](Grad& d) { d.give(0, sparse_make(d.x(1), d.g(), d.shape(0), true)); },
+  .back =
+      [](Grad& d) {
+        Tensor g = sparse_make(d.x(1), d.g(), d.shape(0), true);
+        d.give(0, in_layout(g, Layout(d.arg(2).integer())));
+      },
 };
 
 WEFT_OP{
@@ -142,9 +146,25 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Entries& e = entries_of(c.tensor(0));
-        c.give(0, sparse_of(c.tensor(0).sizes(), clone_data(e.indices), clone_data(e.values), e.coalesced));
+        Tensor copy = sparse_of(c.tensor(0).sizes(), clone_data(e.indices), clone_data(e.values), e.coalesced);
+        copy->layout = c.tensor(0)->layout;
+        c.give(0, copy);
       },
   .back = [](Grad& d) { d.give(0, d.g()); },
+};
+
+WEFT_OP{
+  .signature = "sparse_as(Tensor input, int layout, int source) -> Tensor",
+  .doc = "The same tensor in another sparse layout.",
+  .traits = kHidden | kNoOut | kTakesSparse | kDynamic,
+  .infer =
+      [](Call& c) {
+        auto layout = Layout(c.integer(1));
+        Tensor t = layout == Layout::SparseCoo ? alias(c.tensor(0)) : coalesced_data(c.tensor(0));
+        t->layout = layout;
+        c.give(0, t);
+      },
+  .back = [](Grad& d) { d.give(0, d.g().sparse() ? in_layout(d.g(), Layout(d.arg(2).integer())) : d.g()); },
 };
 
 // ---- what users call, by the methods in weft/sparse
@@ -256,7 +276,30 @@ WEFT_OP{
   .signature = "values(Tensor input) -> Tensor",
   .doc = "The values of a coalesced tensor; gradients flow.",
   .traits = kHidden | kNoOut | kTakesSparse,
-  .compose = [](Call& c) { c.give(0, sparse_values(c.tensor(0), entries_of(c.tensor(0)).indices)); },
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        c.give(0, sparse_values(x, entries_of(x).indices, int64_t(x->layout)));
+      },
+};
+
+WEFT_OP{
+  .signature = "sparse_layout(Tensor input, str layout) -> Tensor",
+  .doc = "The same tensor in the layout torch.sparse_coo, torch.sparse_csr or torch.sparse_csc.",
+  .traits = kHidden | kNoOut | kTakesSparse,
+  .compose =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        for (Layout layout : {Layout::SparseCoo, Layout::SparseCsr, Layout::SparseCsc})
+          if (c.arg(1).text() == name_of(layout)) {
+            if (layout != Layout::SparseCoo && (x.dim() < 2 || sparse_dims(x) != 2))
+              fail_missing(name_of(layout), ": not implemented for tensors with other than two sparse dimensions, got ",
+                           sparse_dims(x), " of ", x.sizes());
+            if (t_recorder) t_recorder->lost("a change of sparse layout");
+            return c.give(0, in_layout(x, layout));
+          }
+        fail("sparse_layout: no sparse layout ", c.arg(1).text());
+      },
 };
 
 WEFT_OP{
@@ -266,21 +309,20 @@ WEFT_OP{
   .compose =
       [](Call& c) {
         const Tensor &x = c.tensor(0), &mask = c.tensor(1);
-        if (!mask.sparse()) fail("sparse_mask: mask must have the layout torch.sparse_coo, got torch.strided");
+        if (!mask.sparse()) fail("sparse_mask: mask must be sparse, got one of layout torch.strided");
         if (!(x.sizes() == mask.sizes()))
           fail("sparse_mask: operands have incompatible sizes: input ", x.sizes(), ", mask ", mask.sizes());
         const Entries& e = entries_of(mask);
         bool rows = !x.sparse() && sparse_dims(mask);
         Tensor values = rows ? index_op(x, rows_of(e.indices)) : sparse_take(x, e.indices);
-        c.give(0, sparse_make(e.indices, values, x.sizes(), e.coalesced));
+        c.give(0, in_layout(sparse_make(e.indices, values, x.sizes(), e.coalesced), mask->layout));
       },
 };
 
 }  // namespace
 
 void refuse_sparse(const char* op, const char* where) {
-  fail_missing(op, ": not implemented for ", where, " of layout ", name_of(Layout::SparseCoo),
-               ": use to_dense() first");
+  fail_missing(op, ": not implemented for ", where, " of a sparse layout: use to_dense() first");
 }
 
 Tensor places_of(const Tensor& indices, const Dims& sizes) {
@@ -327,15 +369,21 @@ Tensor coalesced_data(const Tensor& t) {
 
 Tensor coalesced(const Tensor& t) { return entries_of(t).coalesced ? t : sparse_join(t); }
 
-Parts::Parts(const Tensor& t, bool join) : sizes(t.sizes()) {
+Tensor in_layout(const Tensor& t, Layout layout) {
+  return t->layout == layout ? t : sparse_as(t, int64_t(layout), int64_t(t->layout));
+}
+
+Parts::Parts(const Tensor& t, bool join) : sizes(t.sizes()), layout(t->layout) {
   bool recorded = t_modes.grad && t.wants_grad();
   Tensor source = join || recorded || !is_inexact(t.dtype()) ? weft::coalesced(t) : t;
   indices = alias(entries_of(source).indices);
-  values = recorded ? sparse_values(source, indices) : alias(entries_of(source).values);
+  values = recorded ? sparse_values(source, indices, int64_t(layout)) : alias(entries_of(source).values);
   coalesced = entries_of(source).coalesced;
 }
 
-Tensor Parts::with(const Tensor& other_values) const { return sparse_make(indices, other_values, sizes, coalesced); }
+Tensor Parts::with(const Tensor& other_values) const {
+  return in_layout(sparse_make(indices, other_values, sizes, coalesced), layout);
+}
 
 Tensor dense_of(const Tensor& t) {
   Parts p(t);

@@ -15,6 +15,7 @@ inline int64_t entry_count(const Tensor& t) { return entries_of(t).indices.size(
 Tensor coalesced(const Tensor& t);                           // itself where it is; recorded
 Tensor coalesced_data(const Tensor& t);                      // the same, no history
 Tensor dense_of(const Tensor& t);                            // recorded
+Tensor in_layout(const Tensor& t, Layout layout);            // the same tensor in another sparse layout; recorded
 Tensor places_of(const Tensor& indices, const Dims& sizes);  // counted as if the sparse dimensions were one
 TensorList rows_of(const Tensor& indices);                   // one index tensor per sparse dimension
 
@@ -24,6 +25,7 @@ TensorList rows_of(const Tensor& indices);                   // one index tensor
 struct Parts {
   Tensor indices, values;
   Dims sizes;
+  Layout layout;
   bool coalesced;
   explicit Parts(const Tensor& t, bool join = false);
   Tensor with(const Tensor& other_values) const;  // at the same places

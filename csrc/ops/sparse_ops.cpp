@@ -1,5 +1,6 @@
 // What ops do when one of their inputs is sparse: one row per op, at the end. An op that has none refuses.
 #include <unordered_map>
+#include <vector>
 
 #include "ops/api.h"
 #include "ops/pointwise.h"
@@ -20,7 +21,7 @@ void become(const Tensor& self, Tensor result, const char* op) {
   if (!can_cast(result.dtype(), self.dtype()))
     fail(op, ": result type ", name_of(result.dtype()), " can't be cast to the desired output type ",
          name_of(self.dtype()));
-  result = to_dtype(result, self.dtype());
+  result = in_layout(to_dtype(result, self.dtype()), self->layout);
   Entries &to = entries_of(self), &from = entries_of(result);
   to.indices = from.indices;
   to.values = from.values;
@@ -97,8 +98,7 @@ Tensor add_to_dense(Call& c, const Tensor& a, const Tensor& b) {
 
 void sum_of(Call& c, const Value& factor) {
   if (!c.arg(0).is_tensor() || !c.arg(1).is_tensor())
-    fail_missing(c.name(),
-                 ": not implemented for a number and a tensor of layout torch.sparse_coo: use to_dense() first");
+    fail_missing(c.name(), ": not implemented for a number and a tensor of a sparse layout: use to_dense() first");
   Tensor a = c.tensor(0), b = c.tensor(1);
   bool one = factor.tag() == Tag::Int && factor.integer() == 1;
   if (is_integral(a.dtype()) && is_integral(b.dtype()) && factor.tag() != Tag::Int && factor.tag() != Tag::Bool)
@@ -163,25 +163,53 @@ void product_of(Call& c) {
 void quotient_of(Call& c) {
   if (!c.arg(0).is_tensor() || !c.tensor(0).sparse() || !is_single(c.arg(1)))
     fail_missing(c.name(),
-                 ": of layout torch.sparse_coo only the first argument may be, and the second one must be a "
+                 ": of a sparse layout only the first argument may be, and the second one must be a "
                  "number or a dense tensor without dimensions");
   Parts p(c.tensor(0));
   finish(c, p.with(div(p.values, c.arg(1))));
 }
 
+// [m, k] sparse @ [k, n] sparse: each entry of the first with every entry of the row that its column names.
+Tensor sparse_product(const Tensor& a, const Tensor& b) {
+  Parts p(a), q(b, true);
+  int64_t n = p.indices.size(1), m = q.indices.size(1), count = 0;
+  const int64_t *row = p.indices.data<int64_t>(), *column = row + n, *other = q.indices.data<int64_t>();
+  std::vector<int64_t> starts(size_t(b.size(0)) + 1);
+  for (int64_t i = 0; i < m; ++i) ++starts[size_t(other[i]) + 1];
+  for (size_t k = 1; k < starts.size(); ++k) starts[k] += starts[k - 1];
+  auto length = [&](int64_t i) { return starts[size_t(column[i]) + 1] - starts[size_t(column[i])]; };
+  for (int64_t i = 0; i < n; ++i) count += length(i);
+  Tensor left = empty({count}, DType::Int64), right = empty({count}, DType::Int64);
+  Tensor indices = empty({2, count}, DType::Int64);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < length(i); ++k, ++at) {
+      int64_t j = starts[size_t(column[i])] + k;
+      left.data<int64_t>()[at] = i;
+      right.data<int64_t>()[at] = j;
+      indices.data<int64_t>()[at] = row[i];
+      indices.data<int64_t>()[count + at] = other[m + j];
+    }
+  Tensor values = index_select(p.values, 0, left) * index_select(q.values, 0, right);
+  return coalesced(sparse_make(indices, values, Dims{a.size(0), b.size(1)}, false));
+}
+
 // [m, k] sparse @ [k, n] dense.
 Tensor matrix_product(Call& c, const Tensor& a, const Tensor& b) {
-  if (a.sparse() && b.sparse()) refuse_sparse(c.name(), "two arguments");
   if (b.dim() == 1 && a.dim() == 2) return select(matrix_product(c, a, unsqueeze(b, 1)), 1, 0);
   if (a.dim() != 2 || b.dim() != 2)
-    fail_missing(c.name(), ": with an argument of layout torch.sparse_coo both must be matrices, got ", a.sizes(),
-                 " and ", b.sizes());
+    fail_missing(c.name(), ": with an argument of a sparse layout both must be matrices, got ", a.sizes(), " and ",
+                 b.sizes());
   if (a.size(1) != b.size(0))
     fail(c.name(), ": mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x",
          b.size(1), ")");
   if (a.dtype() != b.dtype())
     fail(c.name(), ": expected both matrices to have the same dtype, got ", name_of(a.dtype()), " and ",
          name_of(b.dtype()));
+  if (a.sparse() && b.sparse()) {
+    if (sparse_dims(a) != 2 || sparse_dims(b) != 2) refuse_sparse(c.name(), "hybrid arguments");
+    return sparse_product(a, b);
+  }
   if (b.sparse()) return transpose(matrix_product(c, transpose(b, 0, 1), transpose(a, 0, 1)), 0, 1);
   if (sparse_dims(a) != 2)
     fail_missing(c.name(), ": a sparse matrix must have two sparse dimensions, got ", sparse_dims(a), " and ",
@@ -221,7 +249,7 @@ void on_values(Call& c, bool join) {
 
 void power_of(Call& c) {
   bool fits = c.arg(0).is_tensor() && c.arg(1).is_number() && c.arg(1).tag() != Tag::Complex && c.real(1) > 0;
-  if (!fits) fail_missing(c.name(), ": of a tensor of layout torch.sparse_coo the exponent must be a positive number");
+  if (!fits) fail_missing(c.name(), ": of a tensor of a sparse layout the exponent must be a positive number");
   on_values(c, true);
 }
 
@@ -308,7 +336,7 @@ void norm_of(Call& c) {
 
 void copy_into(Call& c) {
   if (!c.tensor(0).sparse() || !c.arg(1).is_tensor() || !c.tensor(1).sparse())
-    fail_missing("copy_: not implemented between a tensor of layout torch.sparse_coo and a dense one or a number");
+    fail_missing("copy_: not implemented between a tensor of a sparse layout and a dense one or a number");
   finish(c, sparse_clone(c.tensor(1)));
 }
 
@@ -363,6 +391,17 @@ Run row_of(const Op& op) {
   return at == rows.end() ? nullptr : at->second;
 }
 
+// That of the first sparse input; a matrix turned on its side changes rows for columns.
+Layout layout_of_result(Call& c, const Tensor& out) {
+  Layout layout = Layout::SparseCoo;
+  for (int i = c.count - 1; i >= 0; --i)
+    if (c.arg(i).is_tensor() && c.tensor(i).sparse()) layout = c.tensor(i)->layout;
+  if (layout == Layout::SparseCoo || out.dim() < 2 || sparse_dims(out) != 2) return Layout::SparseCoo;
+  bool turned = c.op.base == "t" || c.op.base == "transpose" || c.op.base == "permute";
+  if (!turned) return layout;
+  return layout == Layout::SparseCsr ? Layout::SparseCsc : Layout::SparseCsr;
+}
+
 }  // namespace
 
 void run_sparse(Call& c) {
@@ -375,6 +414,7 @@ void run_sparse(Call& c) {
   if (c.inplace) return;
   Tensor& out = c.out[0];
   bool detached = c.op.base == "detach";
+  if (out.sparse() && !detached) out = in_layout(out, layout_of_result(c, out));
   out->inference = detached ? c.tensor(0)->inference : t_modes.inference;
   if (detached && c.tensor(0).wants_grad()) {
     out->cut = Ref<Cut>(new Cut);

@@ -161,7 +161,8 @@ def grad(
         only_inputs: must be True.
         allow_unused: give None for inputs that were not used, instead of raising (default: the
             value of ``materialize_grads``).
-        is_grads_batched: not available in weft.
+        is_grads_batched: ``grad_outputs`` hold several vectors along their first dimension, and so
+            do the results; weft walks back once for each.
         materialize_grads: give zeros for inputs that were not used.
 
     >>> x = weft.tensor(3.0, requires_grad=True)
@@ -170,10 +171,10 @@ def grad(
     (tensor(18.),)
     """
     if is_grads_batched:
-        raise NotImplementedError(
-            "autograd.grad: is_grads_batched=True is not implemented in weft; call grad once for "
-            "each vector, with retain_graph=True"
-        )
+        return _grad_of_each(
+            outputs, inputs, grad_outputs, bool(retain_graph), create_graph, only_inputs,
+            allow_unused, materialize_grads,
+        )  # fmt: skip
     if not only_inputs:
         raise ValueError("autograd.grad: only_inputs must be True; use autograd.backward instead")
     if materialize_grads and allow_unused is False:
@@ -202,6 +203,43 @@ def grad(
             )
         grads = tuple(weft.zeros_like(x) if g is None else g for g, x in zip(grads, wanted))
     return grads if keys is None else dict(zip(keys, grads))
+
+
+def _grad_of_each(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: bool,
+    create_graph: bool,
+    only_inputs: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> Any:
+    """Return the gradients for each slice of the vectors, stacked."""
+    vectors = _as_tuple(grad_outputs) if grad_outputs is not None else ()
+    sizes = {v.shape[0] if v.dim() else None for v in vectors if v is not None}
+    if len(sizes) != 1 or None in sizes:
+        raise RuntimeError(
+            "autograd.grad: is_grads_batched=True needs grad_outputs with a first dimension of "
+            f"the same length, got shapes {[v if v is None else list(v.shape) for v in vectors]}"
+        )
+    (count,) = sizes
+    if not count:
+        raise RuntimeError("autograd.grad: is_grads_batched=True needs at least one vector, got 0")
+    keys = list(inputs) if isinstance(inputs, dict) else None
+    wanted = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
+    rows = []
+    for i in range(count):
+        slices = tuple(v if v is None else v[i] for v in vectors)
+        keep = retain_graph or create_graph or i + 1 < count
+        rows.append(
+            grad(
+                outputs, wanted, slices, keep, create_graph, only_inputs, allow_unused,
+                materialize_grads=materialize_grads,
+            )
+        )  # fmt: skip
+    found = tuple(None if column[0] is None else weft.stack(column) for column in zip(*rows))
+    return found if keys is None else dict(zip(keys, found))
 
 
 def _as_tuple(tensors: Any) -> tuple[Any, ...]:

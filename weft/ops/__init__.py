@@ -406,8 +406,8 @@ def registry() -> dict[str, OpInfo]:
     >>> weft.ops.registry()["tanh"].derivative
     True
     """
-    for part in ("linalg", "fft", "signal", "nn"):
-        getattr(weft, part)
+    for part in ("linalg", "fft", "signal", "nn", "svd_lowrank", "segment_reduce"):
+        getattr(weft, part)  # loads what declares ops
     infos: dict[str, OpInfo] = {}
     rows = [r for r in _C._ops() if not r["hidden"] and not r["base"].startswith("_")]
     for row in sorted(
@@ -463,5 +463,15 @@ from . import (  # noqa: E402, F401
     statistics,
     windows,
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs use when it is first asked for."""
+    if name != "aten":
+        raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module("weft.ops.aten")
+
 
 globals().update(_functions)  # a module of the same name (einsum) must not hide its op

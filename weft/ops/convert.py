@@ -101,7 +101,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             )
         )
     t = self.detach() if force else self
-    if t.is_sparse:
+    if t.layout is not weft.strided:
         raise TypeError(
             at_line("numpy: can't convert a sparse tensor to NumPy: use tensor.to_dense() first")
         )

@@ -201,3 +201,86 @@ def lu_unpack(
     if not unpack_data:
         lower, upper = nothing, nothing
     return named_tuple("lu_unpack", P=p if unpack_pivots else nothing, L=lower, U=upper)
+
+
+@op(out=True, derivative="use linalg.qr, which has one")
+def geqrf(input: Tensor) -> Any:
+    """Return a QR decomposition as LAPACK leaves it: R above reflections, and their factors.
+
+    >>> weft.geqrf(weft.tensor([[3.0], [4.0]])).tau
+    tensor([1.6000])
+    """
+    from weft.linalg.reflections import factor
+
+    a, tau = factor(input)
+    return named_tuple("geqrf", a=a, tau=tau)
+
+
+@op(out=True)
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """Return the first columns of the product of reflections: ``linalg.householder_product``.
+
+    >>> weft.orgqr(weft.ones(1, 1), weft.tensor([2.0]))
+    tensor([[-1.]])
+    """
+    return weft.linalg.householder_product(input, input2)
+
+
+@op(out=True)
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
+    """Return ``Q @ other``, where Q is the square product of reflections.
+
+    Args:
+        input: the reflections, as ``geqrf`` gives them.
+        tau: their factors.
+        other: the matrix.
+        left: multiply from the left; else from the right.
+        transpose: multiply with the adjoint of Q.
+
+    >>> a, tau = weft.geqrf(weft.tensor([[3.0], [4.0]]))
+    >>> weft.ormqr(a, tau, weft.tensor([[3.0], [4.0]]), transpose=True)
+    tensor([[-5.],
+            [ 0.]])
+    """
+    from weft.linalg.reflections import multiplied
+
+    return multiplied(input, tau, other, left, transpose)
+
+
+@op(method=False, out=True)
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """Return the sum of the singular values of matrices.
+
+    >>> weft.nuclear_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
+    return weft.linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+@op(method=False, out=True)
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """Return the root of the sum of squares along one or two dimensions, or of all elements.
+
+    >>> weft.frobenius_norm(weft.tensor([[3.0, 4.0]]), 1)
+    tensor([5.])
+    """
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"frobenius_norm: expected at most 2 dimensions, got {list(dims)}")
+    return weft.linalg.vector_norm(input, 2, dims or None, keepdim)
+
+
+@op(method=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norm over all dimensions but one; with ``dim=-1``, over all.
+
+    >>> weft.norm_except_dim(weft.ones(2, 4))
+    tensor([[2.],
+            [2.]])
+    """
+    if dim == -1:
+        return weft.linalg.vector_norm(v, pow)
+    others = [d for d in range(v.dim()) if d != dim]
+    return weft.linalg.vector_norm(v, pow, others, True) if others else v.abs()

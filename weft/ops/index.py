@@ -66,7 +66,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"unravel_index: expected 'shape' to only contain ints, but got {sizes}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
-    places, step = [], 1
+    places, step, indices = [], 1, indices.to(weft.int64)
     for n in reversed(sizes):
         places.append(weft.div(indices, step, rounding_mode="floor") % n)
         step *= n

@@ -41,7 +41,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                     "tensordot: contracted dimensions need to match, but first has size "
                     f"{a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}"
                 )
-            a, b = (a.sum(i, True), b) if b.shape[j] == 1 else (a, b.sum(j, True))
+            if b.shape[j] == 1:
+                a = a.sum(i, True, dtype=a.dtype)
+            else:
+                b = b.sum(j, True, dtype=b.dtype)
     rows = [i for i in range(a.ndim) if i not in left]
     cols = [j for j in range(b.ndim) if j not in right]
     shape = [a.shape[i] for i in rows] + [b.shape[j] for j in cols]

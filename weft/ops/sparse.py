@@ -8,7 +8,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line, sparse_coo, strided
+from weft._setting import at_line, sparse_coo, sparse_csc, sparse_csr, strided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _coalesce = _C._op_function("coalesce")
 _read = _C._op_function("values")
 _mask = _C._op_function("sparse_mask")
 _take = _C._op_function("sparse_take")
+_in_layout = _C._op_function("sparse_layout")
 
 
 def sparse_coo_tensor(
@@ -115,11 +116,11 @@ def to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    """Return the tensor in the layout ``sparse_coo``: its elements that are not zero.
+    """Return the tensor in a sparse layout, of those elements that are not zero.
 
     Args:
         sparse_dim: how many of the first dimensions are sparse: all, if it is not given.
-        layout: ``weft.sparse_coo``, the only one weft has.
+        layout: ``weft.sparse_coo``, ``weft.sparse_csr`` or ``weft.sparse_csc``.
         blocksize: not in weft.
         dense_dim: not in weft: give ``sparse_dim``.
 
@@ -131,14 +132,16 @@ def to_sparse(
     """
     if isinstance(sparse_dim, weft.layout):
         sparse_dim, layout = None, sparse_dim
-    if layout not in (None, sparse_coo):
-        raise NotImplementedError(at_line(f"to_sparse: layout={layout}: weft has torch.sparse_coo"))
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
+        raise NotImplementedError(
+            at_line(f"to_sparse: layout={layout}: weft has {', '.join(list(_LAYOUTS)[1:])}")
+        )
     for name, value in (("blocksize", blocksize), ("dense_dim", dense_dim)):
         if value is not None:
             raise NotImplementedError(at_line(f"to_sparse: {name}={value} is not in weft"))
     if sparse_dim is None:
-        sparse_dim = self.sparse_dim() if self.is_sparse else self.dim()
-    return _from_dense(self, sparse_dim)
+        sparse_dim = self.sparse_dim() if self.layout is not strided else self.dim()
+    return _in_layout(_from_dense(self, sparse_dim), str(layout or sparse_coo))
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
@@ -174,7 +177,15 @@ def is_coalesced(self: Tensor) -> bool:
     >>> weft.ones(2).to_sparse().is_coalesced()
     True
     """
-    return _C._sparse_coalesced(self, "is_coalesced")
+    return _C._sparse_coalesced(_coo(self, "is_coalesced"), "is_coalesced")
+
+
+def _coo(self: Tensor, name: str) -> Tensor:
+    if self.layout not in (strided, sparse_coo):
+        raise RuntimeError(
+            at_line(f"{name}: expected a tensor of layout torch.sparse_coo, got {self.layout}")
+        )
+    return self
 
 
 def _of_coalesced(self: Tensor, name: str) -> Tensor:
@@ -192,16 +203,23 @@ def indices(self: Tensor) -> Tensor:
     tensor([[0, 1],
             [0, 1]])
     """
-    return _C._sparse_indices(_of_coalesced(self, "indices"), "indices")
+    return _C._sparse_indices(_of_coalesced(_coo(self, "indices"), "indices"), "indices")
 
 
 def values(self: Tensor) -> Tensor:
-    """Return the values of the entries of a coalesced tensor; gradients flow.
+    """Return the values of the entries of a coalesced or compressed tensor; gradients flow.
 
     >>> weft.eye(2).to_sparse().values()
     tensor([1., 1.])
     """
-    return _read(_of_coalesced(self, "values"))
+    found = _read(_of_coalesced(self, "values"))
+    return found[_by_column(self)] if self.layout is sparse_csc else found
+
+
+def _by_column(self: Tensor) -> Tensor:
+    """Return the order of the entries of a matrix by column; weft keeps them by row."""
+    rows, columns = _C._sparse_indices(self, "values")
+    return (columns * self.shape[0] + rows).argsort()
 
 
 def sparse_dim(self: Tensor) -> int:
@@ -254,9 +272,12 @@ for _method in (
 Tensor.to_sparse_coo = lambda self: to_sparse(self)
 Tensor._indices = lambda self: _C._sparse_indices(self, "_indices")
 Tensor._values = lambda self: _C._sparse_values(self, "_values")
+_LAYOUTS = {str(kind): kind for kind in (strided, sparse_coo, sparse_csr, sparse_csc)}
 Tensor._nnz = lambda self: _C._sparse_indices(self, "_nnz").shape[1]
 Tensor.layout = property(
-    lambda self: sparse_coo if self.is_sparse else strided,
+    lambda self: _LAYOUTS[_C._sparse_layout(self)],
     doc="How the elements are stored.",
 )
-Tensor.is_sparse_csr = property(lambda self: False, doc="Whether its layout is CSR: weft has none.")
+Tensor.is_sparse_csr = property(
+    lambda self: self.layout is sparse_csr, doc="Whether the layout is sparse_csr."
+)

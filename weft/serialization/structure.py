@@ -51,6 +51,10 @@ class Encoder:
         if kind is float and math.isfinite(x):
             return x
         if isinstance(x, weft.Tensor):
+            if x.layout not in (weft.strided, weft.sparse_coo):
+                raise TypeError(
+                    f"save: {path} has the layout {x.layout}; save x.to_sparse_coo() instead"
+                )
             if x.is_sparse:
                 return {"sparse": self._sparse(x, path)}
             return {"tensor": self._tensor(x, path)}

@@ -9,7 +9,7 @@ from math import pi
 
 import weft
 from weft._C import Tensor
-from weft.ops import op
+from weft.ops import _alike, op
 from weft.ops.windows import cosines, sampled, triangle
 from weft.ops.windows import kaiser as kaiser_shape
 
@@ -28,10 +28,17 @@ __all__ = [
 
 
 def _window(f: Callable[..., Any]) -> Callable[..., Any]:
-    return op(
+    made = op(
         name="signal_windows_" + f.__name__, function=False, method=False, creation=True,
         derivative="a constant",
     )(f)  # fmt: skip
+
+    def window(*args: Any, layout: Any = None, **kwargs: Any) -> Tensor:
+        if layout not in (None, weft.strided):
+            raise ValueError(f"{f.__name__} is not implemented for sparse types, got: {layout}")
+        return made(*args, **kwargs)
+
+    return _alike(window, made)
 
 
 def _checked(name: str, shape: Shape, M: int, sym: bool, dtype: DType | None) -> Tensor:
