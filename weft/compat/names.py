@@ -158,6 +158,8 @@ def _own_getattr(module: ModuleType, name: str) -> Any:
     names = vars(module)
     if name in names:
         return names[name]
+    if hasattr(ModuleType, name):  # __dict__ and what else every module has
+        return getattr(module, name)
     fallback = names.get("__getattr__")
     fallback = getattr(fallback, "guards", fallback)
     if fallback is None:
