@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OUTPUT = Path(
-    os.environ.get("WEFT_GALLERY") or Path(__file__).resolve().parents[1] / "build" / "gallery"
-)
+_ABOVE = Path(__file__).resolve().parents[1]  # the source tree, or the installed package
+BUILD = (_ABOVE if (_ABOVE / "pyproject.toml").exists() else Path.cwd()) / "build"
+OUTPUT = Path(os.environ.get("WEFT_GALLERY") or BUILD / "gallery")
+DATA = Path(os.environ.get("WEFT_GALLERY_DATA") or BUILD / "gallery-data")  # files made by examples
 SMOKE = "--smoke" in sys.argv
 _begin = time.perf_counter()
 

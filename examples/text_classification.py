@@ -14,7 +14,7 @@ import sysconfig
 from collections import Counter
 from pathlib import Path
 
-from common import arguments, conclude, figure, rounds, say
+from common import SMOKE, arguments, conclude, figure, rounds, say
 
 import weft
 from weft import nn
@@ -69,7 +69,7 @@ class Classifier(nn.Module):
 def main() -> None:
     args = arguments(__doc__, epochs=14, width=64, heads=4)
     weft.manual_seed(0)
-    texts = docstrings()
+    texts = docstrings()[:: 10 if SMOKE else 1]
     order = weft.randperm(len(texts)).tolist()
     cut = len(texts) // 5
     known = Counter(word for i in order[cut:] for word in words(texts[i][0]))

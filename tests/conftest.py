@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import os
 import random
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +28,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "weft"))
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     """The same random numbers in every test, whichever ran before it."""
+    if (
+        "sqlalchemy" in sys.modules
+    ):  # its lines go when garbage is collected, even while they are looked through
+        linecache.clearcache()
     random.seed(0)
     np.random.seed(0)
     weft.manual_seed(0)

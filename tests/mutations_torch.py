@@ -83,7 +83,7 @@ PROGRAMS: list[bytes] = [
     call("__builtin__", "xrange", ONE, data(5)),
     call("builtins", "slice", ONE, NONE),
     call("torch", "Size", data((1, 2))),
-    call("torch", "device", text("cuda"), ONE),
+    call("torch", "device", text("gpu"), ONE),
     name("torch", "float16"),
     ARRAY + array_state(),
     call("numpy.core.multiarray", "scalar", NATIVE, ENCODED),

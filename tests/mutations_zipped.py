@@ -38,7 +38,7 @@ OBJECTS: list[Any] = [
     *({"range": x} for x in (["0x0", "0x1", "0x0"], ["0x0"], ["0x0", "0x7", "0x1"], 1, [0, 1, 2])),
     *({"Size": x} for x in ([-1], [1, 2], 3, [2**63], ["1"])),
     *({"dtype": x} for x in ("object", "float32", 1, [], "os.system", "load")),
-    *({"device": x} for x in ("cuda", "cpu", 1, [], "meta:0")),
+    *({"device": x} for x in ("gpu", "cpu", 1, [], "cpu:x")),
     *({"Generator": x} for x in ("AAAA", "", 0, 1, None)),
     *({"numpy.array": [x, [1], "C", "AAAAAA=="]} for x in ("|O", "<f4", "V8", "<U4", 3, "f" * 50)),
     *({"numpy.array": ["<f4", x, "C", "AAAAAA=="]} for x in ([9], [2**40] * 2, [1] * 40, -1, [-1])),
@@ -65,7 +65,7 @@ OBJECTS += [deep_key(depth) for depth in (3, 9, 12, 50)]
 RULES: tuple[Any, ...] = (  # one for each rule of the structure
     *({"tensor": 99}, {"dict": [[1, 2], [1, 3]]}, {"dict": [[1]]}, {"set": [{"dict": []}]}),
     *({"int": "zz"}, {"float": "1e5"}, {"complex": ["x", 1]}, {"bytes": "***"}, {"bytes": 0}),
-    *({"range": ["0x0", "0x1", "0x0"]}, {"dtype": "object"}, {"device": "cuda"}, {"odd": 1}),
+    *({"range": ["0x0", "0x1", "0x0"]}, {"dtype": "object"}, {"device": "gpu"}, {"odd": 1}),
     *(
         {"Generator": "AAAA"},
         {"numpy.array": ["|O", [1], "C", "AAAA"]},

@@ -42,6 +42,7 @@ NETS = {
     "ends without STOP",
     "as a value, which is not only data",  # of a name; of other things it is met
     "damaged: {type(e).__name__}: {e}",
+    "where only arrays are expected",  # of read_plain: tests/vision has its files
 }
 LIMITS = {"members, more than", "bytes of JSON, more than", "more than {_MOST} instructions"}
 LIMITS |= {"copies its data too often"}

@@ -364,3 +364,18 @@ def test_what_a_graph_cannot_hold_is_refused(f: Any, name: str) -> None:
     with pytest.raises(NotImplementedError, match=name):
         weft.jit.trace(f, (weft.ones(3),))
     assert weft.jit.trace(lambda x: x * 2, (weft.ones(3),))(weft.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_parts_keep_their_gradient() -> None:
+    """Split, chunk and unbind in a trace are differentiated as in eager."""
+    for cut in (lambda x: x.split(2), lambda x: x.chunk(2), lambda x: x.unbind(0)):
+        f = weft.jit.trace(lambda x, cut=cut: cut(x * 2)[1].exp(), (weft.ones(4),))
+        x = weft.randn(4, requires_grad=True)
+        want = weft.autograd.grad(cut(x * 2)[1].exp().sum(), x)[0]
+        assert weft.equal(weft.autograd.grad(f(x).sum(), x)[0], want)
+
+
+def test_named_results_stay_named() -> None:
+    f = weft.jit.trace(lambda x: {"best": weft.max(x, 1)}, (weft.ones(2, 3),))
+    best = f(weft.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]))["best"]
+    assert best.values.tolist() == [3, 6] and best.indices.tolist() == [1, 0]

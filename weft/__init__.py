@@ -111,16 +111,16 @@ _LAZY = (
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
+    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
     **dict.fromkeys(("dsmm", "smm", "spmm"), "sparse"),
     **dict.fromkeys(
         ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "ops.compressed"
     ),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
-    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
+    "compile": "jit.eager",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
-    "compile": "jit.eager",
     "vmap": "func",
 }
 _SWITCHES = """

@@ -89,7 +89,9 @@ class Order {
   std::vector<Ref<Storage>> read_;
 };
 
-void run(Call& c) {
+}  // namespace
+
+void run_kernel(Call& c) {
   if (!c.op.form.run) {
     if (c.op.py_run) c.op.py_run(c);
     return;
@@ -107,6 +109,8 @@ void run(Call& c) {
     c.op.form.run(c);
   }
 }
+
+namespace {
 
 // The kept tensor: itself with its version, or what the user's pack hook made of it.
 Value keep_tensor(const Tensor& t) {
@@ -256,14 +260,14 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
   if (direct) {
     result = self;
     try {
-      run(c);
+      run_kernel(c);
     } catch (const PythonError&) {  // Ctrl-C: some elements have changed
       note_change(self);
       throw;
     }
   } else {
     give_memory(*result.get());
-    run(c);
+    run_kernel(c);
     Uninterrupted whole_copy;
     copy_data(self, result);
     result = self;
@@ -307,7 +311,7 @@ void run_into_given(Call& c) {
     check_out(c.given_out[i], c.out[i], c.name(), c.op.is(kCastsOut));
     if (!c.out[i]->storage) give_memory(*c.out[i].get());
   }
-  if (!c.op.is(kView)) run(c);
+  if (!c.op.is(kView)) run_kernel(c);
   write_all_out(c);
 }
 
@@ -387,7 +391,7 @@ void run_call(Call& c) {
   } else if (!op.is(kView)) {
     for (int i = 0; i < c.out_count; ++i)
       if (!c.out[i]->storage) give_memory(*c.out[i].get());
-    run(c);
+    run_kernel(c);
   } else {
     mark_views(c);
   }

@@ -188,7 +188,8 @@ class Call {
   alignas(Value) unsigned char space_[kMaxArgs * sizeof(Value)];
 };
 
-void run_call(Call& c);  // the gate: shape rule, allocate, run, record
+void run_call(Call& c);    // the gate: shape rule, allocate, run, record
+void run_kernel(Call& c);  // its third part, for a call whose results have their memory
 
 // Forwards to the gate from C++: `inline const OpRef mul{"mul"}; Tensor z = mul(x, y);`
 class OpRef {

@@ -475,52 +475,12 @@ bool pointwise_any_order(Call& c) {
   return out.dtype() == DType::Float && all_lie_last(out, in.v, number, in.count);
 }
 
-uint32_t pointwise_keeps(const Op& op, uint32_t needs) {
-  const Row& row = *static_cast<const Row*>(op.form.row);
-  uint32_t keeps = 0;
-  for (int i = 0; i < row.operands; ++i)
-    if (needs & (1u << i)) keeps |= row.keeps[i];
-  return keeps;
-}
-
-void pointwise_back(Grad& d) {
-  const Row& row = *static_cast<const Row*>(d.op().form.row);
-  for (int i = 0; i < row.operands; ++i) {
-    if (!d.needs(i) || !row.derivative[i]) continue;
-    Tensor t[5] = {d.g()};
-    for (int k = 0; k < row.operands; ++k)
-      if (row.keeps[i] & (1u << k)) t[k + 1] = d.x(k);
-    if (row.keeps[i] & keep::y0) t[row.operands + 1] = d.y();
-    d.give(i, row_gradient(row, i, t, d.create_graph, d.op().base.c_str()));
-  }
-}
-
 std::vector<Row*>& all_rows() {
   static std::vector<Row*> rows;
   return rows;
 }
 
 }  // namespace
-
-Tensor row_gradient(const Row& row, int i, const Tensor* t, bool recorded, const char* op) {
-  const Tensor& g = t[0];
-  int count = row.operands + 2;
-  bool real = true;
-  for (int k = 0; k < count; ++k) real = real && (!t[k] || is_floating(t[k].dtype()));
-  PointwiseKernel kernel = recorded || t_recorder || !real || g.sparse() ? nullptr : row.back(i, compute_of(g.dtype()));
-  if (!kernel) return row.derivative[i](t);
-  Value values[5];
-  Operands in;
-  in.count = count;
-  for (int k = 0; k < count; ++k) {
-    values[k] = Value(t[k] ? t[k] : g);
-    in.v[k] = &values[k];
-  }
-  Tensor out = pointwise_meta(in, g.dtype(), op);
-  give_memory(*out.get());
-  run_pointwise(out, in, compute_of(g.dtype()), compute_of(g.dtype()), {kernel});
-  return out;
-}
 
 void register_pointwise(const RowSpec& spec, Row* row) {
   Form f;

@@ -33,6 +33,9 @@ struct Row {
 // With `recorded` it is made of recorded ops.
 Tensor row_gradient(const Row& row, int i, const Tensor* t, bool recorded, const char* op);
 
+uint32_t pointwise_keeps(const Op& op, uint32_t needs);
+void pointwise_back(Grad& d);
+
 void register_pointwise(const RowSpec& spec, Row* row);
 
 // The operands of a pointwise computation: tensors or numbers.

@@ -35,7 +35,6 @@ ALIASES = {
     "torch.cpu.amp": ("weft.amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
-    "torch.functional": ("weft",),
     "torch.mps": ("weft.devices.mps",),
     "torch.nn.parallel": ("weft.nn.parallel",),
     "torch.nn.parallel.data_parallel": ("weft.nn.parallel",),
@@ -44,10 +43,6 @@ ALIASES = {
     "torch.utils._pytree": ("weft.func.trees",),
     "torch.utils.data._utils": ("weft.utils.data",),
     "torch.utils.data._utils.collate": ("weft.utils.data",),
-    "torch.utils.data.dataloader": ("weft.utils.data",),
-    "torch.utils.data.dataset": ("weft.utils.data",),
-    "torch.utils.data.distributed": ("weft.utils.data",),
-    "torch.utils.data.sampler": ("weft.utils.data",),
     "torch.utils.dlpack": ("weft",),
     "torch.utils.hooks": ("weft.nn.module_hooks",),
     "torch.utils.model_zoo": ("weft.compat.model_zoo",),
@@ -70,10 +65,8 @@ WEFT_ONLY = "audio compat data devices switches text train view vision".split()
 
 HINTS = {
     "torch.distributed": "torch.nn.DataParallel, in one process",
-    "torch.func": "torch.autograd.functional",
     "torch.multiprocessing": "Python's own multiprocessing",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
-    "torch.vmap": "a loop and torch.stack",
 }
 
 

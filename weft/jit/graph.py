@@ -91,6 +91,8 @@ class Graph:
         self.nodes: list[Node] = []
         self.outputs: Any = None  # values in the structure that the function returned
         self.constants: list[Value] = []
+        self._programs: dict[Any, Any] = {}  # by the strides of the inputs; None: it cannot be one
+        self._fast: Any = None  # the one that ran last
 
     def __iter__(self) -> Iterator[Node]:
         """Iterate over the nodes in the order of the program."""
@@ -103,6 +105,15 @@ class Graph:
         lines += [f"  %{v.name}: {v.kind} = constant" for v in self.constants]
         lines += [f"  {n!r}" for n in self.nodes]
         return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
+
+    def results(self) -> Iterator[Value]:
+        """Iterate over the values that it returns.
+
+        >>> g = weft.jit.trace(lambda x: (x, [x + 1]), (weft.ones(1),)).graph
+        >>> [v.name for v in g.results()]
+        ['x0', 'v1']
+        """
+        return _leaves(self.outputs)
 
     def verify(self) -> None:
         """Raise if a value is read before it is made, or an op is unknown.
@@ -118,22 +129,58 @@ class Graph:
                 if id(v) not in made:
                     raise ValueError(f"graph: %{v.name} is read before it is made ({n!r})")
             made.update(id(v) for v in n.outputs)
-        for v in _leaves(self.outputs):
+        for v in self.results():
             if id(v) not in made:
                 raise ValueError(f"graph: the result %{v.name} is never made")
 
-    def run(self, *args: Tensor) -> Any:
-        """Run the program on tensors of the shapes and dtypes it was taken with."""
+    def _results(self) -> list[int]:
+        """Return the ids of the values that the graph gives and that its ops make."""
+        given = {id(v) for v in [*self.inputs, *self.constants]}
+        return list(dict.fromkeys(id(v) for v in _leaves(self.outputs) if id(v) not in given))
+
+    def _check(self, args: tuple[Any, ...]) -> None:
+        """Raise unless the graph was taken with such inputs."""
         if len(args) != len(self.inputs):
             raise TypeError(f"graph: takes {len(self.inputs)} tensors, got {len(args)}")
-        env: dict[int, Tensor] = {id(v): v.constant for v in self.constants}
         for v, t in zip(self.inputs, args):
             if not isinstance(t, _C.Tensor):
                 raise TypeError(f"graph: input %{v.name} must be a Tensor, not {type(t).__name__}")
             if tuple(t.shape) != v.shape or t.dtype != v.dtype:
                 kind = Value("", t).kind
                 raise RuntimeError(f"graph: input %{v.name} was traced as {v.kind}, got {kind}")
-            env[id(v)] = t
+
+    def _given(self, args: tuple[Tensor, ...]) -> dict[int, Any]:
+        """Return what the values are that no op makes."""
+        env: dict[int, Any] = {id(v): v.constant for v in self.constants}
+        env.update((id(v), t) for v, t in zip(self.inputs, args))
+        return env
+
+    def _finished(self, made: list[Tensor], args: tuple[Tensor, ...]) -> Any:
+        """Return the results in the structure that the function returned."""
+        if isinstance(self.outputs, Value) and made:
+            return made[0]
+        return _rebuild(self.outputs, {**self._given(args), **dict(zip(self._results(), made))})
+
+    def _program(self, args: tuple[Tensor, ...]) -> Any:
+        """Return the graph as a static program for inputs that lie like these; None if it is none."""
+        key = tuple(t.stride() for t in args)
+        program = self._programs.get(key)
+        if key not in self._programs or (program is not None and program.stale):
+            if len(self._programs) >= 8:  # of many layouts the last are kept
+                del self._programs[next(iter(self._programs))]
+            program = self._programs[key] = _as_program(self, args)
+        return program
+
+    def run(self, *args: Tensor) -> Any:
+        """Run the program on tensors of the shapes and dtypes it was taken with."""
+        if self._fast is not None and (made := self._fast.run(args)) is not None:
+            return self._finished(made, args)
+        self._check(args)
+        program = self._program(args)
+        if program is not None and (made := program.run(args)) is not None:
+            self._fast = program
+            return self._finished(made, args)
+        env = self._given(args)
         for n in self.nodes:
             given = tuple(_substitute(a, env) for a in n.args)
             grad = _C._grad_enabled()
@@ -145,6 +192,31 @@ class Graph:
             for v, t in zip(n.outputs, made):
                 env[id(v)] = t
         return _rebuild(self.outputs, env)
+
+
+def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
+    """Return a static program that does what a graph does, or None where one cannot."""
+    program = _C.Program()
+    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
+    number.update({id(v): program.add_constant(v.constant) for v in graph.constants})
+
+    def where(a: Any) -> Any:
+        if isinstance(a, Value):
+            return number[id(a)]
+        if isinstance(a, list) and any(isinstance(x, Value) for x in a):
+            return [-1 if x is None else number[id(x)] for x in a]
+        return None
+
+    try:
+        for n in graph.nodes:
+            places = tuple(map(where, n.args))
+            plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
+            made = program.add(n.op, plain, places, n.inplace)
+            number.update((id(v), k) for v, k in zip(n.outputs, made))
+        program.finish([number[v] for v in graph._results()])
+    except RuntimeError:  # an op whose shapes follow from values, or that is not native
+        return None
+    return program
 
 
 def _substitute(a: Any, env: dict[int, Tensor]) -> Any:
@@ -175,9 +247,12 @@ def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
         return env[id(x)]
     if isinstance(x, dict):
         return {k: _rebuild(v, env) for k, v in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*(_rebuild(v, env) for v in x))
-    return type(x)(_rebuild(v, env) for v in x) if isinstance(x, (tuple, list)) else x
+    return _like(x, [_rebuild(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
+
+
+def _like(x: Any, parts: list[Any]) -> Any:
+    """Return a sequence of these parts of the kind of ``x``; named ones keep their names."""
+    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
 
 
 def _place(t: Tensor) -> tuple[Any, ...]:
@@ -280,6 +355,5 @@ class Recorder:
         if isinstance(x, dict):
             return {k: self.structure(v) for k, v in x.items()}
         if isinstance(x, (tuple, list)):
-            parts = [self.structure(v) for v in x]
-            return tuple(parts) if isinstance(x, tuple) else parts
+            return _like(x, [self.structure(v) for v in x])
         return x

@@ -31,6 +31,17 @@ class TracedFunction:
         """Run the graph."""
         return self.graph.run(*args)
 
+    def optimize(self) -> TracedFunction:
+        """Return the same function with its graph improved by all passes (``weft.jit.passes``).
+
+        >>> f = weft.jit.trace(lambda x: x.exp() + x.exp(), (weft.ones(3),))
+        >>> len(f.graph.nodes), len(f.optimize().graph.nodes)
+        (3, 2)
+        """
+        from .passes import run_passes
+
+        return TracedFunction(run_passes(self.graph), self.__name__)
+
     def __repr__(self) -> str:
         """Return the name and the graph as text."""
         return f"<traced {self.__name__}>\n{self.graph!r}"
@@ -66,6 +77,29 @@ def trace(
     if check_trace:
         _check(traced, inputs, result)
     return traced
+
+
+def optimize(func: Callable[..., Any], example_inputs: Any = None) -> TracedFunction:
+    """Return a function as a static graph in which nothing is computed twice or in vain.
+
+    Args:
+        func: a function, which is traced, or one that was traced before.
+        example_inputs: what to trace it with; none for one that was.
+
+    >>> f = weft.jit.optimize(lambda x, y: x * y + x * y, (weft.ones(2), weft.ones(2)))
+    >>> [node.op for node in f.graph]
+    ['mul', 'add']
+    """
+    if isinstance(func, TracedFunction):
+        if example_inputs is not None:
+            raise TypeError(f"optimize: {func.__name__} is traced: it takes no example_inputs")
+        return func.optimize()
+    if not callable(func) or example_inputs is None:
+        given = "no example_inputs" if callable(func) else f"a {type(func).__name__}"
+        raise TypeError(
+            f"optimize: needs a function and example_inputs to trace it with, got {given}"
+        )
+    return trace(func, example_inputs).optimize()
 
 
 def _check(traced: TracedFunction, inputs: tuple[Any, ...], result: Any) -> None:

@@ -54,9 +54,6 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     return found.scatter_reduce(0, index, terms, reduce, include_self=False)
 
 
-spmm = mm  # its older name, torch.spmm
-
-
 def addmm(
     mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
 ) -> Tensor:
@@ -238,7 +235,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     return made if layout is None else made.to_sparse(layout=layout)
 
 
-dsmm = spmm = mm
+dsmm = spmm = mm  # its older names, torch.spmm
 
 
 def __getattr__(name: str) -> Any:

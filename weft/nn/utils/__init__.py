@@ -28,9 +28,9 @@ from .weight_norm import remove_weight_norm, weight_norm
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]  # the type depends on the name
-    """Load ``prune`` on first use: most programs do not prune."""
-    if name == "prune":
+    """Load what prunes on first use: most programs do not prune."""
+    if name in ("prune", "pruning_utils"):
         import importlib
 
-        return importlib.import_module("weft.nn.utils.prune")
+        return importlib.import_module(f"weft.nn.utils.{name}")
     raise AttributeError(f"module 'weft.nn.utils' has no attribute '{name}'")

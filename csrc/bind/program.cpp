@@ -1,0 +1,61 @@
+// Static programs (csrc/exec) as Python builds and runs them: weft/jit/graph.py.
+#include "exec/program.h"
+#include <nanobind/stl/vector.h>
+
+#include "bind/args.h"
+
+namespace weft {
+namespace {
+
+// An argument as Python gives it: `where` is None for plain data, a number for a value, a list of them for several.
+Program::Argument argument(const Param& param, nb::handle plain, nb::handle where) {
+  Program::Argument a;
+  if (where.is_none()) {
+    a.plain = value_from(param, plain.ptr());
+  } else if (nb::isinstance<nb::list>(where)) {
+    a.kind = Program::Argument::list;
+    for (nb::handle v : where) a.values.push_back(nb::cast<int>(v));
+  } else {
+    a.kind = Program::Argument::value;
+    a.values.push_back(nb::cast<int>(where));
+  }
+  return a;
+}
+
+std::vector<int> add(Program& p, const std::string& name, nb::tuple plain, nb::tuple where, bool inplace) {
+  Op* op = Registry::get().find(name);
+  if (!op) fail("there is no op named '", name, "'");
+  if (nb::len(plain) > op->params.size()) fail_type(name, ": takes ", op->params.size(), " arguments");
+  std::vector<Program::Argument> arguments;
+  for (size_t i = 0; i < nb::len(plain); ++i) arguments.push_back(argument(op->params[i], plain[i], where[i]));
+  return p.add(*op, std::move(arguments), inplace);
+}
+
+// None where it does not take them.
+nb::object run(Program& p, nb::tuple inputs) {
+  std::vector<Tensor> given;
+  for (nb::handle t : inputs) {
+    if (!is_tensor(t.ptr())) return nb::none();
+    given.push_back(tensor_of(t.ptr()));
+  }
+  if (!p.takes(given)) return nb::none();
+  nb::list found;
+  for (const Tensor& t : p.run(given)) found.append(nb::steal(wrap(t)));
+  return found;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& m) {
+  nb::class_<Program>(m, "Program", "Ops in a row whose shapes and memory are settled before they run.")
+      .def(nb::init<>())
+      .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
+      .def("add_constant", &Program::add_constant, "Adds a tensor that is there; returns its number.")
+      .def("add", add, "Adds an op; returns the numbers of its results.")
+      .def("finish", &Program::finish, "Says which values are results, and lays out memory.")
+      .def("run", run, "Runs it; None, having done nothing, where it does not take these inputs now.")
+      .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
+      .def_prop_ro("arena_bytes", &Program::arena_bytes, "The memory of all that stays inside.");
+}
+
+}  // namespace weft

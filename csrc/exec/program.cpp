@@ -1,0 +1,230 @@
+#include "exec/program.h"
+
+#include <algorithm>
+
+#include "ops/api.h"
+#include "ops/record.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kLine = 64;  // bytes: where memory of the arena begins
+
+int64_t rounded(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// Places for pieces of memory that are not in use at the same time to lie in the same place: each goes, the largest
+// first, to the lowest place that is free for as long as it is used.
+struct Piece {
+  int memory;
+  int64_t bytes, at;
+  int first, last;
+};
+
+int64_t lay_out(std::vector<Piece>& pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.memory < b.memory;
+  });
+  std::vector<const Piece*> placed;  // by their place
+  int64_t total = 0;
+  for (Piece& p : pieces) {
+    p.at = 0;
+    for (const Piece* other : placed) {
+      if (other->last < p.first || p.last < other->first) continue;
+      if (p.at + p.bytes <= other->at) break;
+      p.at = std::max(p.at, other->at + other->bytes);
+    }
+    auto after = std::find_if(placed.begin(), placed.end(), [&](const Piece* o) { return o->at > p.at; });
+    placed.insert(after, &p);
+    total = std::max(total, p.at + p.bytes);
+  }
+  return total;
+}
+
+}  // namespace
+
+int Program::add_value(const Tensor& t, int memory) {
+  memories_[size_t(memory)].users.push_back({t.get(), t->offset});
+  values_.push_back(t);
+  return int(values_.size()) - 1;
+}
+
+int Program::add_memory(int kind, const Ref<Storage>& storage, int step) {
+  Memory m;
+  m.kind = decltype(m.kind)(kind);
+  m.storage = storage;
+  m.first = m.last = step;
+  memories_.push_back(std::move(m));
+  return by_storage_[storage.get()] = int(memories_.size()) - 1;
+}
+
+int Program::memory_of(const Tensor& t) const {
+  auto found = by_storage_.find(t->storage.get());
+  return found == by_storage_.end() ? -1 : found->second;
+}
+
+int Program::add_input(const Tensor& like) {
+  if (like.sparse()) fail("a program takes no sparse tensors");
+  Tensor t = alias(like);
+  t->offset = 0;
+  t->storage = Storage::foreign(nullptr, like->storage->bytes, nullptr, nullptr);  // two inputs may share theirs
+  inputs_.push_back(add_value(t, add_memory(Memory::input, t->storage, 0)));
+  return inputs_.back();
+}
+
+int Program::add_constant(const Tensor& t) {
+  if (t.sparse()) fail("a program takes no sparse tensors");
+  int memory = memory_of(t);
+  if (memory < 0) memory = add_memory(Memory::constant, t->storage, 0);
+  constants_.push_back({add_value(t, memory), memory, t.sizes(), t.strides()});
+  return constants_.back().value;
+}
+
+void Program::use(const Tensor& t, int step) {
+  int memory = t ? memory_of(t) : -1;
+  if (memory < 0) return;
+  memories_[size_t(memory)].last = step;
+}
+
+std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace) {
+  if (op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list)
+    fail("a program cannot hold ", op.name);
+  int now = int(steps_.size());
+  Step& step = steps_.emplace_back(op);
+  Call& c = step.call;
+  for (Argument& a : arguments) {
+    if (a.kind == Argument::data) {
+      c.push(std::move(a.plain));
+      continue;
+    }
+    TensorList list;
+    for (int v : a.values) {
+      list.push_back(v < 0 ? Tensor() : values_.at(size_t(v)));
+      use(list.back(), now);
+    }
+    c.push(a.kind == Argument::list ? Value(std::move(list)) : Value(list.at(0)));
+  }
+  c.fill_defaults();
+  c.inplace = inplace || op.is(kInplaceOnly);
+  if (op.form.infer)
+    op.form.infer(c);
+  else
+    op.py_infer(c);
+  std::vector<int> made;
+  for (int i = 0; i < c.out_count; ++i) {
+    Tensor& out = c.out[i];
+    if (c.inplace && i == 0) {
+      Tensor self = c.tensor(0);
+      if (!(out.sizes() == self.sizes()) || !can_cast(out.dtype(), self.dtype()))
+        fail(op.name, "_: the result does not fit into ", name_of(self.dtype()), self.sizes());
+      step.self = self;
+      step.through_copy = !(op.is(kOverwrites) && out.dtype() == self.dtype() && !overlaps_partly(c, self));
+      if (!step.through_copy) out = self;
+    }
+    int memory = out->storage ? memory_of(out) : -1;
+    if (out->storage && memory < 0) fail("a program cannot hold ", op.name, ", which brings memory of its own");
+    if (memory < 0) {  // nothing is in it yet: its place follows in the end
+      int64_t last = out.numel() ? 1 : 0;
+      for (int d = 0; d < out.dim() && last; ++d) last += (out.size(d) - 1) * out.stride(d);
+      int64_t bytes = checked_mul(last, item_size(out.dtype()));
+      out->storage = Storage::foreign(nullptr, bytes, nullptr, nullptr);
+      memory = add_memory(Memory::inside, out->storage, now);
+    }
+    memories_[size_t(memory)].last = now;
+    if (!op.is(kView)) step.writes.push_back(memory);
+    bool itself = c.inplace && i == 0 && !step.through_copy;
+    int number = itself ? -1 : add_value(out, memory);
+    if (c.inplace && i == 0) {
+      values_.push_back(step.self);
+      number = int(values_.size()) - 1;
+      use(step.self, now);
+    }
+    made.push_back(number);
+  }
+  return made;
+}
+
+void Program::finish(std::vector<int> results) {
+  results_ = std::move(results);
+  for (int r : results_) {
+    int memory = memory_of(values_.at(size_t(r)));
+    if (memory >= 0 && memories_[size_t(memory)].kind == Memory::inside)
+      memories_[size_t(memory)].kind = Memory::result;
+  }
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    Memory& m = memories_[i];
+    if (m.kind == Memory::inside) pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, m.last});
+  }
+  arena_bytes_ = lay_out(pieces);
+  arena_ = Storage::make(arena_bytes_);
+  for (const Piece& p : pieces) memories_[size_t(p.memory)].storage->data = arena_->data + p.at;
+}
+
+void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t offset) {
+  m.storage = storage;
+  for (auto& [t, from] : m.users) {
+    t->storage = storage;
+    t->offset = offset + from;
+  }
+}
+
+bool Program::takes(const std::vector<Tensor>& inputs) const {
+  if (running_ || inputs.size() != inputs_.size()) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor &given = inputs[i], &mine = values_[size_t(inputs_[i])];
+    if (given.dtype() != mine.dtype() || given.sparse() || !(given.sizes() == mine.sizes()) ||
+        !(given.strides() == mine.strides()) || (t_modes.grad && wants_grad(*given.get())))
+      return false;
+  }
+  for (const Constant& c : constants_)
+    if (t_modes.grad && wants_grad(*values_[size_t(c.value)].get())) return false;
+  return !stale();
+}
+
+bool Program::stale() const {
+  for (const Constant& c : constants_) {
+    const Tensor& t = values_[size_t(c.value)];
+    if (t->storage.get() != memories_[size_t(c.memory)].storage.get() || !(t.sizes() == c.sizes) ||
+        !(t.strides() == c.strides))
+      return true;
+  }
+  return false;
+}
+
+std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
+  if (!takes(inputs)) fail("a program was given other inputs than it was made for, or runs already");
+  struct Running {
+    bool& flag;
+    explicit Running(bool& f) : flag(f) { flag = true; }
+    ~Running() { flag = false; }
+  } running(running_);
+  size_t next = 0;
+  for (Memory& m : memories_) {
+    if (m.kind == Memory::input) {
+      const Tensor& given = inputs[next++];
+      point_to(m, given->storage, given->offset);
+    } else if (m.kind == Memory::result) {
+      point_to(m, Storage::make(m.storage->bytes), 0);
+    }
+  }
+  GradMode off(false);
+  for (Step& s : steps_) {
+    if (s.call.op.is(kView)) continue;
+    for (int w : s.writes) {
+      Storage& storage = *memories_[size_t(w)].storage;
+      if (!s.self || s.through_copy) storage.last = {};
+      storage.attached.reset();  // it was made from what was there in another run
+      ++storage.changes;
+    }
+    run_kernel(s.call);
+    if (s.through_copy) copy_data(s.self, s.call.out[0]);
+    if (s.self) s.self->storage->touch();
+  }
+  std::vector<Tensor> found;
+  for (int r : results_) found.push_back(alias(values_[size_t(r)]));
+  for (Memory& m : memories_)
+    if (m.kind == Memory::input) point_to(m, Storage::foreign(nullptr, 0, nullptr, nullptr), 0);
+  return found;
+}
+
+}  // namespace weft

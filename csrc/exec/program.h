@@ -1,0 +1,80 @@
+// A static program: ops in a row whose shapes, tensors and memory are settled before it runs. Running it is calling
+// their kernels one after the other: no Python, no shape rules, no allocation for what stays inside.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace weft {
+
+class Program {
+ public:
+  Program() = default;
+  Program(const Program&) = delete;
+
+  // An argument of an op: plain data, or values of the program by their numbers (-1: none).
+  struct Argument {
+    Value plain;
+    std::vector<int> values;
+    enum { data, value, list } kind = data;
+  };
+
+  // Each adds a value and returns its number. The memory of an input is given anew for each run, with the same
+  // geometry; a constant is read, or changed, where it lies.
+  int add_input(const Tensor& like);
+  int add_constant(const Tensor& t);
+  // Adds an op; returns the numbers of its results. Refuses ops whose shapes follow from values.
+  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace);
+  // Says which values are results, and lays out the memory of all others. Nothing can be added afterwards.
+  void finish(std::vector<int> results);
+
+  // Whether a constant has got other memory or another shape since: then it must be built anew.
+  bool stale() const;
+  // Whether it can run on these now: they have the geometry of its inputs, no gradient is wanted of them or of
+  // constants, and no other thread runs it.
+  bool takes(const std::vector<Tensor>& inputs) const;
+  // Runs it. Results have memory of their own, unless they are inputs or constants or look into them.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  int64_t arena_bytes() const { return arena_bytes_; }
+
+ private:
+  struct Step {
+    explicit Step(const Op& op) : call(op) {}
+    Call call;
+    Tensor self;                // what it changes in place; or null
+    bool through_copy = false;  // in place by way of a tensor of its own
+    std::vector<int> writes;    // memories
+  };
+  // What several values may look into.
+  struct Memory {
+    enum { inside, result, input, constant } kind = inside;
+    Ref<Storage> storage;
+    std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
+    int first = 0, last = 0;                             // steps that use it
+  };
+
+  int add_value(const Tensor& t, int memory);
+  int add_memory(int kind, const Ref<Storage>& storage, int step);
+  int memory_of(const Tensor& t) const;
+  void use(const Tensor& t, int step);
+  void point_to(Memory& m, const Ref<Storage>& storage, int64_t offset);
+
+  std::deque<Step> steps_;  // a call stays where it is
+  std::vector<Tensor> values_;
+  struct Constant {
+    int value, memory;
+    Dims sizes, strides;
+  };
+  std::vector<int> inputs_, results_;
+  std::vector<Constant> constants_;
+  std::vector<Memory> memories_;
+  std::unordered_map<const Storage*, int> by_storage_;  // while it is built
+  Ref<Storage> arena_;
+  int64_t arena_bytes_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace weft

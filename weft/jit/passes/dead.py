@@ -1,0 +1,36 @@
+"""Ops whose results nobody reads are left out."""
+
+from __future__ import annotations
+
+from .rebuild import Rebuild, is_random, mutates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from weft.jit.graph import Graph
+
+__all__ = ["remove_dead"]
+
+
+def remove_dead(graph: Graph) -> Graph:
+    """Leave out what does not lead to a result. Ops that draw random numbers stay.
+
+    >>> def f(x):
+    ...     x.exp().sum()
+    ...     return x + 1
+    >>> g = weft.jit.trace(f, (weft.ones(2),)).graph
+    >>> [node.op for node in weft.jit.passes.remove_dead(g)]
+    ['add']
+    """
+    if mutates(graph):
+        return graph
+    read = {id(v) for v in graph.results()}
+    needed = set()
+    for node in reversed(graph.nodes):
+        if is_random(node) or any(id(v) in read for v in node.outputs):
+            needed.add(id(node))
+            read |= {id(v) for v in node.inputs()}
+    new = Rebuild(graph)
+    for node in graph:
+        if id(node) in needed:
+            new.keep(node)
+    return new.finish()
