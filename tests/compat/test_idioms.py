@@ -6,7 +6,7 @@ import pytest
 
 import weft
 from weft.compat.names import find
-from weft.nn.modules.conv import _ConvNd
+from weft.nn.conv import _ConvNd
 from weft.nn.modules.utils import _pair
 
 
