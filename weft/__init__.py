@@ -67,6 +67,7 @@ from ._setting import (  # noqa: E402
     is_inference_mode_enabled,
     is_tensor,
     layout,
+    legacy_contiguous_format,
     max_memory_allocated,
     memory_allocated,
     memory_format,
@@ -174,6 +175,8 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
             raise AttributeError(f"module 'weft' has no attribute '{name}' yet") from None
     if name in _LAZY_FROM:
         return getattr(importlib.import_module(f"weft.{_LAZY_FROM[name]}"), name)
+    if name.startswith("_foreach_"):
+        return getattr(importlib.import_module("weft.ops.foreach"), name)
     if name in _TYPE_NAMES:
         globals()[name] = _legacy_type(name)
         return globals()[name]

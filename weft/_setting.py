@@ -119,6 +119,7 @@ sparse_coo: layout = layout("sparse_coo")
 sparse_csr: layout = layout("sparse_csr")
 sparse_csc: layout = layout("sparse_csc")
 contiguous_format = memory_format("contiguous_format")
+legacy_contiguous_format = contiguous_format  # its older name
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")

@@ -385,7 +385,20 @@ PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
 PyType_Spec op_spec = {"weft.Op", sizeof(PyOp), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, op_slots};
 
-// Named results: weft.return_types.max(values=…, indices=…).
+// One field a line, as PyTorch prints them.
+PyObject* result_repr(PyObject* self) {
+  return guarded([&] {
+    std::string_view full = Py_TYPE(self)->tp_name;
+    std::string text = "torch.return_types." + std::string(full.substr(full.rfind('.') + 1)) + "(\n";
+    nb::object names = nb::handle((PyObject*)Py_TYPE(self)).attr("__match_args__");
+    for (Py_ssize_t i = 0, n = PyTuple_GET_SIZE(self); i < n; ++i)
+      text += nb::cast<std::string>(nb::str(names[i])) + "=" +
+              nb::cast<std::string>(nb::repr(PyTuple_GET_ITEM(self, i))) + (i + 1 < n ? ",\n" : ")");
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+// Named results: torch.return_types.max(values=…, indices=…).
 PyTypeObject* result_type(const Op& op) {
   static std::unordered_map<const Op*, PyTypeObject*> types;
   PyTypeObject*& type = types[&op];
@@ -397,6 +410,7 @@ PyTypeObject* result_type(const Op& op) {
   PyStructSequence_Desc desc{name->c_str(), nullptr, fields->data(), int(op.results.size())};
   type = PyStructSequence_NewType(&desc);
   if (!type) throw PythonError();
+  type->tp_repr = result_repr;
   return type;
 }
 

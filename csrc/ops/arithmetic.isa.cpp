@@ -70,8 +70,12 @@ template <class T>
 [[gnu::always_inline]] inline T power(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return integer_power(a, b);
-  else if constexpr (complex_v<T>)
-    return a == T(0) ? T(b == T(0)) : std::pow(a, b);
+  else if constexpr (complex_v<T>)  // the usual powers without a logarithm: exact, and faster
+    return b == T(2)    ? a * a
+           : b == T(3)  ? a * a * a
+           : a == T(0)  ? T(b == T(0))
+           : b == T(-1) ? T(1) / a
+                        : std::pow(a, b);
   else
     return pow(a, b);
 }

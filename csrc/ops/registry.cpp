@@ -97,8 +97,9 @@ void parse_results(Op& op, std::string_view text) {
   }
 }
 
-// "log_softmax" -> "LogSoftmaxBackward0"
+// "log_softmax" -> "LogSoftmaxBackward0"; a fused op has the name that its last part has in PyTorch
 std::string node_name_of(const std::string& base) {
+  if (base == "cross_entropy_rows") return "NllLossBackward0";
   std::string s;
   bool upper = true;
   for (char ch : base) {

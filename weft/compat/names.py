@@ -40,6 +40,11 @@ ALIASES = {
     "torch.nn.parallel.data_parallel": ("weft.nn.parallel",),
     "torch.optim.adamw": ("weft.optim",),
     "torch.torch_version": ("weft.compat.version",),
+    "torch.utils._pytree": ("weft.func.trees",),
+    "torch.utils.data._utils": ("weft.utils.data",),
+    "torch.utils.data._utils.collate": ("weft.utils.data",),
+    "torch.utils.dlpack": ("weft",),
+    "torch.utils.hooks": ("weft.nn.module_hooks",),
     "torch.utils.model_zoo": ("weft.compat.model_zoo",),
     "torch.utils.tensorboard.writer": ("weft.utils.tensorboard",),
     "torch.version": ("weft.version",),
@@ -146,6 +151,8 @@ def _own_getattr(module: ModuleType, name: str) -> Any:
     names = vars(module)
     if name in names:
         return names[name]
+    if hasattr(ModuleType, name):  # __dict__ and what else every module has
+        return getattr(module, name)
     fallback = names.get("__getattr__")
     fallback = getattr(fallback, "guards", fallback)
     if fallback is None:

@@ -10,6 +10,7 @@ device(type='cpu')
 from __future__ import annotations
 
 from weft.devices import refuse
+from weft.tensor import _TYPE_NAMES
 
 from . import amp
 
@@ -285,3 +286,19 @@ def _refusing(name: str) -> Any:
 
 for _name in _NEED_A_GPU:
     globals()[_name] = _refusing(_name)
+
+
+class _TypeOfTensors(type):
+    """The type of ``cuda.FloatTensor`` and its kin: no tensor is one, and none can be made."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        refuse(f"cuda.{cls.__name__}")
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return False
+
+
+for _name in _TYPE_NAMES:
+    globals()[_name] = _TypeOfTensors(
+        _name, (), {"__doc__": "Tensors on a GPU, which weft has not."}
+    )

@@ -236,3 +236,15 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
 
 
 dsmm = spmm = mm  # its older names, torch.spmm
+
+
+def __getattr__(name: str) -> Any:
+    """Make the older types of sparse tensors on first use."""
+    from weft.tensor import _TYPE_NAMES
+
+    if name not in _TYPE_NAMES:
+        raise AttributeError(f"module 'weft.sparse' has no attribute '{name}'")
+    from .legacy import sparse_type
+
+    globals()[name] = sparse_type(name)
+    return globals()[name]

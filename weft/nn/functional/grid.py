@@ -188,7 +188,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             line = weft.zeros(1, dtype=theta.dtype)
         else:
             line = weft.linspace(-1, 1, count, dtype=theta.dtype)
-            line = line if align_corners else line * ((count - 1) / count)
+            line = line if align_corners else line * (count - 1) / count
         lines.append(line)
     shape = list(size[2:])
     grids = [
