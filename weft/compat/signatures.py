@@ -47,9 +47,10 @@ def keywords_of(f: Any) -> set[str] | None:
         return found - {""}
     if type(f).__name__ == "Op" or not callable(f):
         return None
-    made = isinstance(f, type) and f.__init__ is not object.__init__
+    init = getattr(f, "__init__", None)
+    made = isinstance(f, type) and init is not object.__init__
     try:  # Python 3.10 takes the arguments of a class from __new__, where there is one
-        parameters = list(inspect.signature(f.__init__ if made else f).parameters.values())[made:]
+        parameters = list(inspect.signature(init if made else f).parameters.values())[made:]
     except (TypeError, ValueError):
         return None
     if any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters):

@@ -30,7 +30,7 @@ __all__ = ["write_file"]
 _ENDING = ".weft-tmp"
 
 
-def write_file(f: Any, write: Callable[[BinaryIO], None], previous: str = "") -> None:
+def write_file(f: Any, write: Callable[[BinaryIO], object], previous: str = "") -> None:
     """Let ``write`` write to a path, all or nothing, or to an open file.
 
     Args:
@@ -66,7 +66,9 @@ def write_file(f: Any, write: Callable[[BinaryIO], None], previous: str = "") ->
     _replace(path, mode, write, previous)
 
 
-def _replace(path: str, mode: int | None, write: Callable[[BinaryIO], None], previous: str) -> None:
+def _replace(
+    path: str, mode: int | None, write: Callable[[BinaryIO], object], previous: str
+) -> None:
     folder, base = os.path.split(path)
     folder = folder or "."
     lock, temporary, counted, kept = -1, "", None, "the old file is kept"
