@@ -138,7 +138,8 @@ PyObject* node_metadata(PyObject* o, void*) {
 }
 PyObject* node_hash_eq(PyObject* a, PyObject* b, int how) {
   if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
-  bool same = PyObject_TypeCheck(b, NodeType) && reinterpret_cast<PyNode*>(a)->node == reinterpret_cast<PyNode*>(b)->node;
+  bool same = PyObject_TypeCheck(b, NodeType) &&
+              reinterpret_cast<PyNode*>(a)->node == reinterpret_cast<PyNode*>(b)->node;
   return PyBool_FromLong(same == (how == Py_EQ));
 }
 Py_hash_t node_hash(PyObject* o) { return Py_hash_t(uintptr_t(&node_in(o)) >> 4); }
@@ -178,9 +179,9 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                             {Py_tp_clear, (void*)node_clear},
                             {Py_tp_doc, (void*)"A step of the recorded graph."},
                             {}};
-PyType_Spec node_spec = {"weft.autograd.graph.Node", sizeof(PyNode), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         node_slots};
+PyType_Spec node_spec = {
+  "weft.autograd.graph.Node", sizeof(PyNode), 0,
+  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
 
 // The class of a node carries its name, for programs that ask `type(x.grad_fn).__name__`.
 PyTypeObject* node_type_of(const Node& n) {
@@ -398,7 +399,8 @@ Place place_of(nb::handle o, const char* what) {
     Tensor t = tensor_of(o.ptr());
     return {t, wants_grad(*t.get()) ? gradient_edge(*t.get()) : Edge()};
   }
-  if (!PyTuple_Check(o.ptr()) || PyTuple_GET_SIZE(o.ptr()) < 2 || !PyObject_TypeCheck(PyTuple_GET_ITEM(o.ptr(), 0), NodeType))
+  if (!PyTuple_Check(o.ptr()) || PyTuple_GET_SIZE(o.ptr()) < 2 ||
+      !PyObject_TypeCheck(PyTuple_GET_ITEM(o.ptr(), 0), NodeType))
     fail_type(what, " must be a Tensor or a GradientEdge, not ", Py_TYPE(o.ptr())->tp_name);
   return {
     Tensor(),

@@ -47,7 +47,7 @@ def keywords_of(f: Any) -> set[str] | None:
         return found - {""}
     if type(f).__name__ == "Op" or not callable(f):
         return None
-    init = getattr(f, "__init__", None)
+    init: Any = getattr(f, "__init__", None)
     made = isinstance(f, type) and init is not object.__init__
     try:  # Python 3.10 takes the arguments of a class from __new__, where there is one
         parameters = list(inspect.signature(init if made else f).parameters.values())[made:]

@@ -41,6 +41,8 @@ class FileError(RuntimeError):
 
 def is_numpy(x: Any, *names: str) -> bool:
     """Return whether an object is of one of these types of NumPy, which is not loaded for it."""
+    if type(x).__module__ == "builtins":  # most are
+        return False
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(x, tuple(attrgetter(n)(numpy) for n in names))
 

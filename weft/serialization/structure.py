@@ -354,6 +354,8 @@ class Decoder:
 
 def check_key(x: Any, what: str, largest: float = math.inf) -> None:
     """Refuse keys that cannot be hashed, or have so many parts that hashing them takes long."""
+    if type(x) in (str, int):  # most are
+        return
     todo, count = [x], 1
     while todo:
         part = todo.pop()
