@@ -63,7 +63,7 @@ int Program::memory_of(const Tensor& t) const {
 }
 
 int Program::add_input(const Tensor& like) {
-  if (like.sparse()) fail("a program takes no sparse tensors");
+  if (like.sparse()) fail_missing("a program takes no sparse tensors");
   Tensor t = alias(like);
   t->offset = 0;
   t->storage = Storage::foreign(nullptr, like->storage->bytes, nullptr, nullptr);  // two inputs may share theirs
@@ -72,7 +72,7 @@ int Program::add_input(const Tensor& like) {
 }
 
 int Program::add_constant(const Tensor& t) {
-  if (t.sparse()) fail("a program takes no sparse tensors");
+  if (t.sparse()) fail_missing("a program takes no sparse tensors");
   int memory = memory_of(t);
   if (memory < 0) memory = add_memory(Memory::constant, t->storage, 0);
   constants_.push_back({add_value(t, memory), memory, t.sizes(), t.strides()});
@@ -87,7 +87,7 @@ void Program::use(const Tensor& t, int step) {
 
 std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace) {
   if (op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list)
-    fail("a program cannot hold ", op.name);
+    fail_missing("a program cannot hold ", op.name);
   int now = int(steps_.size());
   Step& step = steps_.emplace_back(op);
   Call& c = step.call;
@@ -121,7 +121,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
       if (!step.through_copy) out = self;
     }
     int memory = out->storage ? memory_of(out) : -1;
-    if (out->storage && memory < 0) fail("a program cannot hold ", op.name, ", which brings memory of its own");
+    if (out->storage && memory < 0) fail_missing("a program cannot hold ", op.name, ", which brings memory of its own");
     if (memory < 0) {  // nothing is in it yet: its place follows in the end
       int64_t last = out.numel() ? 1 : 0;
       for (int d = 0; d < out.dim() && last; ++d) last += (out.size(d) - 1) * out.stride(d);

@@ -194,6 +194,12 @@ def test_what_is_no_program_runs_all_the_same() -> None:
     x = weft.tensor([0.0, 3.0])
     assert traced.graph._program((x,)) is None
     assert traced(x).item() == 4
+    held = weft.eye(2).to_sparse()
+    f = weft.jit.trace(lambda x: x * 2, (weft.ones(2),))
+    value = weft.jit.Value("held", weft.ones(1))
+    value.constant = held
+    f.graph.constants.append(value)
+    assert f.graph._program((weft.ones(2),)) is None and f(weft.ones(2)).tolist() == [2, 2]
     f = weft.jit.trace(lambda x: (x * x).sum(), (weft.ones(2),))
     x = weft.tensor([1.0, 2.0], requires_grad=True)
     f(x).backward()

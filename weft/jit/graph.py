@@ -232,8 +232,7 @@ class Graph:
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
     program = _C.Program()
-    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
-    number.update({id(v): program.add_constant(v.constant) for v in graph.constants})
+    number: dict[int, int] = {}
 
     def where(a: Any) -> Any:
         if isinstance(a, Value):
@@ -243,13 +242,15 @@ def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
         return None
 
     try:
+        number.update((id(v), program.add_input(t)) for v, t in zip(graph.inputs, args))
+        number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
         for n in graph.nodes:
             places = tuple(map(where, n.args))
             plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
             made = program.add(n.op, plain, places, n.inplace)
             number.update((id(v), k) for v, k in zip(n.outputs, made))
         program.finish([number[v] for v in graph._results()])
-    except RuntimeError:  # an op whose shapes follow from values, or that is not native
+    except NotImplementedError:  # an op whose shapes follow from values, a sparse tensor
         return None
     return program
 
