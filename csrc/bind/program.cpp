@@ -22,13 +22,14 @@ Program::Argument argument(const Param& param, nb::handle plain, nb::handle wher
   return a;
 }
 
-std::vector<int> add(Program& p, const std::string& name, nb::tuple plain, nb::tuple where, bool inplace) {
+std::vector<int> add(Program& p, const std::string& name, nb::tuple plain, nb::tuple where, bool inplace,
+                     bool derivative) {
   Op* op = Registry::get().find(name);
   if (!op) fail("there is no op named '", name, "'");
   if (nb::len(plain) > op->params.size()) fail_type(name, ": takes ", op->params.size(), " arguments");
   std::vector<Program::Argument> arguments;
   for (size_t i = 0; i < nb::len(plain); ++i) arguments.push_back(argument(op->params[i], plain[i], where[i]));
-  return p.add(*op, std::move(arguments), inplace);
+  return p.add(*op, std::move(arguments), inplace, derivative);
 }
 
 // None where it does not take them.

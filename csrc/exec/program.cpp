@@ -85,7 +85,7 @@ void Program::use(const Tensor& t, int step) {
   memories_[size_t(memory)].last = step;
 }
 
-std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace) {
+std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
   if (op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list)
     fail_missing("a program cannot hold ", op.name);
   int now = int(steps_.size());
@@ -105,10 +105,16 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
   }
   c.fill_defaults();
   c.inplace = inplace || op.is(kInplaceOnly);
-  if (op.form.infer)
-    op.form.infer(c);
-  else
-    op.py_infer(c);
+  {
+    struct Scope {
+      bool before;
+      ~Scope() { t_modes.derivative = before; }
+    } scope{std::exchange(t_modes.derivative, derivative)};
+    if (op.form.infer)
+      op.form.infer(c);
+    else
+      op.py_infer(c);
+  }
   std::vector<int> made;
   for (int i = 0; i < c.out_count; ++i) {
     Tensor& out = c.out[i];

@@ -26,8 +26,9 @@ class Program {
   // geometry; a constant is read, or changed, where it lies.
   int add_input(const Tensor& like);
   int add_constant(const Tensor& t);
-  // Adds an op; returns the numbers of its results. Refuses ops whose shapes follow from values.
-  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace);
+  // Adds an op; returns the numbers of its results. Refuses ops whose shapes follow from values. `derivative`: its
+  // results include what only its derivative reads.
+  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative);
   // Says which values are results, and lays out the memory of all others. Nothing can be added afterwards.
   void finish(std::vector<int> results);
 

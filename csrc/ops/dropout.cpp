@@ -44,7 +44,7 @@ WEFT_OP{
       [](Call& c) {
         check(c, 1);
         const Tensor& x = c.tensor(0);
-        bool recorded = t_modes.grad && wants_grad(*x.get());
+        bool recorded = t_modes.derivative || (t_modes.grad && wants_grad(*x.get()));
         bool dense = is_dense(x.sizes(), x.strides());
         c.give(0, dense ? meta_like(x.dtype(), x)
                         : meta_strided(x.dtype(), x.sizes(), strides_like(x.sizes(), x.strides())));

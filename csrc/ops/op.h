@@ -275,6 +275,7 @@ struct Modes {
   bool inference = false;
   bool anomaly = false;
   bool anomaly_nan = true;
+  bool derivative = false;  // one follows although no input says so: its steps stand in the same static program
 };
 extern thread_local Modes t_modes;
 

@@ -247,7 +247,8 @@ def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
         for n in graph.nodes:
             places = tuple(map(where, n.args))
             plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
-            made = program.add(n.op, plain, places, n.inplace)
+            derivative = all(0 not in v.shape for v in n.outputs[1:])
+            made = program.add(n.op, plain, places, n.inplace, derivative)
             number.update((id(v), k) for v, k in zip(n.outputs, made))
         program.finish([number[v] for v in graph._results()])
     except NotImplementedError:  # an op whose shapes follow from values, a sparse tensor
