@@ -214,7 +214,11 @@ class Walk final : private Visitor {
   // In memory of its own: others that were given the same gradient may be changed in place.
   static void retain(const std::vector<TensorImpl*>& retaining, const Grads& grads) {
     for (const Tensor& t : std::vector<Tensor>(retaining.begin(), retaining.end()))
-      if (const Tensor& g = grads[t->slot]) t->grad = (t->grad ? Tensor(t->grad) + g : clone_of(g)).ref();
+      if (const Tensor& g = grads[t->slot]) {
+        if (t_recorder) t_recorder->grad_read(t);
+        t->grad = (t->grad ? Tensor(t->grad) + g : clone_of(g)).ref();
+        if (t_recorder) t_recorder->grad_set(t);
+      }
   }
 
   // A hook may add or remove hooks: those that were there at the beginning are called.

@@ -294,7 +294,7 @@ def _like(x: Any, parts: list[Any]) -> Any:
 
 def _place(t: Tensor) -> tuple[Any, ...]:
     """Return what two tensors of the same elements in the same memory have in common."""
-    return t.data_ptr(), tuple(t.shape), t.stride(), t.dtype
+    return _C._place(t), tuple(t.shape), t.stride(), t.dtype
 
 
 class TracerWarning(UserWarning):
@@ -370,7 +370,16 @@ class Recorder:
         self.values[id(t)] = self.value(view)
         self.alive.append(t)
 
-    def read(self, what: str, line: str) -> None:
+    def literal(self, t: Tensor, data: Any) -> None:
+        """``t`` was made of Python data: a trace keeps it as it is."""
+
+    def grad_read(self, t: Tensor) -> None:
+        """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
+
+    def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
+        """``t.grad`` is another one now: a trace keeps what its function returns, not this."""
+
+    def read(self, what: str, line: str, t: Tensor) -> None:
         """Warn that elements became Python numbers: what depends on them is fixed in the graph."""
         import warnings
 
@@ -384,6 +393,10 @@ class Recorder:
     def lost(self, what: str, line: str) -> None:
         """Raise: the graph has no op for what was done, and would be wrong without it."""
         raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")
+
+    def custom_function(self, name: str, line: str) -> None:
+        """A Function with a derivative of its own runs: a graph would have that of its ops."""
+        self.lost(f"the derivative of the custom Function {name}", line)
 
     def structure(self, x: Any) -> Any:
         """Replace the tensors in a result by their values."""
