@@ -242,8 +242,7 @@ void bind_replay(nb::module_& m) {
         return holds(where.ptr(), key.ptr(), absent ? nullptr : value.ptr());
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
-  m.def(
-      "_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
+  m.def("_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
   m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
     Tensor result = alias(t);
     Ref<Node> node(new (pool_allocate(sizeof(Spent))) Spent);
@@ -252,7 +251,8 @@ void bind_replay(nb::module_& m) {
     return result;
   });
   m.def("_is_spent", is_spent);
-  m.def("_has_hooks", [](Tensor t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); });
+  m.def("_has_hooks",
+        [](Tensor t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); });
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)

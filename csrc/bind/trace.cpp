@@ -185,6 +185,7 @@ void bind_trace(nb::module_& m) {
     r->target = f;
     t_recorder = r;
   });
+  m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op
   m.def("_place", [](Tensor t) {  // the same for tensors that begin at the same place of the same memory
     return nb::make_tuple(reinterpret_cast<uintptr_t>(t->storage.get()), t->offset);
   });

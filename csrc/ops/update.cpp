@@ -67,7 +67,8 @@ double count(const Tensor& step) {
 
 WEFT_OP{
   .signature =
-      "sgd_step_(Tensor[] params, Tensor[] grads, Tensor[] buffers, float lr, float weight_decay, float momentum, float "
+      "sgd_step_(Tensor[] params, Tensor[] grads, Tensor[] buffers, float lr, float weight_decay, float momentum, "
+      "float "
       "dampening, bool nesterov, bool maximize, bool first) -> ()",
   .doc = "One step of stochastic gradient descent for all parameters; first: their momentum begins with the gradient.",
   .traits = kHidden | kNoOut | kKeepsLock,
@@ -94,7 +95,8 @@ WEFT_OP{
   .infer = [](Call&) {},
   .run =
       [](Call& c) {
-        const TensorList &p = c.tensors(0), &g = c.tensors(1), &m = c.tensors(2), &v = c.tensors(3), &top = c.tensors(4);
+        const TensorList &p = c.tensors(0), &g = c.tensors(1), &m = c.tensors(2), &v = c.tensors(3),
+                         &top = c.tensors(4);
         for (auto* list : {&p, &g, &m, &v, &top}) settle(*list);
         double lr = c.real(6), beta1 = c.real(7), beta2 = c.real(8), last = -1;
         AdamStep step{lr, beta1, beta2, c.real(9), c.real(10), 0, 0, c.flag(11), c.flag(12)};

@@ -308,6 +308,8 @@ class TracerWarning(UserWarning):
 class Recorder:
     """Builds a graph from the calls that pass the gate."""
 
+    traces = True  # the graph must have a derivative: fused ops that have none run as their twins
+
     def __init__(self) -> None:
         """Start with an empty graph."""
         self.graph = Graph()

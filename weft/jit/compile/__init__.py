@@ -45,10 +45,9 @@ def compile(
     Args:
         model: what to compile; without it, a decorator is returned.
         fullgraph: raise where the program is split or runs eagerly, naming the line.
-        dynamic: only None or False: each shape is a variant of its own.
+        dynamic, mode, options: hints that steer PyTorch's compiler. Here each shape is a variant of
+            its own, and there is one mode.
         backend: ``"inductor"`` (or ``"weft"``) compiles, ``"eager"`` and ``"aot_eager"`` do not.
-        mode: PyTorch's names are taken; there is one mode.
-        options: not supported.
         disable: return the function as it is.
 
     >>> model = weft.nn.Linear(3, 1)
@@ -74,10 +73,6 @@ def compile(
         raise TypeError(f"compile: expected a module or a function, got {type(model).__name__}")
     if mode is not None and options is not None:
         raise RuntimeError("compile: either mode or options can be given, not both")
-    if options:
-        raise NotImplementedError(f"compile(options={options!r}): not in weft")
-    if dynamic:
-        raise NotImplementedError("compile(dynamic=True): in weft each shape is captured by itself")
     if backend not in _BACKENDS:
         raise NotImplementedError(f"compile(backend={backend!r}): weft has {', '.join(_BACKENDS)}")
     if mode not in _MODES:
@@ -87,7 +82,7 @@ def compile(
     if isinstance(model, _C.ModuleBase):
         from .module import OptimizedModule
 
-        return OptimizedModule(model, fullgraph)  # type: ignore[arg-type]
+        return OptimizedModule(model, fullgraph)
     return CompiledFunction(model, fullgraph)
 
 

@@ -57,6 +57,8 @@ class Outside:
 class Capture(Recorder):
     """Records a call that runs as ever. What cannot be made again is noted as a problem."""
 
+    traces = False  # a derivative is captured too, as it runs
+
     def __init__(self, code: Any) -> None:
         """Start; ``code``: that of the function, if it is one written in Python."""
         super().__init__()
@@ -69,7 +71,8 @@ class Capture(Recorder):
         self.optimizers: list[Any] = []
         self.derivative: Any = None  # of its results, where they have one
         self.spent: list[Value] = []  # results whose graph was walked and freed in the call
-        self._made: set[int] = set()  # tensors that did not exist before
+        self.given: dict[int, Value] = {}  # tensors that did exist before, by their id
+        self._made: set[int] = set()  # tensors that did not
 
     # ---- what the gate tells -------------------------------------------------------------------
 
@@ -82,6 +85,20 @@ class Capture(Recorder):
         self._made |= {id(t) for t in outs} - known
         if op in ("sgd_step_", "adam_step_"):
             self._keep_live(self.graph.nodes[-1], args)
+
+    def name(self, t: Tensor, prefix: str) -> Value:
+        """Give ``t`` a fresh name."""
+        v = super().name(t, prefix)
+        if prefix in "xc":
+            self.given.setdefault(id(t), v)
+        return v
+
+    def value(self, a: Any) -> Any:
+        """Return what stands for an argument; a number that an op made a tensor of is a literal."""
+        v = super().value(a)
+        if isinstance(v, Value) and v.constant is a and v.member is None and _C._is_number(a):
+            _name_literal(v, a)
+        return v
 
     def lost(self, what: str, line: str) -> None:
         """Note what no op stands for; the call goes on."""
@@ -105,8 +122,7 @@ class Capture(Recorder):
         if _is_plain(data):
             with paused():
                 kept = t.detach().clone()
-            v = self.value(kept)
-            v.member = f"literal {kept.dtype} {tuple(kept.shape)} {kept.tolist()}"
+            _name_literal(self.value(kept), kept)
             self.record("clone", (kept, None), (t,), False, _C._here(), False, False)
 
     def grad_read(self, t: Tensor) -> None:
@@ -191,6 +207,12 @@ def _tensors(x: Any) -> Iterator[Any]:
             yield a
         elif isinstance(a, list):
             yield from _tensors(a)
+
+
+def _name_literal(v: Value, t: Tensor) -> None:
+    """Let a constant be known by its elements, not as the object that it is."""
+    with paused():
+        v.member = f"literal {t.dtype} {tuple(t.shape)} {t.tolist()}"
 
 
 def _is_plain(data: Any, most: int = 1000) -> bool:

@@ -12,6 +12,7 @@ import warnings
 
 import weft
 from weft import _C
+from weft.jit.graph import _like
 
 from .capture import Capture
 from .gradient import capture_derivative
@@ -38,13 +39,14 @@ class CompiledFunction:
     >>> f = weft.compile(lambda x: (x * 2).relu().sum())
     >>> [f(weft.arange(3.0)).item() for _ in range(3)]
     [6.0, 6.0, 6.0]
-    >>> f.variants[0].calls
-    1
+    >>> f.variants[0].captures
+    2
     """
 
     def __init__(self, func: Callable[..., Any], fullgraph: bool = False) -> None:
         """Wrap a function; nothing is captured before it is called."""
         functools.update_wrapper(self, func, updated=())
+        self.name = getattr(func, "__name__", type(func).__name__)
         self.func, self.fullgraph = func, fullgraph
         self._groups: dict[Any, list[Variant]] = {}
         self._fast: Any = None  # the last variant, if it runs straight and takes no structures
@@ -102,7 +104,7 @@ class CompiledFunction:
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and say so once for each reason."""
-        name = self.__name__
+        name = self.name
         if self.fullgraph:
             raise RuntimeError(f"compile(fullgraph=True): {name} is not one program: {reason}")
         if reason not in self._told:
@@ -144,16 +146,12 @@ class CompiledFunction:
         return result
 
     def _check_whole(self, capture: Capture) -> None:
-        reads = [r for r in capture.reads if not r.returned]
-        for cut in [*reads, *capture.outside]:
-            what = cut.what if hasattr(cut, "what") else cut.name
+        cuts = [f"{r.what} at {r.line}" for r in capture.reads if not r.returned]
+        cuts += [f"{o.name} at {o.line}" for o in capture.outside]
+        problem = f"it is split by {cuts[0]}" if cuts else capture.problem
+        if problem:
             raise RuntimeError(
-                f"compile(fullgraph=True): {self.__name__} is not one program: it is split by "
-                f"{what} at {cut.line}"
-            )
-        if capture.problem:
-            raise RuntimeError(
-                f"compile(fullgraph=True): {self.__name__} is not one program: {capture.problem}"
+                f"compile(fullgraph=True): {self.name} is not one program: {problem}"
             )
 
     def _forget_oldest(self) -> None:
@@ -178,7 +176,7 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         """Return its name and how much was captured."""
-        return f"<compiled {self.__name__}: {len(self.variants)} variants>"
+        return f"<compiled {self.name}: {len(self.variants)} variants>"
 
     def report(self) -> Any:
         """Return what was captured, what is watched, and what is not compiled and why."""
@@ -220,30 +218,37 @@ def _flatten(x: Any, flat: list[Any]) -> Any:
 
 def _keep_results(capture: Capture, result: Any) -> None:
     """Note what a call returned, and how gradients of it are computed."""
-    found: list[Tensor] = []
-
-    def structure(x: Any) -> Any:
-        if isinstance(x, weft.Tensor):
-            value = capture.value(x)
-            if x.requires_grad and value.producer is not None:
-                if _C._is_spent(x):
-                    capture.spent.append(value)
-                elif all(x is not t for t in found):
-                    found.append(x)
-            return value
-        if type(x) is dict:
-            return {k: structure(v) for k, v in x.items()}
-        if isinstance(x, (tuple, list)):
-            parts = [structure(v) for v in x]
-            return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-        if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
-            capture.fail(f"it returns a {type(x).__name__}")
-        return x
-
     returned = [r for r in capture.reads if r.returned]
-    capture.graph.outputs = Number(returned[-1].value) if returned else structure(result)
+    if returned:
+        capture.graph.outputs = Number(returned[-1].value)
+        return
+    found: list[Tensor] = []
+    capture.graph.outputs = _structure(capture, result, found)
     if found and not capture.problem:
         capture_derivative(capture, found)
+
+
+def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
+    """Return a result with values for tensors; ``found``: those that have a gradient."""
+    if isinstance(x, weft.Tensor):
+        value = capture.value(x)
+        if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
+            if x.requires_grad and value is not given:
+                capture.fail("it returns a tensor that it was given and changed, with its history")
+            return given
+        if x.requires_grad and value.producer is not None:
+            if _C._is_spent(x):
+                capture.spent.append(value)
+            elif all(x is not t for t in found):
+                found.append(x)
+        return value
+    if type(x) is dict:
+        return {k: _structure(capture, v, found) for k, v in x.items()}
+    if isinstance(x, (tuple, list)):
+        return _like(x, [_structure(capture, v, found) for v in x])
+    if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
+        capture.fail(f"it returns a {type(x).__name__}")
+    return x
 
 
 @contextlib.contextmanager

@@ -39,7 +39,9 @@ class Piece:
         self.outside: Outside | None = None
         self.children: dict[Any, Piece] = {}
         self.outputs: Any = None  # at the end: the structure that is returned
-        self.grads: list[tuple[Any, Value | None]] = []  # at the end: tensors (or inputs) and their grad
+        self.grads: list[
+            tuple[Any, Value | None]
+        ] = []  # at the end: tensors (or inputs) and their grad
         self.signature: Any = None
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
@@ -252,7 +254,7 @@ def build(
         places: list[Any] = []
         plain: list[Any] = []
         for k, a in enumerate(node.args):
-            where = None
+            where: Any = None
             if isinstance(a, Value):
                 where = place(a)
             elif isinstance(a, list) and any(isinstance(x, Value) for x in a):

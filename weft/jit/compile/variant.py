@@ -41,7 +41,8 @@ class Variant:
         self.problem = ""  # why it is given up
         self.changes = ""  # what the last call changed in Python
         self.trouble = ""  # why the last capture was not like the one before
-        self.calls = self.captures = self.failures = 0
+        self.calls = 0  # by way of pieces: the replay counts its own
+        self.captures = self.failures = 0
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
@@ -115,11 +116,12 @@ class Variant:
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
-        return all(h.holds() for h in self._guards()) and all(
+        return all(h.holds() for h in self.guards()) and all(
             t.grad is grad for t, grad in self.before
         )
 
-    def _guards(self) -> list[Any]:
+    def guards(self) -> list[Any]:
+        """Return the places in Python that must be as they were."""
         free = self._live_places()
         options = [h for h in self.state.options if (id(h.where), h.key) not in free]
         return [*self.state.held, *options]
@@ -135,6 +137,10 @@ class Variant:
             for node in piece.nodes:
                 places |= {(id(a.group), a.key) for a in node.args if isinstance(a, Live)}
         return places
+
+    def programs(self) -> list[Any]:
+        """Return the programs that were made so far, each with what it takes and gives."""
+        return list(self._programs.values())
 
     # ---- running -------------------------------------------------------------------------------
 
@@ -165,7 +171,6 @@ class Variant:
                 self.replay = self._replay(root, inputs)
             made = self.replay.run(flat)
             if made is not None:
-                self.calls += 1
                 return self.rebuilt(made, inputs)
             self.replay = None
         return NOT_TAKEN
@@ -187,6 +192,7 @@ class Variant:
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         program, live = build(root, self.inputs, like, self.tensors, results)
+        self._programs[id(root)] = (program, self.inputs, results, live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
         given = iter(inputs)
@@ -195,7 +201,7 @@ class Variant:
                 r.take_input(next(given))
             else:
                 r.take_value(a[0])
-        for h in self._guards():
+        for h in self.guards():
             r.require(h.where, h.key, h.value, h.absent)
         for t, grad in self.before:
             r.require_grad(t, grad)
