@@ -391,7 +391,7 @@ class TreeMethods:
         >>> model(weft.ones(3, 2)).shape
         torch.Size([3, 1])
         """
-        self.forward = weft.compile(self.forward, *args, **kwargs)
+        self.forward: Any = weft.compile(self.forward, *args, **kwargs)
 
 
 def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
