@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import weft
 from weft import _C
 
@@ -83,6 +85,14 @@ def _text(a: Any) -> str:
     return repr(a)
 
 
+class Step(NamedTuple):
+    """A pass that a graph went through: its name, and the graph before and after, without tensors."""
+
+    name: str
+    before: Graph
+    after: Graph
+
+
 class Graph:
     """The ops of one call, in order."""
 
@@ -92,6 +102,9 @@ class Graph:
         self.nodes: list[Node] = []
         self.outputs: Any = None  # values in the structure that the function returned
         self.constants: list[Value] = []
+        self.frozen = False  # whether its constants stay as they are for good
+        self.training = False  # whether it is the call of a module in the mode of training
+        self.history: list[Step] = []  # the passes that it went through
         self._programs: dict[Any, Any] = {}  # by the strides of the inputs; None: it cannot be one
         self._fast: Any = None  # the one that ran last
 
@@ -121,6 +134,7 @@ class Graph:
             made.keep(node)
         for v in made.new.constants:
             v.constant = copy.deepcopy(v.constant, memo)
+        made.new.history = list(self.history)
         return made.finish()
 
     def put(self, v: Value, tensor: Tensor) -> None:
@@ -208,13 +222,20 @@ class Graph:
 
     def run(self, *args: Tensor) -> Any:
         """Run the program on tensors of the shapes and dtypes it was taken with."""
-        if self._fast is not None and (made := self._fast.run(args)) is not None:
+        recording = _C._pause_recording()
+        if recording:  # a trace wants to see the ops
+            _C._resume_recording()
+        elif self._fast is not None and (made := self._fast.run(args)) is not None:
             return self._finished(made, args)
         self._check(args)
-        program = self._program(args)
+        program = None if recording else self._program(args)
         if program is not None and (made := program.run(args)) is not None:
             self._fast = program
             return self._finished(made, args)
+        return self._run_ops(args)
+
+    def _run_ops(self, args: tuple[Tensor, ...]) -> Any:
+        """Run op by op: gradients are recorded, and so are the ops if a trace is taken."""
         env = self._given(args)
         for n in self.nodes:
             given = tuple(_substitute(a, env) for a in n.args)

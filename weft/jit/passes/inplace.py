@@ -1,0 +1,75 @@
+"""Ops in place on memory that nobody else looks into become ordinary ops."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft.jit.graph import Value
+
+from .memory import Places
+from .rebuild import Rebuild, is_pointwise, mutates, readers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from weft.jit.graph import Graph, Node
+
+__all__ = ["out_of_place"]
+
+
+def out_of_place(graph: Graph) -> Graph:
+    """Let pointwise ops in place give new values, where no one could tell.
+
+    Other passes leave graphs alone in which memory changes; most networks change only what the
+    layer before has made. What changes inputs, parameters or buffers, or what is seen through
+    another view later, stays in place.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1).relu_(), (weft.ones(2),)).graph
+    >>> [node.inplace for node in weft.jit.passes.out_of_place(g)]
+    [False, False, False]
+    """
+    if not mutates(graph):
+        return graph
+    last = _last_readings(graph)
+    places, new = Places(graph), Rebuild(graph)
+    for now, node in enumerate(graph):
+        fresh = node.inplace and _unseen(node, places, last, now) and _same_kind(node)
+        new.keep(node, inplace=node.inplace and not fresh)
+        places.follow(node, fresh)
+    return new.finish()
+
+
+def _last_readings(graph: Graph) -> dict[int, float]:
+    """Return when each value is read for the last time, by its id."""
+    at = {id(node): i for i, node in enumerate(graph)}
+    return {
+        v: max(float("inf") if node is None else at[id(node)] for node in found)
+        for v, found in readers(graph).items()
+    }
+
+
+def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether nobody reads what a node changes but through what it gives."""
+    place = places.of(next(node.inputs()))
+    return place not in places.outside and all(last.get(v, 0) <= now for v in places.members[place])
+
+
+def _same_kind(node: Node) -> bool:
+    """Say whether an op would give the shape and dtype that it gives in place."""
+    target, out = next(node.inputs()), node.outputs[0]
+    if not is_pointwise(node) or len(node.outputs) != 1 or target.shape != out.shape:
+        return False
+
+    def tiny(a: Any) -> Any:
+        if not isinstance(a, Value):
+            return a
+        return weft.ones((0,) if a.shape else (), dtype=a.dtype)  # numbers count less in promotion
+
+    grad = _C._grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        (made,) = _C._call_op(node.op, tuple(map(tiny, node.args)), False)
+    finally:
+        _C._set_grad_enabled(grad)
+    return made.dtype == out.dtype
