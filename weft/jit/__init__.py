@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .joined import FusedModule, fuse
     from .script.module import ScriptModule
-    from .show import show
+    from .showing import show
     from .specialized import InferenceModule
     from .traced import TracedModule
 
@@ -75,6 +75,7 @@ _WHERE = {
     "ScriptModule": "script.module",
     "TracedModule": "traced",
     "fuse": "joined",
+    "show": "showing",
 }
 
 

@@ -92,3 +92,4 @@ def freeze_graph(graph: Graph, constants: dict[int, Any]) -> None:
         t = v.constant
         v.constant = constants.setdefault(id(t), t.detach() if t.requires_grad else t)
     graph.frozen = True
+    graph.forget()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-
 from weft import _C
 
 from .freeze import freeze, freeze_graph
 from .graph import Graph, TracerWarning
 from .passes import INFERENCE, run_passes
-from .passes.rebuild import is_random
+from .passes.rebuild import copied, is_random
 from .trace import TracedFunction
 
 TYPE_CHECKING = False
@@ -45,8 +43,8 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     True
     """
     if isinstance(mod, TracedFunction):
-        graph = copy.deepcopy(mod.graph)
-        freeze_graph(graph, {})
+        graph = copied(mod.graph)
+        freeze_graph(graph, {id(v.constant): v.constant.detach().clone() for v in graph.constants})
         return TracedFunction(_improved(graph), mod.__name__)
     if not isinstance(mod, _C.ModuleBase) or "_methods" not in mod.__dict__:
         raise RuntimeError(

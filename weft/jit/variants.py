@@ -7,7 +7,7 @@ their tensors. What cannot be a graph runs as it is written.
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import weft
 from weft import _C
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Variants", "capture"]
 
+_hooked = attrgetter("_hooked")
 MOST = 16  # kinds of calls that are kept
 _PLAIN = (int, float, bool, str, complex, type(None), weft.dtype)
 
@@ -124,21 +125,26 @@ class _Guard:
     """What a module was like when it was called."""
 
     def __init__(self, module: Any, graph: Graph) -> None:
-        parts = list(module.modules())
-        self.module, self.parts = module, [id(part) for part in parts]
-        self.kept = parts  # so that their ids stay theirs
-        self.hooked = any(part._hooked for part in parts)
+        named = list(module.named_modules())
+        self.parts = parts = [part for _, part in named]
+        tables = [part._modules for part in parts]
+        self.children = [(table, list(table.values())) for table in tables if table]
         self.plain: list[tuple[dict[str, Any], Any, Any]] = []
         self.containers: list[tuple[dict[str, Any], str, Any]] = []
         at: dict[int, tuple[Any, str]] = {}
-        for part in parts:
+        paths: dict[int, str] = {}
+        for path, part in named:
             d = part.__dict__
             read = itemgetter(*(n for n, x in d.items() if isinstance(x, _PLAIN)))  # as its mode
             self.plain.append((d, read, read(d)))
             kinds = (list, tuple, dict)
             self.containers += [(d, n, _fact(x)) for n, x in d.items() if type(x) in kinds]
-            at.update((id(x), (d, n)) for n, x in d.items() if isinstance(x, weft.Tensor))
+            tensors = {n: id(x) for n, x in d.items() if isinstance(x, weft.Tensor)}
+            at.update((x, (d, n)) for n, x in tensors.items())
+            paths.update((x, f"{path}.{n}" if path else n) for n, x in tensors.items())
         self.tensors = [(*at[id(v.constant)], v) for v in graph.constants if id(v.constant) in at]
+        for v in graph.constants:
+            v.member = paths.get(id(v.constant))
 
     def holds(self) -> bool:
         """Say whether the module is what it was."""
@@ -153,8 +159,15 @@ class _Guard:
                 return False
         except KeyError:  # an attribute is gone
             return False
-        parts = list(self.module.modules())
-        return self.parts == [*map(id, parts)] and not any(part._hooked for part in parts)
+        for table, children in self.children:
+            if list(table.values()) != children:
+                return False
+        return not self.hooked
+
+    @property
+    def hooked(self) -> bool:
+        """Whether a part has hooks."""
+        return any(map(_hooked, self.parts))
 
 
 class Variants:

@@ -16,7 +16,7 @@ from .dropout import drop_dropout
 from .fold import fold
 from .inplace import out_of_place
 from .norm import fold_batch_norm
-from .rebuild import Rebuild
+from .rebuild import copied
 from .share import share
 from .simplify import simplify
 
@@ -61,21 +61,14 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:
         after = before if made is graph else _without_tensors(made)
         history.append(Step(improve.__name__, before, after))
         graph, before = made, after
-    graph = _copied(graph) if graph is given else graph
+    graph = copied(graph) if graph is given else graph
     graph.history = history
     return graph
 
 
-def _copied(graph: Graph) -> Graph:
-    new = Rebuild(graph)
-    for node in graph:
-        new.keep(node)
-    return new.finish()
-
-
 def _without_tensors(graph: Graph) -> Graph:
     """Return a graph to look at, which keeps no memory alive."""
-    bare = _copied(graph)
+    bare = copied(graph)
     for v in bare.constants:
         v.constant = None
     return bare

@@ -7,7 +7,7 @@ from weft import _C
 from weft.jit.graph import Value
 
 from .memory import Places
-from .rebuild import Rebuild, is_pointwise, mutates, readers
+from .rebuild import Rebuild, is_pointwise, is_view, mutates, readers, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["out_of_place"]
 
 
 def out_of_place(graph: Graph) -> Graph:
-    """Let pointwise ops in place give new values, where no one could tell.
+    """Let pointwise ops and copies in place give new values, where no one could tell.
 
     Other passes leave graphs alone in which memory changes; most networks change only what the
     layer before has made. What changes inputs, parameters or buffers, or what is seen through
@@ -34,7 +34,12 @@ def out_of_place(graph: Graph) -> Graph:
     last = _last_readings(graph)
     places, new = Places(graph), Rebuild(graph)
     for now, node in enumerate(graph):
-        fresh = node.inplace and _unseen(node, places, last, now) and _same_kind(node)
+        fresh = _unseen(node, places, last, now)
+        if fresh and _moves(node, places, last, now):
+            new.replace(node.outputs[0], new.mapped(node.args[1]))
+            places.move(node.outputs[0], node.args[1])
+            continue
+        fresh = fresh and node.inplace and _same_kind(node)
         new.keep(node, inplace=node.inplace and not fresh)
         places.follow(node, fresh)
     return new.finish()
@@ -50,9 +55,25 @@ def _last_readings(graph: Graph) -> dict[int, float]:
 
 
 def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
-    """Say whether nobody reads what a node changes but through what it gives."""
-    place = places.of(next(node.inputs()))
-    return place not in places.outside and all(last.get(v, 0) <= now for v in places.members[place])
+    """Say whether a node changes the whole of memory that is read only through what it gives."""
+    return writes(node) and _ends(next(node.inputs()), places, last, now)
+
+
+def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node of the graph made the memory of a value, all of it, for nodes until now."""
+    place = places.of(v)
+    whole = v.producer is not None and not is_view(v.producer)
+    read = max(last.get(member, 0) for member in places.members[place])
+    return whole and place not in places.outside and read <= now
+
+
+def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node copies what nobody needs any more: then what it gives can be that."""
+    if node.op != "copy_" or not isinstance(node.args[1], Value):
+        return False
+    source, out = node.args[1], node.outputs[0]
+    same = (source.shape, source.dtype) == (out.shape, out.dtype)
+    return same and _ends(source, places, last, now)
 
 
 def _same_kind(node: Node) -> bool:

@@ -49,6 +49,17 @@ class Places:
         """
         return self.values[id(v)]
 
+    def move(self, v: Value, to: Value) -> None:
+        """Let a value lie where another one lies.
+
+        >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+        >>> places = weft.jit.passes.memory.Places(g)
+        >>> places.move(g.outputs, g.inputs[0])
+        >>> places.of(g.outputs)
+        0
+        """
+        self._put(v, self.of(to))
+
     def follow(self, node: Node, fresh: bool = False) -> None:
         """Place what a node gives; ``fresh``: as if it wrote to memory of its own.
 
@@ -75,10 +86,6 @@ def unchanging(graph: Graph) -> set[int]:
     places, written = Places(graph), set()
     for node in graph:
         if writes(node):
-            written |= (
-                {places.of(v) for v in node.inputs()}
-                if is_view(node)
-                else {places.of(next(node.inputs()))}
-            )
+            written.add(places.of(next(node.inputs())))
         places.follow(node)
     return {v for v, place in places.values.items() if place not in written}

@@ -20,7 +20,7 @@ __all__ = ["fold_batch_norm"]
 def fold_batch_norm(graph: Graph) -> Graph:
     """Let convolutions and linear layers do what the batch norm behind them does in evaluation.
 
-    The new weight and bias are computed in float64 and rounded once; results change by rounding.
+    What is added and multiplied is computed in float64 and rounded once; results change by rounding.
 
     >>> net = weft.nn.Sequential(weft.nn.Conv1d(2, 3, 1), weft.nn.BatchNorm1d(3)).eval()
     >>> frozen = weft.jit.freeze(weft.jit.trace(net, weft.ones(1, 2, 4)))
@@ -79,15 +79,14 @@ def _fixed(v: Value | None, still: set[int]) -> bool:
 
 def _folded(layer: Node, norm: Node) -> tuple[Tensor, Tensor]:
     """Return the weight and the bias of the layer that does both."""
-    from weft.nn.utils.fusion import fuse_conv_bn_weights
 
-    def exact(v: Any) -> Any:
-        return None if v is None else v.constant.detach().to(weft.float64)
+    def exact(v: Value | None, otherwise: float) -> Any:
+        return otherwise if v is None else v.constant.detach().to(weft.float64)  # type: ignore[union-attr]
 
     _, weight, bias, mean, variance, _, eps = norm.args
-    w, b = fuse_conv_bn_weights(
-        exact(layer.args[1]), exact(layer.args[2]), exact(mean), exact(variance), eps,
-        exact(weight), exact(bias),
-    )  # fmt: skip
-    kind = layer.args[1].dtype
-    return w.detach().to(kind), b.detach().to(kind)
+    w = layer.args[1].constant.detach()
+    with weft.no_grad():
+        scale = exact(weight, 1.0) * weft.rsqrt(exact(variance, 0.0) + eps)
+        shift = (exact(layer.args[2], 0.0) - exact(mean, 0.0)) * scale + exact(bias, 0.0)
+        sizes = [-1] + [1] * (w.dim() - 1)
+        return w * scale.to(w.dtype).reshape(sizes), shift.to(w.dtype)
