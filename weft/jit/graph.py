@@ -232,17 +232,26 @@ class Graph:
 
     def run(self, *args: Tensor) -> Any:
         """Run the program on tensors of the shapes and dtypes it was taken with."""
-        recording = _C._pause_recording()
-        if recording:  # a trace wants to see the ops
-            _C._resume_recording()
-        elif self._fast is not None and (made := self._fast.run(args)) is not None:
-            return self._finished(made, args)
+        if _C._pause_recording():
+            _C._resume_recording()  # a trace wants to see the ops
+        elif not self._learns(args):
+            if self._fast is not None and (made := self._fast.run(args)) is not None:
+                return self._finished(made, args)
+            self._check(args)
+            program = self._program(args)
+            if program is not None and (made := program.run(args)) is not None:
+                self._fast = program
+                return self._finished(made, args)
+            return self._run_ops(args)
         self._check(args)
-        program = None if recording else self._program(args)
-        if program is not None and (made := program.run(args)) is not None:
-            self._fast = program
-            return self._finished(made, args)
         return self._run_ops(args)
+
+    def _learns(self, args: tuple[Any, ...]) -> bool:
+        """Say whether gradients will be wanted of what it gives."""
+        if not _C._grad_enabled():
+            return False
+        given = args if self.frozen else (*args, *(v.constant for v in self.constants))
+        return any(getattr(t, "requires_grad", False) for t in given)
 
     def _run_ops(self, args: tuple[Tensor, ...]) -> Any:
         """Run op by op: gradients are recorded, and so are the ops if a trace is taken."""
@@ -309,6 +318,10 @@ def _reader(places: list[Any]) -> Any:
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
+    if graph.frozen:
+        from .passes.inplace import in_place
+
+        graph = in_place(graph)
     program = _C.Program()
     number: dict[int, int] = {}
 

@@ -35,6 +35,7 @@ class InferenceModule(ScriptModule):
             _inner=frozen, _original=frozen.original_name, training=False, _is_frozen=True
         )
         self.__dict__["_variants"] = Variants(frozen, _for_inference)
+        self._variants.private = not frozen._methods.keys() - {"forward"}  # others may change it
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._variants(args, kwargs)

@@ -188,6 +188,8 @@ class Variants:
         # The last used is the last. No guard: calls of this kind run as they are written.
         self.found: dict[Any, list[tuple[_Guard | None, Graph | None]]] = {}
         self.reasons: dict[str, None] = {}  # why calls run as they are written
+        self.private = False  # whether nobody else can change the module
+        self._last: Any = None  # what ran last: its guard, its graph, the mode of inference
         self.tell: Callable[[str], None] = lambda why: None  # told of each new reason
 
     def __deepcopy__(self, memo: Any) -> Variants:
@@ -195,7 +197,7 @@ class Variants:
         import copy
 
         made = Variants(copy.deepcopy(self.module, memo), self.improve)
-        made.tell = self.tell
+        made.tell, made.private = self.tell, self.private
         return made
 
     def graphs(self) -> list[Graph]:
@@ -207,6 +209,12 @@ class Variants:
         if _C._pause_recording():
             _C._resume_recording()
             return self.module(*args, **named)
+        if self._last is not None and len(args) == 1 and not named:
+            guard, graph, mode = self._last
+            if graph._fast is not None and mode == _C._inference_mode() and self._holds(guard):
+                made = graph._fast.run(args)
+                if made is not None:
+                    return graph._finished(made, args)
         given, order = _given(args, named)
         try:
             kinds = _kind(args), tuple((n, _kind(x)) for n, x in named.items())
@@ -218,9 +226,16 @@ class Variants:
         if kept is not None:
             self.found[key] = kept
             for guard, graph in kept:
-                if guard is None or guard.holds():
-                    return self.module(*args, **named) if graph is None else graph.run(*given)
+                if self._holds(guard):
+                    if graph is None:
+                        return self.module(*args, **named)
+                    self._last = guard, graph, key[-1]
+                    return graph.run(*given)
         return self._first(key, args, named)
+
+    def _holds(self, guard: _Guard | None) -> bool:
+        """Say whether the module is what it was; a private one only changes itself."""
+        return guard is None or (self.private and not self.reasons) or guard.holds()
 
     def _first(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call the module as it is written, and keep what it does."""

@@ -14,7 +14,7 @@ from .activation import join_activations
 from .dead import remove_dead
 from .dropout import drop_dropout
 from .fold import fold
-from .inplace import out_of_place
+from .inplace import in_place, out_of_place
 from .norm import fold_batch_norm
 from .rebuild import copied
 from .share import share
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Pass = Callable[[Graph], Graph]
 
 __all__ = [
-    "INFERENCE", "LAYERS", "PASSES", "drop_dropout", "fold", "fold_batch_norm", "join_activations",
+    "INFERENCE", "LAYERS", "PASSES", "drop_dropout", "fold", "fold_batch_norm", "in_place", "join_activations",
     "out_of_place", "remove_dead", "run_passes", "share", "simplify",
 ]  # fmt: skip
 

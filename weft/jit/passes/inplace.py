@@ -1,4 +1,4 @@
-"""Ops in place on memory that nobody else looks into become ordinary ops."""
+"""Ops in place on memory that nobody else looks into become ordinary ops, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from weft.jit.graph import Graph, Node
 
-__all__ = ["out_of_place"]
+__all__ = ["in_place", "out_of_place"]
 
 
 def out_of_place(graph: Graph) -> Graph:
@@ -43,6 +43,31 @@ def out_of_place(graph: Graph) -> Graph:
         new.keep(node, inplace=node.inplace and not fresh)
         places.follow(node, fresh)
     return new.finish()
+
+
+def in_place(graph: Graph) -> Graph:
+    """Let pointwise ops write over what nobody reads after them: for runs without gradients.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add(1).relu(), (weft.ones(2),)).graph
+    >>> [node.inplace for node in weft.jit.passes.in_place(g)]
+    [False, True, True]
+    """
+    last = _last_readings(graph)
+    places, new = Places(graph), Rebuild(graph)
+    for now, node in enumerate(graph):
+        target = node.args[0] if node.args else None
+        over = isinstance(target, Value) and not writes(node) and _ends(target, places, last, now)
+        over = over and not _read_elsewhere(node) and _same_kind(node)
+        places.follow(node)
+        if over:
+            places.move(node.outputs[0], target)
+        new.keep(node, inplace=node.inplace or over)
+    return new.finish()
+
+
+def _read_elsewhere(node: Node) -> bool:
+    """Say whether a node reads its first argument a second time."""
+    return sum(v is node.args[0] for v in node.inputs()) > 1
 
 
 def _last_readings(graph: Graph) -> dict[int, float]:
