@@ -89,7 +89,7 @@ def freeze_in_place(module: Any) -> None:
 def freeze_graph(graph: Graph, constants: dict[int, Any]) -> None:
     """Let the constants of a graph be those that were frozen, by the ids of what they were."""
     for v in graph.constants:
-        t = v.constant
+        t: Any = v.constant
         v.constant = constants.setdefault(id(t), t.detach() if t.requires_grad else t)
     graph.frozen = True
     graph.forget()

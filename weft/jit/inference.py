@@ -44,7 +44,8 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     """
     if isinstance(mod, TracedFunction):
         graph = copied(mod.graph)
-        freeze_graph(graph, {id(v.constant): v.constant.detach().clone() for v in graph.constants})
+        held: list[Any] = [v.constant for v in graph.constants]
+        freeze_graph(graph, {id(t): t.detach().clone() for t in held})
         return TracedFunction(_improved(graph), mod.__name__)
     if not isinstance(mod, _C.ModuleBase) or "_methods" not in mod.__dict__:
         raise RuntimeError(

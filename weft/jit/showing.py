@@ -52,9 +52,8 @@ def show(thing: Any, path: str | os.PathLike[str] | None = None) -> None:
 
 def _graphs(thing: Any) -> list[Graph]:
     """Return the graphs of something, each with the passes that it went through."""
-    if isinstance(thing, Graph):
-        found = [thing]
-    else:
+    found: list[Any] = [thing]
+    if not isinstance(thing, Graph):
         several = getattr(thing, "graphs", None)
         found = [getattr(thing, "graph", None)] if several is None else list(several)
     for g in found:

@@ -81,6 +81,8 @@ def _tensors(x: Any) -> Iterator[Any]:
 
 def _given(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], tuple[int, ...]]:
     """Return the tensors of a call, each once, and which of them stands where."""
+    if len(args) == 1 and not named and isinstance(args[0], weft.Tensor):
+        return [args[0]], ()
     every = list(_tensors((args, named)))
     if len(every) < 2:
         return every, ()

@@ -55,19 +55,20 @@ def in_place(graph: Graph) -> Graph:
     last = _last_readings(graph)
     places, new = Places(graph), Rebuild(graph)
     for now, node in enumerate(graph):
-        target = node.args[0] if node.args else None
-        over = isinstance(target, Value) and not writes(node) and _ends(target, places, last, now)
-        over = over and not _read_elsewhere(node) and _same_kind(node)
+        over = _overwrites(node, places, last, now)
         places.follow(node)
         if over:
-            places.move(node.outputs[0], target)
+            places.move(node.outputs[0], node.args[0])
         new.keep(node, inplace=node.inplace or over)
     return new.finish()
 
 
-def _read_elsewhere(node: Node) -> bool:
-    """Say whether a node reads its first argument a second time."""
-    return sum(v is node.args[0] for v in node.inputs()) > 1
+def _overwrites(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node may write over its first argument, which it reads once."""
+    target = node.args[0] if node.args else None
+    if not isinstance(target, Value) or writes(node) or not _ends(target, places, last, now):
+        return False
+    return sum(v is target for v in node.inputs()) == 1 and _same_kind(node)
 
 
 def _last_readings(graph: Graph) -> dict[int, float]:
