@@ -1,5 +1,6 @@
 // A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
 // results. One crossing from Python to here and back.
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
@@ -41,7 +42,7 @@ bool same(PyObject* a, PyObject* b) {
   return equal;
 }
 
-// Whether a dict, list, cell or class has this value at a key (null: has none; Ellipsis: so many).
+// Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many).
 bool holds(PyObject* where, PyObject* key, PyObject* value) {
   if (PyDict_Check(where)) {
     if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
@@ -55,14 +56,47 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
     return i >= 0 && i < PyList_GET_SIZE(where) && same(PyList_GET_ITEM(where, i), value);
   }
   if (PyCell_Check(where)) return same(PyCell_GET(where), value);
+  if (PyType_Check(where)) {  // what it has itself, not its bases; as it is there, not bound to it
+    PyObject* found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(where)->tp_dict, key);
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return same(found, value);
+  }
+  if (key == Py_Ellipsis) {
+    Py_ssize_t size = PyObject_Size(where);
+    if (size < 0) PyErr_Clear();
+    return size == PyLong_AsSsize_t(value);
+  }
+  if (PyAnySet_Check(where)) {
+    int there = PySet_Contains(where, key);
+    if (there < 0) throw nb::python_error();
+    return there;
+  }
+  if (PyLong_Check(key)) {  // a deque
+    nb::object found = nb::steal(PySequence_GetItem(where, PyLong_AsSsize_t(key)));
+    if (!found.is_valid()) PyErr_Clear();
+    return same(found.ptr(), value);
+  }
   nb::object found = nb::steal(PyObject_GetAttr(where, key));
   if (!found.is_valid()) PyErr_Clear();
   return same(found.ptr(), value);
 }
 
+// What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2).
+int role(TensorImpl& t) { return wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
+
+bool any(const Hooks& hooks) {
+  return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
+}
+// Whether somebody is called when its gradient is there.
+bool has_hooks(const TensorImpl& t) {
+  if (t.extra && (any(t.extra->hooks) || any(t.extra->after_accumulate))) return true;
+  return t.grad_fn && t.grad_fn->hooks && (any(t.grad_fn->hooks->before) || any(t.grad_fn->hooks->after));
+}
+
 class Replay {
  public:
-  Replay(nb::object program, nb::object owner) : program_(&nb::cast<Program&>(program)) {
+  Replay(nb::object program, nb::object owner)
+      : program_(&nb::cast<Program&>(program)), default_dtype_(default_dtype()) {
     keep(program);
     keep(owner);
   }
@@ -70,16 +104,18 @@ class Replay {
   // ---- what must hold
 
   void set_modes(bool grad, bool inference) { grad_ = grad, inference_ = inference; }
-  // The next argument is the next input of the program: of the class of that tensor, with or without a history as it.
+  // The next argument is the next input of the program: of the class of that tensor, with the same role.
   void take_input(nb::object like) {
-    arguments_.push_back({nullptr, keep(like.type()), wants_grad(*tensor_of(like.ptr()).get())});
+    arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get())});
   }
   // The next argument is this object, or an equal one of the same simple type.
-  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, false}); }
+  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0}); }
   // That dict, list, cell or class has this value at a key; nothing is there if `absent`.
   void require(nb::object where, nb::object key, nb::object value, bool absent) {
     held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
   }
+  // t has the role that it has now, and no hooks.
+  void require_role(Tensor t) { roles_.push_back({t, role(*t.get())}); }
   // t.grad is that one, or none.
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
@@ -92,16 +128,18 @@ class Replay {
   void read_number(int step, int argument, nb::dict where, nb::object key, int place) {
     live_.push_back({step, argument, keep(where), keep(key), place});
   }
-  // t.grad becomes a result, or none (-1).
-  void set_grad(Tensor t, int result) { grads_after_.push_back({t, result}); }
-  void set_input_grad(int input, int result) { input_grads_.push_back({size_t(input), result}); }
+  // t.grad becomes a result, or none (-1), before step `set`; before step `cleared` it was taken away.
+  void set_grad(Tensor t, int result, int cleared, int set) { grads_after_.push_back({t, result, cleared, set}); }
+  void set_input_grad(int input, int result, int cleared, int set) {
+    input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set}});
+  }
   void give(int result, bool spent) { given_.push_back({result, spent}); }
   void give_alone() { alone_ = true; }  // one result, as it is, not in a list
 
   // None, having done nothing, where something does not hold.
   nb::object run(nb::handle args) {
     if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
-        t_recorder || g_interpreter.pack_active)
+        t_recorder || g_interpreter.pack_active || default_dtype() != default_dtype_)
       return nb::none();
     size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
     if (n != arguments_.size()) return nb::none();
@@ -115,24 +153,20 @@ class Replay {
       } else {
         if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
         TensorImpl& t = *impl_of(given);
-        if (wants_grad(t) != a.wants_grad) return nb::none();
+        if (role(t) != a.role || has_hooks(t)) return nb::none();
         inputs.emplace_back(&t);
       }
     }
     for (const Held& h : held_) {
       if (!holds(h.where, h.key, h.value)) return nb::none();
     }
+    for (const auto& [t, then] : roles_)
+      if (role(*t.get()) != then || has_hooks(*t.get())) return nb::none();
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
-    for (const auto& [t, result] : grads_after_) t->grad = nullptr;  // what is there is not read: its memory is free
-    for (const auto& [i, result] : input_grads_) inputs[i]->grad = nullptr;
     ++calls_;
-    std::vector<Tensor> made = program_->run(inputs);
-    for (const auto& [t, result] : grads_after_)
-      if (result >= 0) t->grad = made[size_t(result)].ref();
-    for (const auto& [i, result] : input_grads_)
-      if (result >= 0) inputs[i]->grad = made[size_t(result)].ref();
+    std::vector<Tensor> made = run_program(inputs);
     for (const Given& g : given_)
       if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
     if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
@@ -149,7 +183,12 @@ class Replay {
   struct Argument {
     PyObject* value;  // null: a tensor
     PyObject* type;   // of the tensor
-    bool wants_grad;
+    int role;
+  };
+  struct GradAfter {
+    Tensor t;
+    int result, cleared, set;
+    Ref<TensorImpl> before;
   };
   struct Held {
     PyObject *where, *key, *value;
@@ -167,6 +206,44 @@ class Replay {
   PyObject* keep(nb::handle o) {
     refs_.append(o);
     return o.ptr();
+  }
+
+  // Runs the program and sets gradients; where an op fails, those are what they would be by then.
+  std::vector<Tensor> run_program(const std::vector<Tensor>& inputs) {
+    for (auto& [i, g] : input_grads_) g.t = inputs[i];
+    auto each = [&](auto f) {
+      for (GradAfter& g : grads_after_) f(g);
+      for (auto& [i, g] : input_grads_) f(g);
+    };
+    // If nothing can fail before they are taken away, what is there is not read: its memory is free.
+    each([](GradAfter& g) {
+      g.before = g.cleared > 0 ? g.t->grad : nullptr;
+      g.t->grad = nullptr;
+    });
+    std::vector<Tensor> made;
+    try {
+      made = program_->run(inputs, &made);
+    } catch (...) {
+      int now = program_->step();
+      each([&](GradAfter& g) {
+        if (now < g.cleared)
+          g.t->grad = g.before;
+        else if (now >= g.set && g.result >= 0 && !made.empty())
+          g.t->grad = made[size_t(g.result)].ref();
+      });
+      forget(each);
+      throw;
+    }
+    each([&](GradAfter& g) {
+      if (g.result >= 0) g.t->grad = made[size_t(g.result)].ref();
+    });
+    forget(each);
+    return made;
+  }
+  template <class Each>
+  void forget(Each each) {
+    each([](GradAfter& g) { g.before = nullptr; });
+    for (auto& [i, g] : input_grads_) g.t = Tensor();
   }
 
   bool read_numbers() {
@@ -194,13 +271,15 @@ class Replay {
 
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
+  DType default_dtype_;
   bool grad_ = true, inference_ = false, apart_ = false, alone_ = false;
   std::vector<Argument> arguments_;
   std::vector<Held> held_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
-  std::vector<std::pair<Tensor, int>> grads_after_;
-  std::vector<std::pair<size_t, int>> input_grads_;
+  std::vector<std::pair<Tensor, int>> roles_;
+  std::vector<GradAfter> grads_after_;
+  std::vector<std::pair<size_t, GradAfter>> input_grads_;
   int64_t calls_ = 0;
   std::vector<Given> given_;
   Ref<Node> spent_;
@@ -251,8 +330,8 @@ void bind_replay(nb::module_& m) {
     return result;
   });
   m.def("_is_spent", is_spent);
-  m.def("_has_hooks",
-        [](Tensor t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); });
+  m.def("_has_hooks", [](Tensor t) { return has_hooks(*t.get()); });
+  m.def("_role", [](Tensor t) { return role(*t.get()); });
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)
@@ -260,6 +339,7 @@ void bind_replay(nb::module_& m) {
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
+      .def("require_role", &Replay::require_role)
       .def("set_apart", &Replay::set_apart)
       .def("read_number", &Replay::read_number)
       .def("set_grad", &Replay::set_grad)

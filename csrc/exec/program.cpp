@@ -226,7 +226,7 @@ bool Program::stale() const {
   return false;
 }
 
-std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
+std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished) {
   if (!fits(inputs)) fail("a program was given other inputs than it was made for, or runs already");
   struct Running {
     Program& p;
@@ -246,6 +246,16 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
       point_to(m, Storage::make(m.bytes), 0);
     }
   }
+  try {
+    run_steps();
+  } catch (...) {
+    if (unfinished) *unfinished = results();
+    throw;
+  }
+  return results();
+}
+
+void Program::run_steps() {
   GradMode off(false);
   Scope learning(t_modes.learning, learning_);
   now_ = -1;
@@ -263,6 +273,9 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
     if (s.through_copy) copy_data(s.self, s.call.out[0]);
     if (s.self) s.self->storage->touch();
   }
+}
+
+std::vector<Tensor> Program::results() const {
   std::vector<Tensor> found;
   for (int r : results_) found.push_back(alias(values_[size_t(r)]));
   return found;

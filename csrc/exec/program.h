@@ -39,7 +39,8 @@ class Program {
   // The same, where no gradient is wanted of them or of constants either: nothing that it does is recorded.
   bool takes(const std::vector<Tensor>& inputs) const;
   // Runs it. Results have memory of their own, unless they are inputs or constants or look into them.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  // Where an op fails, `unfinished` are its results as they are by then.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished = nullptr);
   // Its weights change from run to run: nothing that is made from them is kept.
   void set_learning(bool on) { learning_ = on; }
   // Plain data of an op is another number from now on.
@@ -67,6 +68,8 @@ class Program {
   };
 
   int add_value(const Tensor& t, int memory);
+  void run_steps();
+  std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
   void use(const Tensor& t, int step);

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
-import contextlib
 import functools
-import random
-import sys
 import threading
 import warnings
 
@@ -18,11 +14,12 @@ from .capture import Capture
 from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
-from .variant import NOT_TAKEN, Variant
+from .variant import NOT_TAKEN, Variant, _key
+from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from weft import Tensor
@@ -80,7 +77,7 @@ class CompiledFunction:
     # ---- one call ------------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _C._recorder() is not None or weft.is_anomaly_enabled():
+        if _C._recorder() is not None or weft.is_anomaly_enabled() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
@@ -97,9 +94,11 @@ class CompiledFunction:
         if variant is not None and variant.ready:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
-                plain = not kwargs and len(flat) == len(args) and variant.replay is not None
+                plain = not kwargs and variant.replay is not None and _are(flat, args)
                 self._fast = variant if plain else None
                 return result
+        if is_profiled():
+            return self.func(*args, **kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -123,14 +122,21 @@ class CompiledFunction:
                 capture.graph.inputs.append(capture.name(t, "x"))
             else:
                 capture.fail("the same tensor is given twice")
-        state = State(self.func, [x for x in flat if not isinstance(x, weft.Tensor)])
-        with _watching(capture):
+        capture.check_inputs(inputs)
+        containers: list[Any] = []
+        _flatten((args, kwargs), [], containers)
+        state = State(self.func, [*flat, *{type(c) for c in containers}])
+        with watching(capture):
             _C._start_recording(capture)
             try:
                 result = self.func(*args, **kwargs)
-                _keep_results(capture, result)
+                known = {*state.seen, *map(id, containers)}
+                _keep_results(capture, result, known)
             finally:
                 _C._stop_recording()
+        after: list[Any] = []
+        if _flatten((args, kwargs), after) != key[0] or not _are(flat, after):
+            capture.fail("it changes a list, dict or object that it was given")
         if self.fullgraph:
             self._check_whole(capture)
         if variant is None:
@@ -198,7 +204,7 @@ def _modes() -> Any:
 def _kind(x: Any) -> Any:
     """Return what must be the same of an argument."""
     if isinstance(x, weft.Tensor):
-        return (x.dtype, tuple(x.shape), x.stride(), x.requires_grad)
+        return (x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
     if isinstance(x, float):
         return ("float", x.hex())
     if isinstance(x, (int, str, bool, bytes, complex, type(None))):
@@ -206,36 +212,62 @@ def _kind(x: Any) -> Any:
     return ("object", id(x))
 
 
-def _flatten(x: Any, flat: list[Any]) -> Any:
-    """Append the leaves of tuples, lists and dicts; return their structure."""
-    if type(x) in (tuple, list):
-        return (type(x), tuple([_flatten(v, flat) for v in x]))
-    if type(x) is dict:
-        return (dict, tuple([(k, _flatten(v, flat)) for k, v in x.items()]))
-    flat.append(x)
-    return None
+def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:
+    """Append the leaves of tuples, lists, dicts and dataclasses, and these; return their structure."""
+    kind = type(x)
+    members: Any = None
+    if kind in (tuple, list) or hasattr(kind, "_fields"):
+        members = enumerate(x)
+    elif kind is dict:
+        members = x.items()
+    elif hasattr(kind, "__dataclass_fields__") and "__dict__" in dir(kind):
+        members = x.__dict__.items()
+    if members is None:
+        flat.append(x)
+        return None
+    if containers is not None:
+        containers.append(x)
+    return (kind, tuple([(k, _flatten(v, flat, containers)) for k, v in members]))
 
 
-def _keep_results(capture: Capture, result: Any) -> None:
-    """Note what a call returned, and how gradients of it are computed."""
+def _are(a: Any, b: Any) -> bool:
+    """Say whether these are the same objects."""
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
+    """Note what a call returned, and how gradients of it are computed.
+
+    Args:
+        capture: the call.
+        result: what it returned.
+        known: ids of objects that others can see.
+    """
+    capture.check_history()
     returned = [r for r in capture.reads if r.returned]
-    if returned:
-        capture.graph.outputs = Number(returned[-1].value)
+    if len(returned) == 1 and _key(result) == _key(returned[0].outcome):
+        capture.graph.outputs = Number(returned[0].value)
         return
+    for r in returned:
+        r.returned = False
     found: list[Tensor] = []
-    capture.graph.outputs = _structure(capture, result, found)
+    capture.graph.outputs = _structure(capture, result, found, known)
     if found and not capture.problem:
         capture_derivative(capture, found)
 
 
-def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
+def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:
     """Return a result with values for tensors; ``found``: those that have a gradient."""
+    if id(x) in known and isinstance(x, (list, dict)):
+        capture.fail(f"it returns a {type(x).__name__} that others can see")
     if isinstance(x, weft.Tensor):
         value = capture.value(x)
         if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
             if x.requires_grad and value is not given:
                 capture.fail("it returns a tensor that it was given and changed, with its history")
             return given
+        if x.retains_grad:
+            capture.fail("it returns a tensor that keeps its gradient")
         if x.requires_grad and value.producer is not None:
             if _C._is_spent(x):
                 capture.spent.append(value)
@@ -243,34 +275,9 @@ def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
                 found.append(x)
         return value
     if type(x) is dict:
-        return {k: _structure(capture, v, found) for k, v in x.items()}
+        return {k: _structure(capture, v, found, known) for k, v in x.items()}
     if isinstance(x, (tuple, list)):
-        return _like(x, [_structure(capture, v, found) for v in x])
+        return _like(x, [_structure(capture, v, found, known) for v in x])
     if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
         capture.fail(f"it returns a {type(x).__name__}")
     return x
-
-
-@contextlib.contextmanager
-def _watching(capture: Capture) -> Iterator[None]:
-    """Note what a call does that ops do not show: it prints, or draws numbers in Python."""
-    before = random.getstate()
-    numpy = sys.modules.get("numpy")
-    drawn = numpy.random.get_state()[2] if numpy is not None else None
-    say, thread = builtins.print, threading.get_ident()
-
-    def watched(*args: Any, **kwargs: Any) -> None:
-        if threading.get_ident() == thread:
-            capture.fail(f"print() at {_C._here()}")
-        say(*args, **kwargs)
-
-    builtins.print = watched
-    try:
-        yield
-    finally:
-        if builtins.print is watched:
-            builtins.print = say
-    if random.getstate() != before:
-        capture.fail("it draws from Python's random")
-    if numpy is not None and drawn is not None and numpy.random.get_state()[2] != drawn:
-        capture.fail("it draws from numpy.random")

@@ -36,6 +36,8 @@ class Variant:
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
         self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
+        self.roles: list[tuple[Tensor, int]] = []  # whether gradients arrive at tensors from outside
+        self.times: dict[Any, tuple[int, int]] = {}  # by tensor: after which ops its grad was set
         self.root: Piece | None = None
         self.state: Any = None
         self.problem = ""  # why it is given up
@@ -46,6 +48,8 @@ class Variant:
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
+        self._before: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self._roles: dict[int, tuple[Tensor, int]] = {}
         self._programs: dict[int, Any] = {}
         self._made: dict[int, Value] = {}
         self._given: list[Value] = []
@@ -64,7 +68,10 @@ class Variant:
             return self._fail(problem)
         if not self.inputs:
             self.inputs = capture.graph.inputs
-        self.before = list(capture.grads_before.values())
+        self._before.update(capture.grads_before)
+        self._roles.update((id(t), (t, _C._role(t))) for t in capture.outside_tensors())
+        self.before, self.roles = list(self._before.values()), list(self._roles.values())
+        self.times = capture.grad_times()
         self._merge(capture)
 
     def _fail(self, trouble: str) -> None:
@@ -116,8 +123,10 @@ class Variant:
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
-        return all(h.holds() for h in self.guards()) and all(
-            t.grad is grad for t, grad in self.before
+        return (
+            all(h.holds() for h in self.guards())
+            and all(t.grad is grad for t, grad in self.before)
+            and all(_C._role(t) == role and not _C._has_hooks(t) for t, role in self.roles)
         )
 
     def guards(self) -> list[Any]:
@@ -205,11 +214,14 @@ class Variant:
             r.require(h.where, h.key, h.value, h.absent)
         for t, grad in self.before:
             r.require_grad(t, grad)
+        for t, _ in self.roles:
+            r.require_role(t)
         for step, argument, number in live:
             r.read_number(step, argument, number.group, number.key, number.place)
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
-            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result)
+            times = self.times[t if isinstance(t, int) else id(t)]
+            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times)
         spent = {id(v) for v in root.spent}
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
@@ -249,16 +261,17 @@ class Variant:
         if not piece.nodes:
             return True
         for _ in range(2):
-            if id(piece) not in self._programs:
-                self._programs[id(piece)] = self._program_of(piece, env)
-            program, given, results, live = self._programs[id(piece)]
+            made_of = self._programs.get(id(piece))
+            if made_of is None:
+                made_of = self._programs[id(piece)] = self._program_of(piece, env)
+            program, given, results, live = made_of
             for step, argument, number in live:
                 program.set_number(step, argument, number.now())
             made = program.run(tuple([env[id(v)] for v in given]))
             if made is not None:
                 env.update((id(v), t) for v, t in zip(results, made))
                 return True
-            del self._programs[id(piece)]
+            self._programs.pop(id(piece), None)
         return False
 
     def _program_of(self, piece: Piece, env: dict[int, Any]) -> Any:
@@ -297,8 +310,7 @@ class Variant:
 
     def _prepare_undo(self, root: Piece, inputs: list[Tensor]) -> Callable[[], None]:
         """Remember what the pieces before a decision change, should it lead to something new."""
-        unsure = [p for p in root.walk() if p.read is not None]
-        if not unsure or all(p.seen >= 2 and len(p.children) > 1 for p in root.walk() if p.read):
+        if all(_is_settled(p) for p in root.walk()):
             return _nothing
         early = [p for p in root.walk() if not p.ends]
         generator = None
@@ -307,14 +319,16 @@ class Variant:
         kept = []
         if any(_writes(p) for p in early):
             with weft.no_grad():
-                kept = [(t, t.clone()) for t in [*inputs, *self.tensors.values()]]
+                found = [_all_of(t) for t in [*inputs, *self.tensors.values()] if t.numel()]
+                kept = [(t, t._version, t.clone()) for t in found]
 
         def undo() -> None:
             if generator is not None:
                 weft.set_rng_state(generator)
             with weft.no_grad():
-                for t, before in kept:
-                    t.copy_(before)
+                for t, version, before in kept:
+                    if not weft.equal(t.view(weft.uint8), before.view(weft.uint8)):
+                        (t if t._version != version else t.data).copy_(before)
 
         return undo
 
@@ -323,12 +337,28 @@ def _nothing() -> None:
     """Undo nothing."""
 
 
+def _is_settled(piece: Piece) -> bool:
+    """Say whether what follows a piece is known, whatever its outcome is."""
+    if piece.read is None:
+        return piece.ends or all(p.seen >= 2 for p in piece.children.values())
+    known = sum(p.seen >= 2 for p in piece.children.values())
+    return piece.read.what == "bool()" and known == 2
+
+
+def _all_of(t: Tensor) -> Tensor:
+    """Return all the memory that a tensor looks into, as one row."""
+    count = t.untyped_storage().nbytes() // t.element_size()
+    return t.detach().as_strided((count,), (1,), 0)
+
+
 def _unsuitable(capture: Capture, state: State) -> str:
     """Say why a call cannot be made again without Python, if so."""
     if changed := state.changed():
         return f"the call changes {changed}, which only Python can do"
-    if state.too_much:
-        return "it can see too many Python values to watch them all"
+    if state.unseen:
+        return state.unseen
+    if reached := capture.reached_twice(state):
+        return reached
     if capture.outside and any(not r.returned for r in capture.reads):
         return f"{capture.outside[0].name} and a decision on a value are in the same call"
     return ""
