@@ -313,9 +313,7 @@ class Variant:
         if all(_is_settled(p) for p in root.walk()):
             return _nothing
         early = [p for p in root.walk() if not p.ends]
-        generator = None
-        if any(is_random(n) for p in early for n in p.nodes):
-            generator = weft.get_rng_state()
+        generators = [(g, g.get_state()) for g in _generators(early)]
         kept = []
         if any(_writes(p) for p in early):
             with weft.no_grad():
@@ -323,8 +321,8 @@ class Variant:
                 kept = [(t, t._version, t.clone()) for t in found]
 
         def undo() -> None:
-            if generator is not None:
-                weft.set_rng_state(generator)
+            for g, state in generators:
+                g.set_state(state)
             with weft.no_grad():
                 for t, version, before in kept:
                     if not weft.equal(t.view(weft.uint8), before.view(weft.uint8)):
@@ -343,6 +341,13 @@ def _is_settled(piece: Piece) -> bool:
         return piece.ends or all(p.seen >= 2 for p in piece.children.values())
     known = sum(p.seen >= 2 for p in piece.children.values())
     return piece.read.what == "bool()" and known == 2
+
+
+def _generators(pieces: list[Piece]) -> list[Any]:
+    """Return the generators that ops draw from."""
+    nodes = [n for p in pieces for n in p.nodes if is_random(n)]
+    found = [a for n in nodes for a in n.args if isinstance(a, weft.Generator)]
+    return list({id(g): g for g in [*found, *([weft.default_generator] if nodes else [])]}.values())
 
 
 def _all_of(t: Tensor) -> Tensor:

@@ -146,9 +146,10 @@ class Program:
         if kind == "given":
             return [r.choice(INPLACE).format(r.choice(["x", "y"]), c)]
         if kind == "buffer":
+            if r.random() < 0.4:
+                return [self.fresh(r.choice([f"b + {a}", "b * 2"]))]
             return [r.choice([
                 f"b.mul_(0.9).add_({a}.detach(), alpha=0.1)", "b[0].add_(1)", f"b.copy_({a}.detach())",
-                self.fresh(f"b + {a}"), self.fresh("b * 2"),
             ])]  # fmt: skip
         if kind == "weights":
             return [r.choice([
