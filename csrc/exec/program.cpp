@@ -95,9 +95,12 @@ void Program::use(const Tensor& t, int step) {
   memories_[size_t(memory)].last = step;
 }
 
+bool Program::can_hold(const Op& op) {
+  return !(op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list);
+}
+
 std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
-  if (op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list)
-    fail_missing("a program cannot hold ", op.name);
+  if (!can_hold(op)) fail_missing("a program cannot hold ", op.name);
   int now = int(steps_.size());
   Step& step = steps_.emplace_back(op);
   Call& c = step.call;

@@ -22,6 +22,9 @@ class Program {
     enum { data, value, list } kind = data;
   };
 
+  // Whether its shapes follow from those of its arguments, and its memory can be planned.
+  static bool can_hold(const Op& op);
+
   // Each adds a value and returns its number. The memory of an input is given anew for each run, with the same
   // geometry; a constant is read, or changed, where it lies.
   int add_input(const Tensor& like);

@@ -18,7 +18,6 @@ from helpers import (
     leaves,
     lift,
     resolve,
-    stepped,
     swap,
     transposed,
 )
@@ -165,19 +164,19 @@ EAGER: dict[str, list[str]] = {}  # rows that run eagerly, and why
 
 
 def few(samples: list[S]) -> list[S]:
-    """One of each kind of arguments, at most four."""
+    """One of each kind of arguments, at most two."""
     kinds = {}
     for s in samples:
         ranks = tuple(a.ndim for a in leaves(s))
         kinds.setdefault((ranks, len(s.args), tuple(s.kwargs)), s)
-    return list(kinds.values())[:4]
+    return list(kinds.values())[:2]
 
 
 @rows(lambda r: True)
 def test_forward(row: Row) -> None:
     """Values, dtypes, what is changed in place, what is drawn; also of strided inputs."""
     dtype = "float32" if "f" in row.dtypes else "int64"
-    layouts = (None, transposed, stepped) if row.strided else (None,)
+    layouts = (None, transposed) if row.strided else (None,)
     problems = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -196,7 +195,7 @@ def test_backward(row: Row) -> None:
     problems = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for sample in few(differentiable(row))[:2]:
+        for sample in few(differentiable(row))[:1]:
             sample = cast(sample, "float32")
             op, inputs = function_of(row, sample), tensors_of(lift(weft, sample, "float32"))
 

@@ -56,12 +56,13 @@ def facts(v: Variant) -> dict[str, Any]:
     shown = [f"{x.kind}" for x in v.inputs]
     plain = [repr(a[0]) for a in v.arguments if a is not None]
     programs = [p[0] for p in v.programs()]
+    calls = v.calls + (v.replay.calls if v.replay is not None else 0)
     return {
         "inputs": f"({', '.join([*shown, *plain])})",
         "captures": v.captures,
-        "calls": v.calls + (v.replay.calls if v.replay is not None else 0),
+        "calls": calls,
         "eager": v.problem,
-        "pending": "" if v.ready or v.problem else v.trouble or "one more call like the last",
+        "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
         "ops": [n.op for p in pieces for n in p.nodes],
         "pieces": len(pieces),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft.jit.graph import Value, _like
-from weft.jit.passes.rebuild import is_random
+from weft.jit.passes.rebuild import is_static
 
 from .capture import Capture, Live
 from .gradient import Differentiated
@@ -177,7 +177,11 @@ class Variant:
     def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         for _ in range(2):  # the second time if a tensor has other memory than before
             if self.replay is None:
-                self.replay = self._replay(root, inputs)
+                try:
+                    self.replay = self._replay(root, inputs)
+                except NotImplementedError as e:
+                    self.problem = self.trouble = str(e).splitlines()[0]
+                    return NOT_TAKEN
             made = self.replay.run(flat)
             if made is not None:
                 return self.rebuilt(made, inputs)
@@ -263,7 +267,11 @@ class Variant:
         for _ in range(2):
             made_of = self._programs.get(id(piece))
             if made_of is None:
-                made_of = self._programs[id(piece)] = self._program_of(piece, env)
+                try:
+                    made_of = self._programs[id(piece)] = self._program_of(piece, env)
+                except NotImplementedError as e:
+                    self.problem = self.trouble = str(e).splitlines()[0]
+                    return False
             program, given, results, live = made_of
             for step, argument, number in live:
                 program.set_number(step, argument, number.now())
@@ -310,7 +318,8 @@ class Variant:
 
     def _prepare_undo(self, root: Piece, inputs: list[Tensor]) -> Callable[[], None]:
         """Remember what the pieces before a decision change, should it lead to something new."""
-        if all(_is_settled(p) for p in root.walk()):
+        built = all(id(p) in self._programs or not p.nodes for p in root.walk())
+        if built and all(_is_settled(p) for p in root.walk()):
             return _nothing
         early = [p for p in root.walk() if not p.ends]
         generators = [(g, g.get_state()) for g in _generators(early)]
@@ -331,6 +340,11 @@ class Variant:
         return undo
 
 
+def _all_nodes(capture: Capture) -> list[Any]:
+    ways = [] if capture.derivative is None else capture.derivative.ways.values()
+    return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
+
+
 def _nothing() -> None:
     """Undo nothing."""
 
@@ -344,10 +358,9 @@ def _is_settled(piece: Piece) -> bool:
 
 
 def _generators(pieces: list[Piece]) -> list[Any]:
-    """Return the generators that ops draw from."""
-    nodes = [n for p in pieces for n in p.nodes if is_random(n)]
-    found = [a for n in nodes for a in n.args if isinstance(a, weft.Generator)]
-    return list({id(g): g for g in [*found, *([weft.default_generator] if nodes else [])]}.values())
+    """Return the generators that ops may draw from."""
+    given = [a for p in pieces for n in p.nodes for a in n.args if isinstance(a, weft.Generator)]
+    return list({id(g): g for g in [weft.default_generator, *given]}.values())
 
 
 def _all_of(t: Tensor) -> Tensor:
@@ -364,6 +377,8 @@ def _unsuitable(capture: Capture, state: State) -> str:
         return state.unseen
     if reached := capture.reached_twice(state):
         return reached
+    if node := next((n for n in _all_nodes(capture) if not is_static(n)), None):
+        return f"the results of {node.op} at {node.line} have shapes that follow from values"
     if capture.outside and any(not r.returned for r in capture.reads):
         return f"{capture.outside[0].name} and a decision on a value are in the same call"
     return ""
