@@ -118,8 +118,14 @@ class Variant:
 
     @property
     def ready(self) -> bool:
-        """Whether its first piece was captured twice, the same both times."""
-        return self.root is not None and self.root.seen >= 2 and not self.problem
+        """Whether its first piece was captured twice, the same both times.
+
+        All pieces, if Python is called between them: that could not be undone.
+        """
+        if self.root is None or self.problem or self.root.seen < 2:
+            return False
+        pieces = list(self.root.walk())
+        return all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
