@@ -53,6 +53,7 @@ class Writer:
 
     def module(self, module: Any) -> int:
         """Return the number of a module; its children have lower ones."""
+        module = module.__dict__.get("_inner", module)  # of what was optimised: the program
         if id(module) not in self._modules:
             container = _CONTAINERS.get(_class_of(module))
             if isinstance(module, TracedModule):
