@@ -375,6 +375,7 @@ class Reader:
             if number in values or not isinstance(name, str) or not isinstance(dtype, weft.dtype):
                 self.fail(f"{described!r:.100} does not describe a value")
             v = Value.__new__(Value)
+            v.stride, v.literal = None, ""  # not kept
             v.name, v.shape, v.dtype = name, tuple(sizes), dtype
             v.producer = v.constant = v.member = None
             values[number] = v

@@ -80,7 +80,7 @@ def record(func: Callable[..., Any], inputs: Any) -> Any:
     class Watcher(Recorder):
         """Goes on where a graph that is to be run could not."""
 
-        def read(self, what: str, line: str) -> None:
+        def read(self, what: str, line: str, t: Any) -> None:
             pass
 
         def lost(self, what: str, line: str) -> None:
