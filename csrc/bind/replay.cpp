@@ -1,10 +1,13 @@
 // A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
 // results. One crossing from Python to here and back.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstring>
 #include <unordered_set>
 
 #include "bind/python.h"
-#include "exec/program.h"
+#include "bind/replay_back.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -84,6 +87,8 @@ class Replay {
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
   }
+  // t has or wants no history, as then.
+  void require_wants(Tensor t, bool wants) { wants_.push_back({t, wants}); }
   void set_apart(bool apart) { apart_ = apart; }  // nothing that it is given may share memory
 
   // ---- what is done
@@ -95,6 +100,22 @@ class Replay {
   // t.grad becomes a result, or none (-1).
   void set_grad(Tensor t, int result) { grads_after_.push_back({t, result}); }
   void set_input_grad(int input, int result) { input_grads_.push_back({size_t(input), result}); }
+  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. The program of the derivative,
+  // which `build` makes when it is given what is saved (results by number, inputs as -1 - number), gives `gradients`.
+  void set_derivative(nb::callable build, std::vector<int> outputs, nb::list leaves, std::vector<int> saved,
+                      nb::list watched, std::vector<int> gradients) {
+    build_ = keep(build);
+    back_ = Ref<CompiledBack>(new CompiledBack);
+    back_->gradients = std::move(gradients);
+    back_->saved = saved.size();
+    differentiable_ = std::move(outputs);
+    saved_ = std::move(saved);
+    for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
+    for (nb::handle o : leaves) {
+      bool input = nb::isinstance<nb::int_>(o);
+      leaves_.push_back({input ? nb::cast<int>(o) : -1, input ? Tensor() : to_tensor(o, "a leaf")});
+    }
+  }
   void give(int result, bool spent) { given_.push_back({result, spent}); }
   void give_alone() { alone_ = true; }  // one result, as it is, not in a list
 
@@ -124,6 +145,8 @@ class Replay {
     }
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
+    for (const auto& [t, wants] : wants_)
+      if (wants_grad(*t.get()) != wants) return nb::none();
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
     for (const auto& [t, result] : grads_after_) t->grad = nullptr;  // what is there is not read: its memory is free
     for (const auto& [i, result] : input_grads_) inputs[i]->grad = nullptr;
@@ -135,6 +158,7 @@ class Replay {
       if (result >= 0) inputs[i]->grad = made[size_t(result)].ref();
     for (const Given& g : given_)
       if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
+    if (back_) record(inputs, made);
     if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
     nb::list results;
     for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
@@ -167,6 +191,27 @@ class Replay {
   PyObject* keep(nb::handle o) {
     refs_.append(o);
     return o.ptr();
+  }
+
+  void record(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
+    std::vector<Tensor> leaves, kept, outputs;
+    for (int s : saved_) kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
+    for (int r : differentiable_) outputs.push_back(made[size_t(r)]);
+    for (const auto& [input, t] : leaves_) leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
+    if (!back_->program || (!back_->program->running() && back_->program->stale())) {
+      nb::list saved;
+      for (const Tensor& t : kept) saved.append(nb::steal(wrap(t)));
+      nb::object built = nb::steal(PyObject_CallOneArg(build_, saved.ptr()));
+      if (!built.is_valid()) throw nb::python_error();
+      auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
+      next->gradients = back_->gradients;
+      next->saved = back_->saved;
+      next->program = nb::cast<std::shared_ptr<Program>>(built);
+      for (const Tensor& t : outputs) next->outputs.push_back({t.sizes(), t.dtype()});
+      back_ = std::move(next);
+    }
+    for (const Tensor& t : watched_) kept.push_back(t);
+    record_compiled(back_, leaves, kept, outputs);
   }
 
   bool read_numbers() {
@@ -204,6 +249,13 @@ class Replay {
   int64_t calls_ = 0;
   std::vector<Given> given_;
   Ref<Node> spent_;
+  std::vector<std::pair<Tensor, bool>> wants_;
+  // Of a call whose results have gradients.
+  Ref<CompiledBack> back_;
+  PyObject* build_ = nullptr;
+  std::vector<int> differentiable_, saved_;
+  std::vector<std::pair<int, Tensor>> leaves_;
+  std::vector<Tensor> watched_;
 };
 
 // Whether a part of the graph of t was walked and freed.
@@ -260,6 +312,8 @@ void bind_replay(nb::module_& m) {
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
+      .def("require_wants", &Replay::require_wants)
+      .def("set_derivative", &Replay::set_derivative)
       .def("set_apart", &Replay::set_apart)
       .def("read_number", &Replay::read_number)
       .def("set_grad", &Replay::set_grad)

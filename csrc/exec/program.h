@@ -45,6 +45,7 @@ class Program {
   // Plain data of an op is another number from now on.
   void set_number(int step, int argument, double number) { steps_.at(size_t(step)).call.arg(argument) = Value(number); }
   int64_t arena_bytes() const { return arena_bytes_; }
+  bool running() const { return running_; }
   int step() const { return now_; }  // the op that runs, or failed
   // Whether two of these, or one of them and a constant, share memory: what it changes may be seen through both.
   bool shares_memory(const std::vector<Tensor>& inputs) const;

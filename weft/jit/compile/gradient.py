@@ -10,7 +10,7 @@ from .pieces import Piece, build, needed, rename, renamed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from weft import Tensor
@@ -50,6 +50,21 @@ class Derivative:
         for name in ("outputs", "leaves", "gradients", "saved", "watched"):
             setattr(self, name, renamed(getattr(self, name), same))
 
+    def places(self) -> list[int]:
+        """Return where each leaf's gradient is among the results of the program; -1: it has none."""
+        results = [id(v) for v in self._results()]
+        return [-1 if v is None else results.index(id(v)) for v in self.gradients]
+
+    def _results(self) -> list[Value]:
+        return list({id(v): v for v in self.gradients if v is not None}.values())
+
+    def build(self, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
+        """Return the program: of the gradients of the results, contiguous, and what was saved."""
+        values = [*self.arriving, *self.saved]
+        arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
+        like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
+        return build(self.piece, values, like, tensors, self._results())[0]
+
     def run(
         self, grads: list[Tensor | None], saved: tuple[Tensor, ...], tensors: dict[int, Tensor]
     ) -> list[Tensor | None]:
@@ -58,15 +73,11 @@ class Derivative:
             weft.zeros(v.shape, dtype=v.dtype) if g is None else g.contiguous()
             for g, v in zip(grads, self.arriving)
         ]
-        values, given = [*self.arriving, *self.saved], (*arrived, *saved)
-        results = list({id(v): v for v in self.gradients if v is not None}.values())
-        made = self._program.run(given) if self._program is not None else None
+        made = self._program.run((*arrived, *saved)) if self._program is not None else None
         if made is None:  # the first time, with other strides, or while another thread runs it
-            like = {id(v): t for v, t in zip(values, given)}
-            self._program, _ = build(self.piece, values, like, tensors, results)
-            made = self._program.run(given)
-        found = {id(v): t for v, t in zip(results, made)}
-        return [None if v is None else found[id(v)] for v in self.gradients]
+            self._program = self.build(saved, tensors)
+            made = self._program.run((*arrived, *saved))
+        return [None if i < 0 else made[i] for i in self.places()]
 
 
 def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:

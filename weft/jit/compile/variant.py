@@ -35,6 +35,7 @@ class Variant:
         self.arguments = arguments
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
+        self.wants: dict[int, bool] = {}  # by value: whether a gradient of such a tensor is wanted
         self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
         self.root: Piece | None = None
         self.state: Any = None
@@ -80,6 +81,7 @@ class Variant:
             old = self._value_of.setdefault(id(v.constant), v)
             same[id(v)] = old
             self.tensors[id(old)] = v.constant
+            self.wants[id(old)] = v.constant.requires_grad
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
@@ -116,9 +118,9 @@ class Variant:
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
-        return all(h.holds() for h in self.guards()) and all(
-            t.grad is grad for t, grad in self.before
-        )
+        wanted = all(t.requires_grad == self.wants[k] for k, t in self.tensors.items())
+        kept = all(t.grad is grad for t, grad in self.before)
+        return wanted and kept and all(h.holds() for h in self.guards())
 
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
@@ -148,7 +150,7 @@ class Variant:
         """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
         assert root is not None
-        if root.ends and root.derivative is None:
+        if root.ends:
             return self._run_straight(root, flat, inputs)
         undo = self._prepare_undo(root, inputs)
         recording = _C._set_grad_enabled(False)
@@ -163,7 +165,7 @@ class Variant:
         self.calls += 1
         return self._finish(end, env, inputs)
 
-    # One piece without an end that has gradients: all of it happens in C++.
+    # One piece: all of it happens in C++.
 
     def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         for _ in range(2):  # the second time if a tensor has other memory than before
@@ -188,7 +190,9 @@ class Variant:
         wanted = {id(v): v for v in leaves(root.outputs) if id(v) in self._made}
         self._given = list(wanted.values())
         grads = [v for _, v in root.grads if v is not None]
-        results = list({id(v): v for v in [*self._given, *grads]}.values())
+        d = root.derivative
+        saved = [v for v in d.saved if id(v) in self._made] if d is not None else []
+        results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         program, live = build(root, self.inputs, like, self.tensors, results)
@@ -205,6 +209,9 @@ class Variant:
             r.require(h.where, h.key, h.value, h.absent)
         for t, grad in self.before:
             r.require_grad(t, grad)
+        for k, wants in self.wants.items():
+            if k in self.tensors:
+                r.require_wants(self.tensors[k], wants)
         for step, argument, number in live:
             r.read_number(step, argument, number.group, number.key, number.place)
         for t, v in root.grads:
@@ -213,6 +220,16 @@ class Variant:
         spent = {id(v) for v in root.spent}
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
+        if d is not None:
+            number = {id(v): i for i, v in enumerate(self.inputs)}
+            r.set_derivative(
+                lambda tensors: d.build(tensors, self.tensors),
+                [place[id(v)] for v in d.outputs],
+                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
+                [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
+                [self.tensors[id(v)] for v in d.watched],
+                d.places(),
+            )
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
         if self.alone:
             r.give_alone()
