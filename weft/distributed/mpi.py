@@ -106,8 +106,8 @@ class MpiWire:
 
     def reduce_scatter(self, out: Tensor, x: Tensor, op: ReduceOp) -> Any:
         """Reduce, and give each rank its part of the result."""
-        kind = self._op(op, x)
-        return self.comm.Ireduce_scatter_block(self._numbers(x), self._written(out), op=kind)
+        parts, kind = self._parts(x, written=False), self._op(op, x)
+        return self.comm.Ireduce_scatter_block(parts, self._written(out), op=kind)
 
     def all_to_all(self, out: Tensor, gets: list[int], x: Tensor, sends: list[int]) -> Any:
         """Give each rank its part of what every rank has; parts are numbers of elements."""

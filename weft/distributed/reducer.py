@@ -126,9 +126,9 @@ class Reducer:
 
     def _start(self, bucket: Bucket) -> None:
         with weft.no_grad():
-            grads = [self.parameters[i].grad for i in bucket.members]
-            if len(grads) == 1 and grads[0] is not None and not self.as_view:
-                bucket.whole = grads[0].detach()
+            if len(bucket.members) == 1 and not self.as_view:
+                p = self.parameters[bucket.members[0]]
+                bucket.whole = weft.zeros_like(p) if p.grad is None else p.grad.detach()
             else:
                 bucket.whole = self._gathered(bucket)
             bucket.work = all_reduce(bucket.whole, ReduceOp.AVG, self.group, async_op=True)

@@ -1,0 +1,36 @@
+"""Programs run on several ranks, as their users start them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RANKS = ROOT / "tests" / "distributed" / "ranks"
+
+
+def run_ranks(
+    n: int, program: str | Path, *args: str, launch: bool = True, seconds: float = 120
+) -> tuple[int, str]:
+    """Run a program by ``weft launch`` or by mpiexec itself: exit code, and all that it printed.
+
+    One thread to each rank, for there may be more of them than cores.
+    """
+    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    path = [str(ROOT), str(ROOT / "tests"), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    start = [sys.executable, "-m", "weft", "launch", "-n", str(n)]
+    if not launch:
+        mpiexec = Path(sys.executable).with_name("mpiexec")
+        start = [str(mpiexec), "-n", str(n), sys.executable]
+    done = subprocess.run(
+        [*start, str(RANKS / program), *args],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=seconds,
+    )
+    return done.returncode, done.stdout
