@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,12 @@ RANKS = ROOT / "tests" / "distributed" / "ranks"
 
 
 def run_ranks(
-    n: int, program: str | Path, *args: str, launch: bool = True, seconds: float = 120
+    n: int, program: str, *args: str, launch: bool = True, seconds: float = 120
 ) -> tuple[int, str]:
-    """Run a program by ``weft launch`` or by mpiexec itself: exit code, and all that it printed.
+    """Run a program of ``ranks/``, or ``-m`` a module: exit code, and all that it printed.
 
-    One thread to each rank, for there may be more of them than cores.
+    By ``weft launch`` or by mpiexec itself; with one thread to each rank, for there may be more of
+    them than cores.
     """
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     path = [str(ROOT), str(ROOT / "tests"), environment.get("PYTHONPATH", "")]
@@ -25,12 +27,18 @@ def run_ranks(
     if not launch:
         mpiexec = Path(sys.executable).with_name("mpiexec")
         start = [str(mpiexec), "-n", str(n), sys.executable]
-    done = subprocess.run(
-        [*start, str(RANKS / program), *args],
+    what = program if program == "-m" else str(RANKS / program)
+    run = subprocess.Popen(
+        [*start, what, *args],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=seconds,
+        start_new_session=True,
     )
-    return done.returncode, done.stdout
+    try:
+        text, _ = run.communicate(timeout=seconds)
+    except BaseException:
+        os.killpg(run.pid, signal.SIGKILL)
+        raise
+    return run.returncode, text

@@ -414,7 +414,9 @@ def _rows(x: Tensor, sizes: Any, g: ProcessGroup, what: str, name: str) -> list[
     rows, n = x.shape[0], g.size()
     if not sizes:
         if rows % n:
-            raise ValueError(f"{what}: {rows} rows cannot be shared evenly by {n} ranks: give {name}")
+            raise ValueError(
+                f"{what}: {rows} rows cannot be shared evenly by {n} ranks: give {name}"
+            )
         sizes = [rows // n] * n
     if len(sizes) != n or sum(sizes) != rows or min(sizes) < 0:
         raise ValueError(

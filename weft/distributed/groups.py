@@ -137,7 +137,9 @@ class ProcessGroup:
             return
         told: dict[str, list[int]] = {}
         for i, rank in enumerate(self.ranks):
-            call = notes[i * NOTE_SIZE : (i + 1) * NOTE_SIZE].rstrip(b"\0").decode("utf-8", "replace")
+            call = (
+                notes[i * NOTE_SIZE : (i + 1) * NOTE_SIZE].rstrip(b"\0").decode("utf-8", "replace")
+            )
             told.setdefault(call, []).append(rank)
         lines = [
             f"  rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}: {call}"

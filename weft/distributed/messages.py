@@ -68,16 +68,16 @@ def send(
         work.wait()
 
 
-def _send(
-    tensor: Tensor, dst: Any, group: Any, tag: int, group_dst: Any, what: str
-) -> Work | None:
+def _send(tensor: Tensor, dst: Any, group: Any, tag: int, group_dst: Any, what: str) -> Work | None:
     g = taking_part(group, what)
     if g is None:
         return None
     x, to = checked_tensor(tensor, what), g.local(dst, group_dst, what, "dst")
     if to == g.rank():
         raise ValueError(f"{what}: rank {g.global_rank} cannot send to itself")
-    text = f"{what} {told(x)} from rank {g.global_rank} to rank {g.ranks[to]}, tag {_tag(tag, what)}"
+    text = (
+        f"{what} {told(x)} from rank {g.global_rank} to rank {g.ranks[to]}, tag {_tag(tag, what)}"
+    )
     return _start(g, Work(g, text, _sending(g, text, x, to, tag)))
 
 

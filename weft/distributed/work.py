@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DistBackendError", "DistError", "Work"]
 
-GRACE = 3.0  # seconds that what an ended rank has sent may still be on its way
+GRACE = 2.0  # seconds that what an ended rank has sent may still be on its way
 
 lock = threading.RLock()  # MPI is asked by one thread at a time
 

@@ -258,7 +258,9 @@ def disagreements() -> None:
     if rank == 1:
         x = weft.full((2, 2), 9.0)
         for sent in (r"float32 \(5,\)", r"int32 \(4,\)"):
-            with pytest.raises(dist.DistError, match=rf"recv float32 \(2, 2\).*does not fit.*{sent}"):
+            with pytest.raises(
+                dist.DistError, match=rf"recv float32 \(2, 2\).*does not fit.*{sent}"
+            ):
                 dist.recv(x, 0)
         dist.recv(x, 0)
         assert x.equal(weft.arange(4.0).view(2, 2))

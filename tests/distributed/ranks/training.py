@@ -52,7 +52,9 @@ def close(a: nn.Module, b: nn.Module) -> bool:
     return all(p.allclose(q, rtol=1e-5, atol=1e-6) for p, q in pairs)
 
 
-def steps(model: nn.Module, optimizer: weft.optim.Optimizer, x: weft.Tensor, y: weft.Tensor) -> None:
+def steps(
+    model: nn.Module, optimizer: weft.optim.Optimizer, x: weft.Tensor, y: weft.Tensor
+) -> None:
     """Train on batches; after each step of several ranks these are equal."""
     for xs, ys in zip(x, y, strict=True):
         optimizer.zero_grad()
@@ -136,7 +138,9 @@ def unused() -> None:
         assert inner.b.bias.grad.allclose(weft.full((5,), PER_RANK * (size - 1) / size))
     model = DDP(Branches())
     model(share(X[0]), "a")["out"].sum().backward()
-    with pytest.raises(RuntimeError, match=r"4 parameters got no gradient.*\(b\.weight.*find_unused"):
+    with pytest.raises(
+        RuntimeError, match=r"4 parameters got no gradient.*\(b\.weight.*find_unused"
+    ):
         model(share(X[0]), "a")
     with pytest.raises(RuntimeError, match=r"rank 0 has 0\.weight of shape \(2, 3\).*rank 1 has"):
         DDP(nn.Sequential(nn.Linear(3 if rank == 0 else 4, 2)))
@@ -145,7 +149,7 @@ def unused() -> None:
     with pytest.raises(RuntimeError, match="no parameter that requires a gradient"):
         DDP(nn.ReLU())
     table = DDP(nn.Embedding(4, 2, sparse=True))
-    with pytest.raises(NotImplementedError, match="the gradient of weight is torch.sparse_coo"):
+    with pytest.raises(NotImplementedError, match=r"the gradient of weight is .*sparse_coo"):
         table(weft.tensor([1])).sum().backward()
 
 
@@ -254,7 +258,7 @@ def samples() -> None:
     seen = [int(i) for (batch,) in DataLoader(data, batch_size=2, sampler=sampler) for i in batch]
     every = [None] * size
     dist.all_gather_object(every, seen)
-    assert len(seen) == 4 and sorted(sum(every, [])) == list(range(4 * size))
+    assert len(seen) == 4 and sorted(i for part in every for i in part) == list(range(4 * size))
 
 
 for check in (as_one_process, overlap, accumulated, unused, buffers, small_floats, optimizers,

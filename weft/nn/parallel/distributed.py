@@ -93,7 +93,9 @@ class DistributedDataParallel(Module):
         if init_sync:
             _check_equal(module, group, what)
             broadcast_together([*module.parameters(), *module.buffers()], group)
-        first, others = (FIRST_BUCKET_MB, BUCKET_MB) if bucket_cap_mb is None else [bucket_cap_mb] * 2
+        first, others = (
+            (FIRST_BUCKET_MB, BUCKET_MB) if bucket_cap_mb is None else [bucket_cap_mb] * 2
+        )
         self._reducer = Reducer(
             trained,
             group,
