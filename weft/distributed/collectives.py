@@ -10,7 +10,7 @@ import weft
 
 from .groups import ProcessGroup, checked_tensor, taking_part
 from .reduce_op import ReduceOp, checked_op, name_of
-from .work import DistBackendError, until
+from .work import DistBackendError, seconds_of, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def monitored_barrier(
     if g is None or g.size() == 1:
         return
     g.drain(what)
-    seconds = g.timeout if timeout is None else timeout.total_seconds()
+    seconds = seconds_of(timeout, what, g.timeout)
     from .mpi import LAST_TAG, MpiWire
 
     assert isinstance(g.wire, MpiWire)

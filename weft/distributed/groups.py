@@ -166,9 +166,14 @@ class ProcessGroup:
                 "whose program has ended. Do all ranks make the same calls, as often?"
             )
 
+    def give_up(self, why: str) -> None:
+        """Do nothing more with a group of which a rank does not answer."""
+        self.broken = why
+        start.others().hopeless = True
+
     def drain(self, what: str) -> None:
         """Wait for all that is under way."""
-        until(lambda: self.idle(), self, what, self.timeout)
+        until(self.idle, self, what, self.timeout)
 
     def idle(self) -> bool:
         """Say whether nothing is under way, after going on with it."""

@@ -124,3 +124,7 @@ def _run(words: list[str], environment: dict[str, str]) -> int:
         if process.poll() is None:
             process.kill()
     return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -69,6 +69,7 @@ class Others:
         self.rank, self.size = self.control.Get_rank(), self.control.Get_size()
         self.pid = os.getpid()
         self.gone: dict[int, float] = {}  # rank: when its farewell came
+        self.hopeless = False  # one of them does not answer: do not wait for its farewell
         self._farewells: list[Any] = []
 
     def listen(self) -> None:
@@ -82,6 +83,8 @@ class Others:
         """Say farewell, and wait until all have: MPI ends for all of them together."""
         if os.getpid() != self.pid or self.mpi.Is_finalized():
             return  # a forked process is no rank
+        if self.hopeless:
+            self.abort()
         everyone = [r for r in range(self.size) if r != self.rank]
         self._farewells = [self.control.Isend(b"x", dest=r) for r in everyone]
         while len(self.gone) < len(everyone):
@@ -121,12 +124,12 @@ def _load_mpi(timeout: float) -> Any:
     """Import mpi4py, which starts MPI. Should the others never come, the program ends."""
     import faulthandler
 
-    watched = sys.__stderr__ is not None and timeout < 1e6
-    try:
-        if watched:  # MPI_Init cannot be interrupted but from a thread without Python
+    watched = sys.__stderr__ is not None
+    try:  # MPI_Init cannot be interrupted but from a thread without Python
+        if sys.__stderr__ is not None:
             faulthandler.dump_traceback_later(timeout, exit=True, file=sys.__stderr__)
-    except (AttributeError, OSError, ValueError):
-        watched = False  # standard error is no file
+    except (OSError, OverflowError, ValueError):
+        watched = False  # standard error is no file, or the timeout is endless
     try:
         from mpi4py import MPI
     except ImportError as error:

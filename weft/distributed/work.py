@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+from datetime import timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from datetime import timedelta
     from typing import Any
 
     from .groups import ProcessGroup
@@ -161,12 +161,28 @@ class Work:
         True
         >>> dist.destroy_process_group()
         """
-        group = self._group
-        seconds = group.timeout if timeout is None else timeout.total_seconds()
-        until(lambda: self.is_completed(), group, self._text, seconds)
+        seconds = seconds_of(timeout, "Work.wait", self._group.timeout)
+        until(self.is_completed, self._group, self._text, seconds)
         if self._error is not None:
             raise self._error
         return True
+
+
+def seconds_of(timeout: timedelta | None, what: str, default: float) -> float:
+    """Return how many seconds a timeout is, or those of the default.
+
+    >>> from datetime import timedelta
+    >>> from weft.distributed.work import seconds_of
+    >>> seconds_of(timedelta(minutes=1), "barrier", 1800)
+    60.0
+    """
+    if timeout is None:
+        return default
+    if not isinstance(timeout, timedelta):
+        raise TypeError(f"{what}: timeout must be a datetime.timedelta, got {timeout!r}")
+    if timeout <= timedelta(0):
+        raise ValueError(f"{what}: timeout must be positive, got {timeout}")
+    return timeout.total_seconds()
 
 
 def until(done: Any, group: ProcessGroup, text: str, seconds: float) -> None:
@@ -177,7 +193,7 @@ def until(done: Any, group: ProcessGroup, text: str, seconds: float) -> None:
             continue
         group.check_alive(text)
         if time.monotonic() - began > seconds:
-            group.broken = f"{text} took more than {seconds:g} s"
+            group.give_up(f"{text} took more than {seconds:g} s")
             raise DistBackendError(
                 f"{text}: rank {group.global_rank} has waited {seconds:g} s for the other ranks of "
                 f"{group.ranks}. Do all of them get here? init_process_group(timeout=...) says "

@@ -9,7 +9,7 @@ from datetime import timedelta
 from . import start
 from .alone import Alone
 from .groups import GroupMember, ProcessGroup, resolve, state
-from .work import until
+from .work import seconds_of, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +146,10 @@ def init_process_group(
         raise ValueError(
             f"{what}: there is a process group already; destroy_process_group() ends it"
         )
-    name, seconds = _backend(backend, what), _seconds(timeout, what, default_pg_timeout)
+    name, seconds = (
+        _backend(backend, what),
+        seconds_of(timeout, what, default_pg_timeout.total_seconds()),
+    )
     for unused, value in (("store", store), ("pg_options", pg_options), ("device_id", device_id)):
         _none(value, unused, what)
     _none(group_name or None, "group_name", what)
@@ -200,16 +203,6 @@ def _backend(backend: str | None, what: str) -> str:
             f"{backend!r}" + (": there is no GPU to communicate" if "nccl" in name else "")
         )
     return name
-
-
-def _seconds(timeout: timedelta | None, what: str, default: timedelta | float) -> float:
-    if timeout is None:
-        return default.total_seconds() if isinstance(default, timedelta) else default
-    if not isinstance(timeout, timedelta):
-        raise TypeError(f"{what}: timeout must be a datetime.timedelta, got {timeout!r}")
-    if timeout <= timedelta(0):
-        raise ValueError(f"{what}: timeout must be positive, got {timeout}")
-    return timeout.total_seconds()
 
 
 def _none(value: Any, name: str, what: str) -> None:
@@ -279,7 +272,7 @@ def new_group(
         raise ValueError(
             f"{what}: ranks must be some of {world.ranks}, each at most once, got {ranks}"
         )
-    seconds = _seconds(timeout, what, world.timeout)
+    seconds = seconds_of(timeout, what, world.timeout)
     name = _backend(world.backend if backend is None else backend, what)
     key = f"{group_desc or 'group'} {next(_numbers)}"
     if isinstance(world.wire, Alone):

@@ -113,6 +113,30 @@ def accumulated() -> None:
         model(share(X[0]))  # nothing is expected of it
 
 
+def copies() -> None:
+    """A copy of a wrapped model averages gradients of its own."""
+    model = copy.deepcopy(DDP(net()))
+    model(share(X[0])).sum().backward()
+    assert equal_on_all([p.grad for p in model.parameters()])
+
+
+def shared_gradients() -> None:
+    """Two parameters that backward gives the same gradient do not have it averaged twice."""
+
+    class Sum(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = (nn.Parameter(weft.zeros(3)) for _ in range(2))
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return (self.a + self.b) * x
+
+    model = DDP(Sum(), bucket_cap_mb=1e-6)
+    model(weft.full((3,), rank + 1.0)).sum().backward()
+    mean = (size + 1) / 2
+    assert model.module.a.grad.eq(mean).all() and model.module.b.grad.eq(mean).all()
+
+
 class Branches(nn.Module):
     """Uses one of its layers."""
 
@@ -261,7 +285,7 @@ def samples() -> None:
     assert len(seen) == 4 and sorted(i for part in every for i in part) == list(range(4 * size))
 
 
-for check in (as_one_process, overlap, accumulated, unused, buffers, small_floats, optimizers,
+for check in (as_one_process, overlap, accumulated, copies, shared_gradients, unused, buffers, small_floats, optimizers,
               closures, branches_optimized, samples):  # fmt: skip
     check()
 dist.destroy_process_group()

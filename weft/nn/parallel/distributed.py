@@ -81,8 +81,7 @@ class DistributedDataParallel(Module):
         group = taking_part(process_group, what)
         if group is None:
             raise ValueError(f"{what}: this process is not in the given group")
-        trained = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
-        if not trained:
+        if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError(f"{what}: the module has no parameter that requires a gradient")
         self.module = module
         self.process_group = group
@@ -96,13 +95,31 @@ class DistributedDataParallel(Module):
         first, others = (
             (FIRST_BUCKET_MB, BUCKET_MB) if bucket_cap_mb is None else [bucket_cap_mb] * 2
         )
+        self._limits = int(first * 2**20), int(others * 2**20)
+        self._as_view = gradient_as_bucket_view
+        self._watch()
+
+    def _watch(self) -> None:
+        trained = [(n, p) for n, p in self.module.named_parameters() if p.requires_grad]
         self._reducer = Reducer(
             trained,
-            group,
-            (int(first * 2**20), int(others * 2**20)),
-            may_miss=find_unused_parameters,
-            as_view=gradient_as_bucket_view,
+            self.process_group,
+            self._limits,
+            may_miss=self.find_unused_parameters,
+            as_view=self._as_view,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what belongs to this process: a copy trains in the group of all ranks."""
+        return {n: x for n, x in vars(self).items() if n not in ("process_group", "_reducer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a module, and watch its gradients."""
+        super().__setstate__(state)
+        group = taking_part(None, "DistributedDataParallel")
+        assert group is not None
+        self.process_group = group
+        self._watch()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         averaging = weft.is_grad_enabled() and self.require_backward_grad_sync
