@@ -21,8 +21,6 @@ def run_ranks(
     them than cores.
     """
     environment = dict(os.environ, OMP_NUM_THREADS="1")
-    path = [str(ROOT), str(ROOT / "tests"), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     start = [sys.executable, "-m", "weft", "launch", "-n", str(n)]
     if not launch:
         mpiexec = Path(sys.executable).with_name("mpiexec")

@@ -79,7 +79,7 @@ def command(argv: Sequence[str], mpiexec: str, open_mpi: bool = False) -> list[s
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a program in several processes; return the exit code that mpiexec gives."""
+    """Become the mpiexec that runs a program in several processes; return if that cannot be."""
     if argv[:1] in (["-h"], ["--help"]) or not argv:
         _parser().print_help()
         return 0 if argv else 2
@@ -95,7 +95,8 @@ def main(argv: Sequence[str]) -> int:
         return 1
     version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True).stdout
     words = command(argv, mpiexec, open_mpi="HYDRA" not in version)
-    return _run(words, _environment(int(words[2])))
+    sys.stdout.flush()
+    os.execve(mpiexec, words, _environment(int(words[2])))  # signals and exit code are mpiexec's
 
 
 def _environment(processes: int) -> dict[str, str]:
@@ -104,26 +105,6 @@ def _environment(processes: int) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0))
     environment.setdefault("OMP_NUM_THREADS", str(max(1, cores // processes)))
     return environment
-
-
-def _run(words: list[str], environment: dict[str, str]) -> int:
-    """Run a command; it gets Ctrl-C itself, and is not left behind."""
-    import signal
-
-    process = subprocess.Popen(words, env=environment)
-    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    try:
-        while True:
-            try:
-                code = process.wait()
-                break
-            except KeyboardInterrupt:  # mpiexec was told too, and ends the processes
-                continue
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if process.poll() is None:
-            process.kill()
-    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ if how == "early end" and odd:
 import weft  # noqa: E402
 import weft.distributed as dist  # noqa: E402
 
-dist.init_process_group(timeout=timedelta(seconds=1) if how == "late" else None)
+dist.init_process_group()
+hasty = dist.new_group(timeout=timedelta(seconds=1))
 dist.barrier()
 if odd:
     if how == "kill":
@@ -29,8 +30,10 @@ if odd:
         raise KeyboardInterrupt
     if how == "end":
         sys.exit(0)
-    if how == "late" or how == "missing":
+    if how in ("late", "missing"):
         time.sleep(60)
+if how == "late":
+    dist.all_reduce(weft.ones(3), group=hasty)
 if how == "missing":
     dist.monitored_barrier(timeout=timedelta(seconds=1))
 dist.all_reduce(weft.ones(3))

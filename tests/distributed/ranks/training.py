@@ -285,8 +285,8 @@ def samples() -> None:
     assert len(seen) == 4 and sorted(i for part in every for i in part) == list(range(4 * size))
 
 
-for check in (as_one_process, overlap, accumulated, copies, shared_gradients, unused, buffers, small_floats, optimizers,
-              closures, branches_optimized, samples):  # fmt: skip
+for check in (as_one_process, overlap, accumulated, copies, shared_gradients, unused, buffers,
+              small_floats, optimizers, closures, branches_optimized, samples):  # fmt: skip
     check()
 dist.destroy_process_group()
 print(f"rank {rank} is done")

@@ -111,7 +111,8 @@ class DistributedDataParallel(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what belongs to this process: a copy trains in the group of all ranks."""
-        return {n: x for n, x in vars(self).items() if n not in ("process_group", "_reducer")}
+        state = super().__getstate__()
+        return {n: x for n, x in state.items() if n not in ("process_group", "_reducer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a module, and watch its gradients."""
