@@ -118,7 +118,7 @@ _LAZY_FROM = {
     ),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
-    "compile": "jit.eager",
+    "compile": "jit.compile",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",
