@@ -151,15 +151,17 @@ def test_without_a_group(call) -> None:
         call()
 
 
-def test_traces_do_not_hide_it(group: None) -> None:
-    """A trace would leave the other ranks out."""
+def test_static_programs_do_not_hide_it(group: None) -> None:
+    """A trace would leave the other ranks out; a compiled function calls them each time."""
 
     def f(x: weft.Tensor) -> weft.Tensor:
         dist.all_reduce(x)
         return x + 1
 
-    with pytest.raises(RuntimeError, match="a trace cannot record"):
+    with pytest.raises(NotImplementedError, match=r"weft\.distributed\.all_reduce at .*in f"):
         weft.jit.trace(f, weft.ones(2))
+    with pytest.raises(RuntimeError, match=r"not one program: weft\.distributed\.all_reduce"):
+        weft.compile(f, fullgraph=True)(weft.ones(2))
 
 
 def test_forked_processes_stay_out(group: None) -> None:

@@ -8,7 +8,7 @@ import warnings
 from collections import deque
 
 import weft
-from weft._setting import is_tracing
+from weft import _C
 
 from . import start
 from .alone import Alone
@@ -100,8 +100,9 @@ class ProcessGroup:
                 f"{what}: this process was forked from rank {self.global_rank}, which alone can "
                 "take part"
             )
-        if is_tracing():
-            raise RuntimeError(f"{what}: a trace cannot record what other processes do")
+        recorder = _C._recorder()
+        if recorder is not None:  # a static program would leave the other processes out
+            recorder.lost(f"weft.distributed.{what}", _C._here())
 
     def run(
         self, text: str, steps: Generator[Any, None, None], async_op: bool = False

@@ -113,6 +113,24 @@ def accumulated() -> None:
         model(share(X[0]))  # nothing is expected of it
 
 
+def compiled() -> None:
+    """A compiled step does not leave the other ranks out."""
+    inner = net()
+    single, model = first_ranks(inner), DDP(inner)
+    optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+
+    @weft.compile
+    def step(x: weft.Tensor, y: weft.Tensor) -> None:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+    for x, y in zip(X, Y, strict=True):
+        step(share(x), share(y))
+    steps(single, weft.optim.SGD(single.parameters(), lr=0.1), X, Y)
+    assert close(inner, single) and equal_on_all(list(inner.parameters()))
+
+
 def copies() -> None:
     """A copy of a wrapped model averages gradients of its own."""
     model = copy.deepcopy(DDP(net()))
@@ -285,8 +303,8 @@ def samples() -> None:
     assert len(seen) == 4 and sorted(i for part in every for i in part) == list(range(4 * size))
 
 
-for check in (as_one_process, overlap, accumulated, copies, shared_gradients, unused, buffers,
-              small_floats, optimizers, closures, branches_optimized, samples):  # fmt: skip
+for check in (as_one_process, overlap, accumulated, compiled, copies, shared_gradients, unused,
+              buffers, small_floats, optimizers, closures, branches_optimized, samples):  # fmt: skip
     check()
 dist.destroy_process_group()
 print(f"rank {rank} is done")
