@@ -66,6 +66,7 @@ class Others:
         """Begin to listen for farewells, and to say one."""
         self.mpi = mpi
         self.control = mpi.COMM_WORLD.Dup()
+        _unname_shared_memory()  # all processes have it by now
         self.rank, self.size = self.control.Get_rank(), self.control.Get_size()
         self.pid = os.getpid()
         self.gone: dict[int, float] = {}  # rank: when its farewell came
@@ -102,6 +103,20 @@ class Others:
                 pass  # closed, or none
         time.sleep(0.1)  # lets mpiexec forward what was printed
         self.control.Abort(1)
+
+
+def _unname_shared_memory() -> None:
+    """Take the names off the memory by which MPICH's processes meet, lest a killed one leave them."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            paths = {line.split()[-1] for line in maps if "/dev/shm/mpich_shm_" in line}
+    except OSError:
+        return  # no Linux
+    for path in paths:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass  # another process was faster
 
 
 _others: list[Others] = []

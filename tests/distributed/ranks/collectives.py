@@ -44,6 +44,13 @@ def twin(op: ReduceOp, dtype: weft.dtype) -> weft.Tensor:
     return (x / size if op is ReduceOp.AVG else x).to(dtype)
 
 
+def nothing_has_a_name() -> None:
+    """The memory that MPICH's processes share would not survive them, were they killed."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        shared = [line for line in maps if "/dev/shm/mpich" in line]
+    assert all("(deleted)" in line for line in shared), shared
+
+
 def reductions() -> None:
     """Each dtype by each operation; what makes no sense raises, naming both."""
     for dtype in DTYPES:
@@ -268,7 +275,7 @@ def disagreements() -> None:
     assert x.eq(size).all()
 
 
-for check in (reductions, small_floats, layouts, moves, shares, asynchronous, messages, objects,
+for check in (nothing_has_a_name, reductions, small_floats, layouts, moves, shares, asynchronous, messages, objects,
               groups, disagreements):  # fmt: skip
     check()
 dist.monitored_barrier()
