@@ -393,3 +393,15 @@ def test_second_derivatives_are_refused_outside_and_right_inside() -> None:
     for _ in range(5):
         assert weft.allclose(inside(x), 6 * x)
     assert runs(inside) == 3
+
+
+def test_show_prints_every_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a compiled module: forward and backward, before and after each pass."""
+    model = weft.compile(nn.Linear(2, 2))
+    weft.jit.show(model)
+    assert "no graph yet" in capsys.readouterr().out
+    for _ in range(4):
+        model(weft.ones(3, 2)).sum().backward()
+    weft.jit.show(model)
+    text = capsys.readouterr().out
+    assert text.count("remove_dead") == 2 and "linear(%x0" in text and "matrix_product" in text

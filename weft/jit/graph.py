@@ -10,7 +10,7 @@ from weft import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from weft import Tensor, dtype
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
 
-    __slots__ = ("constant", "dtype", "member", "name", "producer", "shape")
+    __slots__ = ("constant", "dtype", "literal", "member", "name", "producer", "shape", "stride")
 
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
         self.name = name
         self.shape = tuple(t.shape)
         self.dtype: dtype = t.dtype
+        self.stride = None if t.layout != weft.strided else t.stride()
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
+        self.literal = ""  # what such a tensor is made of, where nobody can change it
         self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     @property
@@ -42,6 +44,31 @@ class Value:
     def __repr__(self) -> str:
         """Return name and kind."""
         return f"%{self.name}: {self.kind}"
+
+
+class Live:
+    """A number that an op reads anew in each run, from the options of an optimiser.
+
+    >>> weft.jit.graph.Live({"betas": (0.9, 0.99)}, "betas", 1).now()
+    0.99
+    """
+
+    def __init__(self, group: dict[str, Any], key: str, place: int) -> None:
+        """Name a dict, a key, and the place in a tuple there (-1: it is no tuple)."""
+        self.group, self.key, self.place = group, key, place
+
+    def now(self) -> float:
+        """Return the number as it is now.
+
+        >>> weft.jit.graph.Live({"lr": 0.1}, "lr", -1).now()
+        0.1
+        """
+        value = self.group[self.key]
+        return value if self.place < 0 else value[self.place]
+
+    def __repr__(self) -> str:
+        """Return its name."""
+        return f"{self.key}[{self.place}]" if self.place >= 0 else self.key
 
 
 class Node:
@@ -322,29 +349,46 @@ def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
         from .passes.inplace import in_place
 
         graph = in_place(graph)
-    program = _C.Program()
-    number: dict[int, int] = {}
-
-    def where(a: Any) -> Any:
-        if isinstance(a, Value):
-            return number[id(a)]
-        if isinstance(a, list) and any(isinstance(x, Value) for x in a):
-            return [-1 if x is None else number[id(x)] for x in a]
-        return None
-
     try:
-        number.update((id(v), program.add_input(t)) for v, t in zip(graph.inputs, args))
-        number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
-        for n in graph.nodes:
-            places = tuple(map(where, n.args))
-            plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
-            derivative = all(0 not in v.shape for v in n.outputs[1:])
-            made = program.add(n.op, plain, places, n.inplace, derivative)
-            number.update((id(v), k) for v, k in zip(n.outputs, made))
-        program.finish([number[v] for v in graph._results()])
+        return program_of(graph, args, graph._results())[0]
     except NotImplementedError:  # an op whose shapes follow from values, a sparse tensor
         return None
-    return program
+
+
+def program_of(graph: Graph, args: Sequence[Tensor], results: list[int]) -> tuple[Any, list[Any]]:
+    """Return a graph as a static program.
+
+    Args:
+        graph: whose ops it runs.
+        args: tensors that lie as its inputs will.
+        results: the ids of the values that it gives, in this order.
+
+    Returns:
+        The program, and the numbers that its ops read anew in each run: (op, argument, where).
+    """
+    program = _C.Program()
+    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
+    number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
+    live = []
+    for step, n in enumerate(graph.nodes):
+        plain: list[Any] = []
+        places: list[Any] = []
+        for k, a in enumerate(n.args):
+            if isinstance(a, Value):
+                places.append(number[id(a)])
+            elif _holds_values(a):
+                places.append([-1 if x is None else number[id(x)] for x in a])
+            else:
+                places.append(None)
+                if isinstance(a, Live):
+                    live.append((step, k, a))
+                    a = a.now()
+            plain.append(a if places[-1] is None else None)
+        derivative = all(0 not in v.shape for v in n.outputs[1:])
+        made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
+        number.update((id(v), i) for v, i in zip(n.outputs, made))
+    program.finish([number[v] for v in results])
+    return program, live
 
 
 def _listed(x: Any) -> Any:

@@ -33,7 +33,7 @@ class _Watcher(Recorder):
         super().__init__()
         self.why = ""
 
-    def read(self, what: str, line: str) -> None:
+    def read(self, what: str, line: str, t: weft.Tensor) -> None:
         """Note that a tensor became Python values."""
         self.why = self.why or f"{what} at {line} turns a tensor into Python values"
 

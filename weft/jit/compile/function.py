@@ -77,6 +77,19 @@ class CompiledFunction:
         """What was captured, one for each kind of inputs and state of Python."""
         return [v for group in self._groups.values() for v in group]
 
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs of all programs that were made, for ``weft.jit.show``."""
+        pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
+        pieces += [p.derivative.piece for p in pieces if p.derivative is not None]
+        return [p.graph for p in pieces if p.graph is not None]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls run eagerly, where they do."""
+        found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
+        return [reason for reason in dict.fromkeys(found) if reason]
+
     # ---- one call ------------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .capture import Live
+from weft.jit.graph import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weft
 from weft import _C
-from weft.jit.graph import Value, _like
+from weft.jit.graph import Live, Value, _like
 from weft.jit.passes.rebuild import is_random
 
-from .capture import Capture, Live
+from .capture import Capture
 from .gradient import Differentiated
 from .pieces import Number, Piece, build, difference, leaves, needed, pieces_of, rename
 

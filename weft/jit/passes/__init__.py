@@ -11,6 +11,7 @@ from __future__ import annotations
 from weft.jit.graph import Step
 
 from .activation import join_activations
+from .copies import drop_copies
 from .dead import remove_dead
 from .dropout import drop_dropout
 from .fold import fold
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     Pass = Callable[[Graph], Graph]
 
 __all__ = [
-    "INFERENCE", "LAYERS", "PASSES", "drop_dropout", "fold", "fold_batch_norm", "in_place", "join_activations",
-    "out_of_place", "remove_dead", "run_passes", "share", "simplify",
+    "INFERENCE", "LAYERS", "PASSES", "STEPS", "drop_copies", "drop_dropout", "fold", "fold_batch_norm",
+    "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
 ]  # fmt: skip
 
 #: What ``jit.optimize`` runs: for any graph.
@@ -42,6 +43,8 @@ INFERENCE: tuple[Pass, ...] = (
     out_of_place, drop_dropout, simplify, share, fold, fold_batch_norm, join_activations,
     remove_dead,
 )  # fmt: skip
+#: What ``weft.compile`` runs: for any calls, also those that learn.
+STEPS: tuple[Pass, ...] = (out_of_place, fold, simplify, share, drop_copies, remove_dead)
 
 
 def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:

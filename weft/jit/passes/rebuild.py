@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from weft import Tensor
 
 __all__ = [
-    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates", "readers",
-    "writes",
+    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
+    "readers", "writes", "written",
 ]  # fmt: skip
 
 
@@ -203,6 +203,21 @@ def writes(node: Node) -> bool:
     [False, True]
     """
     return node.inplace or node.op.partition(".")[0].endswith("_")
+
+
+_STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
+
+
+def written(node: Node) -> list[Value]:
+    """Return the values into whose memory a node writes.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.written(node) for node in g]
+    [[], [%v1: float32[2]]]
+    """
+    if node.op in _STEPS:
+        return [v for i in _STEPS[node.op] for v in node.args[i]]
+    return [next(node.inputs())] if writes(node) else []
 
 
 def mutates(graph: Graph) -> bool:
