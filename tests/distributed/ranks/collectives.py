@@ -275,8 +275,8 @@ def disagreements() -> None:
     assert x.eq(size).all()
 
 
-for check in (nothing_has_a_name, reductions, small_floats, layouts, moves, shares, asynchronous, messages, objects,
-              groups, disagreements):  # fmt: skip
+for check in (nothing_has_a_name, reductions, small_floats, layouts, moves, shares, asynchronous,
+              messages, objects, groups, disagreements):  # fmt: skip
     check()
 dist.monitored_barrier()
 dist.destroy_process_group()
