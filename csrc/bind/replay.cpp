@@ -63,6 +63,8 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
   return same(found.ptr(), value);
 }
 
+bool has_hooks(const Tensor& t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); }
+
 class Replay {
  public:
   Replay(nb::object program, nb::object owner) : program_(&nb::cast<Program&>(program)) {
@@ -146,7 +148,7 @@ class Replay {
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
     for (const auto& [t, wants] : wants_)
-      if (wants_grad(*t.get()) != wants) return nb::none();
+      if (wants_grad(*t.get()) != wants || (wants && has_hooks(t))) return nb::none();
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
     for (const auto& [t, result] : grads_after_) t->grad = nullptr;  // what is there is not read: its memory is free
     for (const auto& [i, result] : input_grads_) inputs[i]->grad = nullptr;
@@ -303,8 +305,7 @@ void bind_replay(nb::module_& m) {
     return result;
   });
   m.def("_is_spent", is_spent);
-  m.def("_has_hooks",
-        [](Tensor t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); });
+  m.def("_has_hooks", has_hooks);
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)

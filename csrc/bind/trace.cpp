@@ -70,6 +70,7 @@ struct PyRecorder final : Recorder {
   void read(const char* what, const Tensor& t) override {
     tell("read", "ssO", what, user_line().c_str(), nb::steal(wrap(t)).ptr());
   }
+  void hooked() override { tell("hooked", "s", user_line().c_str()); }
   void grad_read(const Tensor& t) override { tell("grad_read", "O", nb::steal(wrap(t)).ptr()); }
   void grad_set(const Tensor& t) override {
     tell("grad_set", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(Tensor(t->grad))).ptr());

@@ -296,6 +296,7 @@ struct Recorder {
   virtual void became(const Tensor& t, const Tensor& view) = 0;  // t took the geometry of a view of itself
   virtual void read(const char* what, const Tensor& t) = 0;      // the program looked at elements: they may steer it
   virtual void lost(const char* what) = 0;                       // something was done that no op stands for
+  virtual void hooked() = 0;                                     // a hook of the user's is about to see gradients
   virtual void grad_read(const Tensor& t) = 0;                   // somebody is about to look at t.grad
   virtual void grad_set(const Tensor& t) = 0;                    // t.grad is another tensor now, or none
 };

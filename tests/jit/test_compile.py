@@ -405,3 +405,34 @@ def test_show_prints_every_program(capsys: pytest.CaptureFixture[str]) -> None:
     weft.jit.show(model)
     text = capsys.readouterr().out
     assert text.count("remove_dead") == 2 and "linear(%x0" in text and "matrix_product" in text
+
+
+def test_hooks_on_gradients_are_called_every_time() -> None:
+    """Those that were there, and those that come later."""
+    p, calls = nn.Parameter(weft.ones(3)), []
+
+    def f(x: Any) -> Any:
+        p.grad = None
+        (p * x).sum().backward()
+        return p.grad
+
+    compiled, x = weft.compile(f), weft.randn(3)
+    for _ in range(5):
+        compiled(x)
+    p.register_hook(lambda g: calls.append(1) or g * 2)  # type: ignore[func-returns-value]
+    with pytest.warns(UserWarning, match="a hook on gradients"):
+        for _ in range(10):
+            assert same(compiled(x), 2 * x)
+    assert len(calls) == 10
+
+
+def test_frozen_parameters_get_no_gradient() -> None:
+    """Whether a tensor wants one is guarded, both ways."""
+    model, x = nn.Linear(2, 2), weft.randn(3, 2)
+    compiled = weft.compile(model)
+    for wanted in (True, False, True):
+        model.bias.requires_grad_(wanted)
+        for _ in range(4):
+            model.zero_grad()
+            compiled(x).sum().backward()
+            assert (model.bias.grad is not None) is wanted and model.weight.grad is not None

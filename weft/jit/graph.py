@@ -504,6 +504,9 @@ class Recorder:
     def literal(self, t: Tensor, data: Any) -> None:
         """``t`` was made of Python data: a trace keeps it as it is."""
 
+    def hooked(self, line: str) -> None:
+        """A hook is about to see gradients: a trace keeps the ops that it calls."""
+
     def grad_read(self, t: Tensor) -> None:
         """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
 

@@ -109,6 +109,10 @@ class Capture(Recorder):
             _name_literal(self.value(kept), kept)
             self.record("clone", (kept, None), (t,), False, _C._here(), False, False)
 
+    def hooked(self, line: str) -> None:
+        """Note that Python looks at gradients in each call."""
+        self.fail(f"a hook on gradients, called at {line}")
+
     def grad_read(self, t: Tensor) -> None:
         """Note what ``t.grad`` was before the call, unless the call has set it."""
         if id(t) in self._made or id(t) in self.grads_after or id(t) in self.grads_before:
