@@ -49,7 +49,8 @@ class CompiledFunction:
         self.name = getattr(func, "__name__", type(func).__name__)
         self.func, self.fullgraph = func, fullgraph
         self._groups: dict[Any, list[Variant]] = {}
-        self._fast: Any = None  # the last variant, if it runs straight and takes no structures
+        # The last variant and its replay, if it runs straight and takes no structures.
+        self._fast: tuple[Any, Any] = (None, None)
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self._failures = 0  # captures that were good for nothing
@@ -57,9 +58,9 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make the call: from what was captured where that holds, else while it is captured."""
-        fast = self._fast
-        if fast is not None and not kwargs:
-            made = fast.replay.run(args)
+        fast, replay = self._fast
+        if replay is not None and not kwargs:
+            made = replay.run(args)
             if made is not None:
                 if fast.alone:
                     return made
@@ -111,7 +112,7 @@ class CompiledFunction:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
                 plain = not kwargs and len(flat) == len(args) and variant.replay is not None
-                self._fast = variant if plain else None
+                self._fast = (variant, variant.replay) if plain else (None, None)
                 return result
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
