@@ -44,7 +44,7 @@ class Value:
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs")
+    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs", "parts")
 
     def __init__(
         self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
@@ -52,6 +52,7 @@ class Node:
         """Start a node without outputs; ``grad``: whether the tape was on."""
         self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
+        self.parts: list[Node] | None = None  # the ops that a fused one stands for
 
     def inputs(self) -> Iterator[Value]:
         """Iterate over the values it reads.
@@ -135,11 +136,26 @@ class Graph:
             kind = Value("", tensor).kind
             raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
         if tensor.dtype != v.dtype:
-            others = [*self.inputs, *(w for n in self.nodes for w in n.outputs)]
+            others = [*self.inputs]
+            self.unfuse()  # a loop is made for its dtypes
+            others += [w for n in self.nodes for w in n.outputs]
             for w in (*(w for w in others if w.dtype == v.dtype), v):
                 w.dtype = tensor.dtype
         v.constant, self._fast = tensor, None
         self._programs.clear()
+
+    def unfuse(self) -> None:
+        """Put the ops that fused ones stand for in their places.
+
+        >>> g = weft.jit.passes.fuse(weft.jit.trace(lambda x: x * 2 + 1, (weft.ones(2),)).graph)
+        >>> g.unfuse()
+        >>> [node.op for node in g]
+        ['mul', 'add']
+        """
+        self.nodes = list(one_by_one(self.nodes))
+        for n in self.nodes:
+            for v in n.outputs:
+                v.producer = n
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.
@@ -216,7 +232,8 @@ class Graph:
             self._fast = program
             return self._finished(made, args)
         env = self._given(args)
-        for n in self.nodes:
+        recorded = _C._grad_enabled() and any(t.requires_grad for t in env.values())
+        for n in self.nodes if not recorded else one_by_one(self.nodes):
             given = tuple(_substitute(a, env) for a in n.args)
             grad = _C._grad_enabled()
             _C._set_grad_enabled(grad and n.grad)
@@ -227,6 +244,12 @@ class Graph:
             for v, t in zip(n.outputs, made):
                 env[id(v)] = t
         return _rebuild(self.outputs, env)
+
+
+def one_by_one(nodes: list[Node]) -> Iterator[Node]:
+    """Iterate over ops, those that fused ones stand for in their places: some may be without gradient."""
+    for n in nodes:
+        yield from n.parts or (n,)
 
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:

@@ -7,6 +7,7 @@ are returned as they are: there, what may be left out or shared depends on who e
 from __future__ import annotations
 
 from .dead import remove_dead
+from .fuse import fuse
 from .share import share
 from .simplify import simplify
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from weft.jit.graph import Graph
 
-__all__ = ["PASSES", "remove_dead", "run_passes", "share", "simplify"]
+__all__ = ["PASSES", "fuse", "remove_dead", "run_passes", "share", "simplify"]
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (simplify, share, remove_dead)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["Rebuild", "escaping", "is_random", "mutates"]
+__all__ = ["Rebuild", "escaping", "is_random", "may_alias", "mutates"]
 
 
 class Rebuild:
@@ -39,6 +39,20 @@ class Rebuild:
         self.values[id(old)] = new
         return new
 
+    def fresh(self, like: Value, name: str, shape: tuple[int, ...]) -> Value:
+        """Return a value that no op has made yet, of the dtype of another.
+
+        >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+        >>> weft.jit.passes.rebuild.Rebuild(old).fresh(old.inputs[0], "y", ())
+        %y: float32[]
+        """
+        new = Value.__new__(Value)
+        for slot in Value.__slots__:
+            setattr(new, slot, getattr(like, slot))
+        new.name, new.shape, new.producer = name, shape, None
+        new.constant = new.member = None
+        return new
+
     def mapped(self, x: Any) -> Any:
         """Return an argument or a result with the values of the new graph.
 
@@ -63,9 +77,14 @@ class Rebuild:
         >>> new.new.nodes[0].op
         'add'
         """
+        parts = []
+        for part in old.parts or ():
+            self.keep(part)
+            parts.append(self.new.nodes.pop())
         args = tuple(self.mapped(a) for a in old.args)
         node = Node(old.op, args, old.inplace, old.line, old.grad)
-        node.outputs = [self._copy(v) for v in old.outputs]
+        node.outputs = [self.mapped(v) if parts else self._copy(v) for v in old.outputs]
+        node.parts = parts or None
         for v in node.outputs:
             v.producer = node
         self.new.nodes.append(node)
@@ -108,8 +127,18 @@ def _draws(row: dict[str, Any]) -> bool:
     return "Generator" in row["signature"] or row["name"].startswith("dropout")
 
 
-def _may_alias(row: dict[str, Any]) -> bool:
+def _is_alias(row: dict[str, Any]) -> bool:
     return row["view"] or row["composed"] or row["python"]
+
+
+def may_alias(node: Node) -> bool:
+    """Say whether results of a node may look into the memory of what it reads.
+
+    >>> g = weft.jit.trace(lambda x: x.exp().view(-1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.may_alias(node) for node in g]
+    [False, True]
+    """
+    return node.op in _ops_that(_is_alias)
 
 
 def is_random(node: Node) -> bool:
@@ -142,7 +171,7 @@ def escaping(graph: Graph) -> set[int]:
     """
     seen = {id(v) for v in graph.results()}
     for node in reversed(graph.nodes):
-        if node.op in _ops_that(_may_alias) and _any_in(node.outputs, seen):
+        if may_alias(node) and _any_in(node.outputs, seen):
             seen |= {id(v) for v in node.inputs()}
     return seen
 
