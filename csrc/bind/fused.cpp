@@ -20,7 +20,9 @@ FusedKernel::Step step_from(nb::handle row) {
   FusedKernel::Step step{nullptr, {}, dtype_from(nb::object(row[3]))};
   nb::object name = row[0], plain = row[1], values = row[2];
   if (name.is_none()) {
-    Param number{"number", Type::Scalar}, sizes{"sizes", Type::Ints};
+    Param number, sizes;
+    number.type = Type::Scalar;
+    sizes.type = Type::Ints;
     step.arguments.push_back({-1, value_from(number, nb::object(plain[0]).ptr())});
     step.arguments.push_back({-1, value_from(sizes, nb::object(plain[1]).ptr())});
     return step;

@@ -100,7 +100,7 @@ void check_inputs(const FusedKernel& k, const TensorList& in) {
     const Tensor& t = in[i];
     if (t.dtype() != k.inputs[i].dtype)
       fail("fused: input ", i, " must be ", name_of(k.inputs[i].dtype), ", got ", name_of(t.dtype()));
-    if (k.inputs[i].once && t.dim() && t.size(-1) != 1)
+    if (k.inputs[i].once && t.dim() && t.size(-1) > 1 && t.stride(-1) != 0)
       fail("fused: input ", i, " must have one element along its last dimension, got shape ", t.sizes());
   }
 }
@@ -149,6 +149,14 @@ void infer_fused(Call& c) {
 
 int64_t grain_of(const FusedKernel& k) { return kGrain / std::clamp<int64_t>(int64_t(k.steps.size()) / 4, 1, 8); }
 
+// Whether the loop reads an input once: one element, perhaps expanded.
+bool is_single(const FusedKernel& k, size_t i, const Tensor& t) {
+  if (!k.inputs[i].once || t.numel() == 1) return k.inputs[i].once;
+  for (int d = 0; d < t.dim(); ++d)
+    if (t.size(d) > 1 && t.stride(d) != 0) return false;
+  return true;
+}
+
 // Whether all operands but the single elements lie channels last, so that the outputs may too.
 bool stays_last(Call& c, const FusedKernel& k) {
   const TensorList& in = c.tensors(0);
@@ -158,7 +166,7 @@ bool stays_last(Call& c, const FusedKernel& k) {
   std::vector<Value> values(in.begin(), in.end());
   const Value* operands[kMaxFused];
   bool single[kMaxFused];
-  for (size_t i = 0; i < in.size(); ++i) operands[i] = &values[i], single[i] = k.inputs[i].once && in[i].numel() == 1;
+  for (size_t i = 0; i < in.size(); ++i) operands[i] = &values[i], single[i] = is_single(k, i, in[i]);
   for (int i = 0; i < c.out_count; ++i)
     if (!all_lie_last(c.out[i], operands, single, int(in.size()))) return false;
   return true;
@@ -178,7 +186,7 @@ bool run_flat(Call& c, const FusedKernel& k) {
     items[operands] = steps[operands] = item_size(c.out[i].dtype());
   }
   for (size_t i = 0; i < in.size(); ++i, ++operands) {
-    bool single = k.inputs[i].once && in[i].numel() == 1;
+    bool single = is_single(k, i, in[i]);
     if (!single && !(in[i].contiguous() && in[i].sizes() == first.sizes())) return false;
     p[operands] = last && !single ? as_it_lies(in[i]) : in[i].data();
     items[operands] = item_size(in[i].dtype());
@@ -241,8 +249,9 @@ void fused_back(Grad& d) {
   const FusedKernel& k = *g_kernels[d.arg(1).extra];
   TensorList values, wanted, outputs, grads;
   std::vector<int> which;
-  for (int i = 0; i < d.inputs(); ++i) {
-    Tensor x = d.x(i);
+  const TensorList& inputs = d.arg(0).tensors();
+  for (int i = 0; i < int(inputs.size()); ++i) {
+    Tensor x = inputs[size_t(i)];
     if (!d.create_graph) {
       x = alias(x);
       x->requires_grad = d.needs(i);

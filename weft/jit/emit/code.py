@@ -21,8 +21,7 @@ class _Machine:
     """LLVM, set up for the host: what compiles, and the memory that holds code."""
 
     def __init__(self) -> None:
-        from importlib.metadata import version
-
+        import llvmlite
         import llvmlite.binding as llvm
 
         llvm.initialize_native_target()
@@ -30,7 +29,7 @@ class _Machine:
         self.llvm = llvm
         self.cpu = llvm.get_host_cpu_name()
         self.features = llvm.get_host_cpu_features().flatten()
-        self.versions = f"llvmlite {version('llvmlite')} LLVM {llvm.llvm_version_info}"
+        self.versions = f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
         target = llvm.Target.from_default_triple()
         # 256 bits where the CPU would rather have them: the loops say how wide they are.
         self.target = target.create_target_machine(
@@ -58,9 +57,8 @@ class _Machine:
 def _add_libm(llvm: Any) -> None:
     """Let code find the functions of long doubles that it may call."""
     import ctypes
-    import ctypes.util
 
-    libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    libm = ctypes.CDLL("libm.so.6")
     for name in ("sinl", "cosl", "tanl"):
         llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
 

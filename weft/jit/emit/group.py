@@ -10,8 +10,6 @@ the last dimension. Each step names the op that eager would call, and the dtype 
 
 from __future__ import annotations
 
-import ast
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -113,6 +111,8 @@ def parse(text: str) -> Group:
     >>> group.inputs, group.steps[0].op, str(group)
     ([('float32', False)], 'mul', 'v0: float32; v1: float32 = mul(v0, 2.0); return v1')
     """
+    import ast
+
     group = Group()
     try:
         lines = ast.parse(text).body
@@ -129,6 +129,8 @@ def parse(text: str) -> Group:
 
 
 def _read(line: Any, group: Group) -> None:
+    import ast
+
     assert isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
     assert line.target.id == f"v{len(group.inputs) + len(group.steps)}"
     kind: Any = line.annotation
@@ -149,6 +151,8 @@ def _read(line: Any, group: Group) -> None:
 
 
 def _value(a: Any, group: Group) -> Any:
+    import ast
+
     if isinstance(a, ast.Constant):
         assert a.value is None or isinstance(a.value, (bool, int, float, str))
         return a.value
