@@ -112,7 +112,7 @@ class _Plan:
             self.uniform[id(out)] = _element(_FILLS[node.op], out)
         elif node.op == "full_like" and not isinstance(node.args[1], Value):
             self.uniform[id(out)] = _element(node.args[1], out)
-        elif node.op in _VIEWS and id(node.args[0]) in self.uniform:
+        elif node.op in (*_VIEWS, *_SAME) and id(node.args[0]) in self.uniform:
             self.uniform[id(out)] = self.uniform[id(node.args[0])]
         elif _is_pointwise(node.op) and all(id(v) in self.uniform for v in node.inputs()):
             self.uniform[id(out)] = self.computed(node)
@@ -146,7 +146,8 @@ class _Plan:
             if spare and id(node.outputs[0]) not in read:
                 idle.add(i)
             else:
-                read |= {id(v) for v in node.inputs() if not (knows and self.is_known(v))}
+                given = map(self.named, node.inputs()) if knows else node.inputs()
+                read |= {id(v) for v in given if not (knows and id(v) in self.uniform)}
         return idle
 
     def is_known(self, v: Value) -> bool:
