@@ -92,7 +92,9 @@ def check(name, kind):
         takes_y = name not in ("sin", "cos")  # whose derivatives see a far result as a far angle
         y = (want[0] if takes_y else None,)
         rest = (None,) * (3 - count)
-        want.append(_C._call_op("pointwise_gradient", (name, i, given[-1], *inputs, *y, *rest), False)[0])
+        want.append(
+            _C._call_op("pointwise_gradient", (name, i, given[-1], *inputs, *y, *rest), False)[0]
+        )
         args = (name, i, Ref(first - 1), *refs, Ref(first) if takes_y else None, *rest)
         group.steps.append(Step("pointwise_gradient", args, dtype))
     group.outputs = list(range(first, first + len(want)))
@@ -100,7 +102,10 @@ def check(name, kind):
     for k, (a, b) in enumerate(zip(got, want)):
         if not same(a, b):
             where = [i for i in range(len(a)) if not same(a[i : i + 1], b[i : i + 1])][:5]
-            shown = [(*(t.flatten()[i % t.numel()].item() for t in given), a[i].item(), b[i].item()) for i in where]
+            shown = [
+                (*(t.flatten()[i % t.numel()].item() for t in given), a[i].item(), b[i].item())
+                for i in where
+            ]
             raise AssertionError(f"{name} {kind} result {k} ({_C._isa()}): {len(where)}, {shown}")
     return len(want)
 

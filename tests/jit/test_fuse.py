@@ -114,7 +114,13 @@ def test_layouts() -> None:
 
     for m, n in ((70, 90), (10, 9)):
         fused(f, weft.randn(m, n), weft.randn(n, m), weft.randn(n, 1), weft.randn(()))
-    fused(f, weft.randn(70, 90).t().contiguous().t(), weft.randn(90, 70), weft.randn(90, 1), weft.randn(()))
+    fused(
+        f,
+        weft.randn(70, 90).t().contiguous().t(),
+        weft.randn(90, 70),
+        weft.randn(90, 1),
+        weft.randn(()),
+    )
 
 
 def test_empty() -> None:
@@ -354,7 +360,10 @@ def test_training_step() -> None:
         y = net(x)
         loss = ((y - t) ** 2).mean() + 1e-3 * sum((p * p).sum() for p in net.parameters())
         grads = weft.autograd.grad(loss, list(net.parameters()))
-        return [loss.detach(), *(p.detach() - 0.1 * (g + 0.01 * p.detach()) for p, g in zip(net.parameters(), grads))]
+        return [
+            loss.detach(),
+            *(p.detach() - 0.1 * (g + 0.01 * p.detach()) for p, g in zip(net.parameters(), grads)),
+        ]
 
     x, t = weft.randn(32, 10), weft.randn(32, 3)
     plain = trace(step, (x, t)).graph
@@ -388,7 +397,20 @@ def test_threads() -> None:
 # ---- random programs
 
 
-UNARY = ["exp", "tanh", "sigmoid", "abs", "neg", "sin", "square", "relu", "erf", "floor", "log1p", "sign"]
+UNARY = [
+    "exp",
+    "tanh",
+    "sigmoid",
+    "abs",
+    "neg",
+    "sin",
+    "square",
+    "relu",
+    "erf",
+    "floor",
+    "log1p",
+    "sign",
+]
 BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "atan2"]
 
 
@@ -415,7 +437,9 @@ def random_program(rng: random.Random) -> tuple[Callable[..., Any], list[weft.Te
             elif kind < 0.72:
                 v = weft.where(x > y, x, choose.choice([0.5, -1.0]))
             elif kind < 0.77:
-                v = choose.choice([x.sum(), x.mean(), x.amax(-1, keepdim=True), x.sum(-1, keepdim=True)])
+                v = choose.choice(
+                    [x.sum(), x.mean(), x.amax(-1, keepdim=True), x.sum(-1, keepdim=True)]
+                )
             elif kind < 0.82:
                 v = x.t().contiguous().t() if x.dim() == 2 else x.clone()
             elif kind < 0.86:
@@ -435,7 +459,9 @@ def random_program(rng: random.Random) -> tuple[Callable[..., Any], list[weft.Te
         results.append(last)
         if given[0].requires_grad and last.requires_grad:
             total = (last * last).sum()
-            results += weft.autograd.grad(total, [given[0]], allow_unused=True, materialize_grads=True)
+            results += weft.autograd.grad(
+                total, [given[0]], allow_unused=True, materialize_grads=True
+            )
         return results
 
     return program, inputs

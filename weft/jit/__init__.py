@@ -70,10 +70,10 @@ def __getattr__(name: str) -> Any:
         from .traced import TracedModule
 
         return TracedModule
-    if name == "passes":
+    if name in ("passes", "emit"):
         import importlib
 
-        return importlib.import_module("weft.jit.passes")
+        return importlib.import_module(f"weft.jit.{name}")
     if name == "Final":
         from typing import Final
 

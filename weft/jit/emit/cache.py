@@ -29,7 +29,9 @@ def directory() -> str | None:
         home = os.path.expanduser("~")
         if not os.path.isabs(home):
             return None
-        place = os.path.join(os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache", "weft", "kernels")
+        place = os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache", "weft", "kernels"
+        )
     return place or None
 
 
@@ -54,7 +56,9 @@ def read(key: str) -> bytes | None:
     try:
         if not _is_ours(os.stat(place)):
             return None
-        opened = os.open(os.path.join(place, f"{key}.o"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        opened = os.open(
+            os.path.join(place, f"{key}.o"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        )
         with os.fdopen(opened, "rb") as file:
             facts = os.fstat(opened)
             if not _is_ours(facts) or not stat.S_ISREG(facts.st_mode) or facts.st_size > _LONGEST:

@@ -21,8 +21,13 @@ class _Machine:
     """LLVM, set up for the host: what compiles, and the memory that holds code."""
 
     def __init__(self) -> None:
-        import llvmlite
-        import llvmlite.binding as llvm
+        try:
+            import llvmlite
+            import llvmlite.binding as llvm
+        except ImportError as error:
+            raise ImportError(
+                "fused: compiling a loop needs llvmlite: pip install llvmlite"
+            ) from error
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -83,7 +88,9 @@ def function(loop: Loop) -> int:
 
     with _lock:
         machine = _machine()
-        said = "\n".join((loop.text, machine.cpu, machine.features, machine.versions, cache.VERSION))
+        said = "\n".join(
+            (loop.text, machine.cpu, machine.features, machine.versions, cache.VERSION)
+        )
         key = hashlib.sha256(said.encode()).hexdigest()
         if key not in _addresses:
             name = f"weft_{key[:32]}"

@@ -39,7 +39,9 @@ def _literal(kind: str, x: Any) -> str:
     if kind == "i1":
         return "true" if x else "false"
     if kind[0] == "i":
-        return str((int(x) + (1 << (WIDTH[kind] - 1))) % (1 << WIDTH[kind]) - (1 << (WIDTH[kind] - 1)))
+        return str(
+            (int(x) + (1 << (WIDTH[kind] - 1))) % (1 << WIDTH[kind]) - (1 << (WIDTH[kind] - 1))
+        )
     return f"0x{struct.unpack('<Q', struct.pack('<d', rounded(kind, x)))[0]:016X}"
 
 
@@ -204,9 +206,7 @@ class Writer:
         """Return a where c holds, else b."""
         one = a if isinstance(a, Lanes) else b
         a, b = one.like(a), one.like(b)
-        return self.step(
-            a.kind, f"select {c.type} {c.name}, {a.type} {a.name}, {b.type} {b.name}"
-        )
+        return self.step(a.kind, f"select {c.type} {c.name}, {a.type} {a.name}, {b.type} {b.name}")
 
     def convert(self, x: Lanes, kind: str) -> Lanes:
         """Return elements as another kind, as ``csrc/loops/convert.h`` does."""
@@ -245,11 +245,11 @@ class Writer:
             parts.append(self.step(kind, f(*names)).name)
         mask = ", ".join(f"i32 {k}" for k in range(self.lanes))
         t = f"<{half} x {KINDS[kind]}>"
-        return self.step(kind, f"shufflevector {t} {parts[0]}, {t} {parts[1]}, <{self.lanes} x i32> <{mask}>")
+        return self.step(
+            kind, f"shufflevector {t} {parts[0]}, {t} {parts[1]}, <{self.lanes} x i32> <{mask}>"
+        )
 
-    def repair(
-        self, y: Lanes, far: Lanes, args: list[Lanes], slow: Callable[..., str]
-    ) -> Lanes:
+    def repair(self, y: Lanes, far: Lanes, args: list[Lanes], slow: Callable[..., str]) -> Lanes:
         """Return ``y``, or where ``far`` holds what ``slow`` computes of single long doubles.
 
         ``slow`` gets names of long doubles and a function that takes an instruction and gives the

@@ -129,7 +129,9 @@ class _Emitter:
         if row.rule == "truth":
             inner = "i1"
         elif row.rule == "compare":
-            inner = KIND_OF[_compared([self.group.dtype(a.number) for a in s.args if isinstance(a, Ref)])]
+            inner = KIND_OF[
+                _compared([self.group.dtype(a.number) for a in s.args if isinstance(a, Ref)])
+            ]
         condition = _CONDITIONS.get(s.op)
         operands = [
             self.operand(a, "i1" if k == condition else inner) for k, a in enumerate(s.args)

@@ -6,7 +6,9 @@ elements it is written, what it gives, and its derivatives, given (g, operandsâ€
 
 from __future__ import annotations
 
+from . import angles
 from . import maths as m
+from .coefficients import INF, NAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ def _softsign_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
 def _log_of_sum(a: Lanes, b: Lanes, log1p: Emit, exp: Emit) -> Lanes:
     high, low = m.where(a > b, a, b), m.where(a > b, b, a)
     y = high + log1p(exp(low - high))
-    y = m.where(a.equals(b) & m.absolute(a).equals(m.INF), a, y)
+    y = m.where(a.equals(b) & m.absolute(a).equals(INF), a, y)
     return m.where(m.isnan(a), a, y)
 
 
@@ -172,7 +174,7 @@ def _pass2(g: Lanes, a: Lanes, b: Lanes, y: Lanes) -> Lanes:
 
 
 def _logit_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    return m.where(_inside(x, 0, 1), g / (x * (1 - x)), m.NAN)
+    return m.where(_inside(x, 0, 1), g / (x * (1 - x)), NAN)
 
 
 def _f(emit: Emit, *back: Emit | None, **facts: bool) -> Row:
@@ -202,7 +204,7 @@ ROWS: dict[str, Row] = {
               lambda g, a, b, y: g * m.where(a.equals(0) & (b >= 0), 0, y * m.log(a)), needs_fma=True),
     "maximum": _n(_larger, lambda g, a, b, y: _share(g, a, b, a < b), lambda g, a, b, y: _share(g, a, b, b < a)),
     "minimum": _n(_smaller, lambda g, a, b, y: _share(g, a, b, a > b), lambda g, a, b, y: _share(g, a, b, b > a)),
-    "atan2": _f(m.atan2,
+    "atan2": _f(angles.atan2,
                 lambda g, a, b, y: m.where(_square_sum(a, b).equals(0), 0, g * b / _square_sum(a, b)),
                 lambda g, a, b, y: m.where(_square_sum(a, b).equals(0), 0, -g * a / _square_sum(a, b))),
     "clamp_min": _n(_larger, lambda g, x, lo, y: m.where(x >= lo, g, 0), lambda g, x, lo, y: m.where(x < lo, g, 0)),
@@ -229,17 +231,17 @@ ROWS: dict[str, Row] = {
     "rsqrt": _f(lambda x: 1 / m.sqrt(x), lambda g, x, y: g * (y * y * y) * -0.5),
     "square": _n(lambda x: x * x, lambda g, x, y: g * (x + x)),
     "reciprocal": _f(lambda x: 1 / x, lambda g, x, y: -g * (y * y)),
-    "sin": _f(lambda x: m.careful("sinl", m.near_sin, x),
-              lambda g, x, y: m.careful_gradient("cosl", m.near_cos, g, x, False), needs_x86=True),
-    "cos": _f(lambda x: m.careful("cosl", m.near_cos, x),
-              lambda g, x, y: m.careful_gradient("sinl", m.near_sin, g, x, True), needs_x86=True),
-    "tan": _f(lambda x: m.careful("tanl", m.near_tan, x), lambda g, x, y: g * (y * y + 1), needs_x86=True),
+    "sin": _f(lambda x: angles.careful("sinl", angles.near_sin, x),
+              lambda g, x, y: angles.careful_gradient("cosl", angles.near_cos, g, x, False), needs_x86=True),
+    "cos": _f(lambda x: angles.careful("cosl", angles.near_cos, x),
+              lambda g, x, y: angles.careful_gradient("sinl", angles.near_sin, g, x, True), needs_x86=True),
+    "tan": _f(lambda x: angles.careful("tanl", angles.near_tan, x), lambda g, x, y: g * (y * y + 1), needs_x86=True),
     "sinh": _f(m.sinh, lambda g, x, y: g * m.cosh(x)),
     "cosh": _f(m.cosh, lambda g, x, y: g * m.sinh(x)),
     "tanh": _f(m.tanh, lambda g, x, y: g * (1 - y * y)),
-    "asin": _f(m.asin, lambda g, x, y: g * m.power(1 - x * x, x.like(-0.5)), needs_fma=True),
-    "acos": _f(m.acos, lambda g, x, y: -g * m.power(1 - x * x, x.like(-0.5)), needs_fma=True),
-    "atan": _f(m.atan, lambda g, x, y: g / (x * x + 1)),
+    "asin": _f(angles.asin, lambda g, x, y: g * m.power(1 - x * x, x.like(-0.5)), needs_fma=True),
+    "acos": _f(angles.acos, lambda g, x, y: -g * m.power(1 - x * x, x.like(-0.5)), needs_fma=True),
+    "atan": _f(angles.atan, lambda g, x, y: g / (x * x + 1)),
     "sigmoid": _f(m.sigmoid, lambda g, x, y: g * ((1 - y) * y)),
     "erf": _f(m.erf, lambda g, x, y: g * m.exp(-(x * x)) * 1.1283791670955126),
     "relu": _n(_relu, lambda g, x, y: m.where(y <= 0, 0, g)),
@@ -251,8 +253,8 @@ ROWS: dict[str, Row] = {
     "sign": Row("result", ALL, _sign, _zero1),
     "sgn": Row("result", ALL, _sign, _zero1),
     "isnan": _compare(lambda x: x.differs(x)),
-    "isinf": _compare(lambda x: x.differs(x) if x.kind[0] == "i" else m.absolute(x).equals(m.INF)),
-    "isfinite": _compare(lambda x: x.equals(x) if x.kind[0] == "i" else m.absolute(x) < m.INF),
+    "isinf": _compare(lambda x: x.differs(x) if x.kind[0] == "i" else m.absolute(x).equals(INF)),
+    "isfinite": _compare(lambda x: x.equals(x) if x.kind[0] == "i" else m.absolute(x) < INF),
     "logical_not": _truth(lambda x: ~x),
     "bitwise_not": Row("result", BITS, lambda x: ~x),
     # compare.isa.cpp

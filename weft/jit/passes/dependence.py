@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rebuild import may_alias, is_random
+from .rebuild import is_random, may_alias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -236,7 +236,11 @@ class _Plan:
         dims = sorted(d % max(len(x.shape), 1) for d in dim) if dim else list(range(len(x.shape)))
         last = dims == [len(x.shape) - 1] and x.shape[-1] >= 24
         whole = dims == list(range(len(x.shape)))
-        same = _name(x.dtype) == _name(out.dtype) and _name(x.dtype) in ("float32", "float64", "int64")
+        same = _name(x.dtype) == _name(out.dtype) and _name(x.dtype) in (
+            "float32",
+            "float64",
+            "int64",
+        )
         return same and (whole or last) and 0 not in x.shape
 
     # ---- groups
