@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rebuild import is_random, may_alias
+from .rebuild import is_random, is_view, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class Dependence:
             if is_random(node):
                 self.before[i] |= {drew} if drew >= 0 else set()
                 drew = i
-            target = self.memory(node.args[0]) if writes(node) else -1
+            targets = {self.memory(v) for v in written(node)}
             for m in {self.memory(v) for v in [*node.inputs(), *node.outputs]}:
                 if m in writer:
                     self.before[i].add(writer[m])
-                if m == target:
+                if m in targets:
                     self.before[i] |= readers.pop(m, set())
                     writer[m] = i
                     self._written.add(m)
@@ -53,9 +53,7 @@ class Dependence:
         for v in node.outputs:
             self._memory[id(v)] = len(self._joined)
             self._joined.append(len(self._joined))
-        aliased = list(node.inputs()) if may_alias(node) else []
-        if writes(node):
-            aliased.append(node.args[0])
+        aliased = list(node.inputs()) if is_view(node) else written(node)
         for v in aliased:
             for out in node.outputs:
                 self._join(self.memory(v), self.memory(out))
@@ -74,13 +72,3 @@ class Dependence:
     def is_written(self, v: Value) -> bool:
         """Say whether the memory of a value is changed anywhere in the graph."""
         return self.memory(v) in self._written
-
-
-def writes(node: Node) -> bool:
-    """Say whether a node changes its first argument.
-
-    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.dependence.writes(node) for node in g]
-    [False, True]
-    """
-    return node.inplace or node.op.partition(".")[0].endswith("_")

@@ -9,7 +9,7 @@ from weft import _C
 from weft.jit.emit.group import KIND_OF, REDUCTIONS, Group, Ref, Step, type_argument
 from weft.jit.emit.loop import missing
 from weft.jit.emit.rows import ROWS
-from weft.jit.graph import Node, Value
+from weft.jit.graph import Live, Node, Value
 
 from .dependence import Dependence
 from .rebuild import Rebuild
@@ -89,6 +89,8 @@ class _Plan:
             return "it changes a tensor in place"
         if len(node.outputs) != 1:
             return "it has several results"
+        if any(isinstance(a, Live) for a in node.args):
+            return "it reads a number anew in each run"
         operands = [a for a in node.args if isinstance(a, Value)]
         if any(v.constant is not None and v.constant.is_sparse for v in operands):
             return "an operand is sparse"
@@ -384,8 +386,8 @@ class _Plan:
                 if id(v) not in new.values:
                     made.add(id(v))
                     parts += self.made_for(new, v, node)
-            new.keep(node)
-            parts.append(new.new.nodes.pop())
+            parts.append(new.keep(node))
+            new.new.nodes.pop()
         for key in made:
             del new.values[key]
         return parts
