@@ -143,7 +143,7 @@ struct Register {
 #define WEFT_JOIN(a, b) WEFT_JOIN2(a, b)
 #define WEFT_OP static const ::weft::Register WEFT_JOIN(op_, __COUNTER__) = ::weft::Form
 
-constexpr int kMaxArgs = 14, kMaxOut = 4;
+constexpr int kMaxArgs = 14, kMaxOut = 8;
 
 // One call of an op on its way through the gate.
 class Call {
