@@ -5,8 +5,13 @@ from __future__ import annotations
 import weft
 from weft import Tensor
 from weft.nn.module import Module
-from weft.quantization.kinds import per_channel_symmetric, per_tensor_affine, per_tensor_symmetric
-from weft.quantization.kinds import qint8, quint8
+from weft.quantization.kinds import (
+    per_channel_symmetric,
+    per_tensor_affine,
+    per_tensor_symmetric,
+    qint8,
+    quint8,
+)
 from weft.quantization.observer import (
     Maker,
     MovingAverageMinMaxObserver,

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import copy
 
-from weft.nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d, Identity, Linear
-from weft.nn import ReLU
+from weft.nn import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    Identity,
+    Linear,
+    ReLU,
+)
 from weft.nn.module import Module
 from weft.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from weft.quantization.nn import intrinsic

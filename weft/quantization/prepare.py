@@ -39,7 +39,7 @@ def propagate_qconfig_(module: Module, qconfig_dict: Mapping[Any, Any] | None = 
     def walk(at: Module, path: str, inherited: Any) -> None:
         own = vars(at).get("qconfig", given.get(path, given.get(type(at), inherited)))
         check_qconfig(own)
-        at.qconfig = own  # type: ignore[assignment]
+        at.qconfig = own
         for name, child in at.named_children():
             walk(child, f"{path}.{name}" if path else name, own)
 

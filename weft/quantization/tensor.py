@@ -210,7 +210,10 @@ def _need_kind(name: str, dtype: Any) -> None:
 
 def to_ints(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
     """Return the integers of a grid that are nearest to numbers, as floats."""
-    return (weft.round(x * (1.0 / scale)) + zero_point).clamp(low, high)
+    steps = x * (1.0 / scale)
+    if zero_point.is_floating_point():  # zero may lie between two integers
+        return weft.round(steps + zero_point).clamp(low, high)
+    return (weft.round(steps) + zero_point).clamp(low, high)
 
 
 def quantize_per_tensor(

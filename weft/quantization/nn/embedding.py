@@ -50,7 +50,8 @@ class _ByteTable(Module):
             )
         w = mod.weight.detach().to(weft.float32)
         observer(w)
-        table = quantize_per_channel(w, *observer.calculate_qparams(), 0, quint8)
+        scale, zero_point = observer.calculate_qparams()
+        table = quantize_per_channel(w, scale, zero_point, 0, quint8)
         self.weight_uint8 = table._ints
         self.weight_scale, self.weight_zero_point = table._scale, table._zero_point
 

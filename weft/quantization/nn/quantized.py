@@ -10,13 +10,12 @@ import weft
 from weft import _C, Tensor
 from weft.nn import conv as float_conv
 from weft.nn.module import Module
-from weft.quantization.kinds import quint8
+from weft.quantization.kinds import qint8, quint8
 from weft.quantization.nn.convolution import Int8Conv
 from weft.quantization.nn.dynamic import need_qint8
 from weft.quantization.nn.embedding import Embedding, EmbeddingBag
 from weft.quantization.nn.functional import FloatFunctional, QFunctional
 from weft.quantization.nn.weights import Int8Layer, StoredNumbers
-from weft.quantization.kinds import qint8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
