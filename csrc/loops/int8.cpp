@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kWork = 1 << 19;       // multiplications worth a thread
+constexpr int64_t kWork = 1 << 20;       // multiplications worth a thread
 constexpr int64_t kWindows = 64 * 1024;  // bytes of windows that are laid out at a time
 
 }  // namespace

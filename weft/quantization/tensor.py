@@ -233,7 +233,7 @@ def quantize_per_tensor(
     """
     _need_float("quantize_per_tensor", input)
     _need_kind("quantize_per_tensor", dtype)
-    s, z = weft.tensor(float(scale)), weft.tensor(int(zero_point))
+    s, z = weft.tensor(float(scale), dtype=weft.float64), weft.tensor(int(zero_point))
     if not s.item() > 0:
         raise RuntimeError(f"quantize_per_tensor: scale must be positive, got {s.item()}")
     if not dtype.lowest <= z.item() <= dtype.highest:
@@ -242,7 +242,8 @@ def quantize_per_tensor(
             f"{dtype.highest}, as {dtype} needs"
         )
     with weft.no_grad():
-        ints = to_ints(input, s, z, dtype.lowest, dtype.highest).to(dtype.ints)
+        step = s.to(weft.float32)
+        ints = to_ints(input, step, z, dtype.lowest, dtype.highest).to(dtype.ints)
     return QuantizedTensor(ints, s, z, dtype)
 
 
