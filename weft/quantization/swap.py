@@ -80,6 +80,11 @@ def swap(model: Module, mapping: Mapping[Any, Any], need_qconfig: bool) -> Any:
     """Return a model whose layers of certain classes are replaced, its root too if it is one.
 
     A layer that stands in several places is replaced by one that does.
+
+    >>> from weft.quantization.swap import DYNAMIC, swap
+    >>> model = weft.nn.Sequential(weft.nn.Linear(2, 2), weft.nn.ReLU())
+    >>> [type(layer).__module__ for layer in swap(model, DYNAMIC, need_qconfig=False)]
+    ['weft.quantization.nn.dynamic', 'weft.nn.activation']
     """
     return replace_layers(
         model,

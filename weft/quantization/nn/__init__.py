@@ -6,6 +6,6 @@ tensor([[0., 0., 0.]])
 
 from __future__ import annotations
 
-from weft.quantization.nn import dynamic, intrinsic, qat, quantized
+from weft.quantization.nn import dynamic, intrinsic, qat, quantized, static
 
-__all__ = ["dynamic", "intrinsic", "qat", "quantized"]
+__all__ = ["dynamic", "intrinsic", "qat", "quantized", "static"]

@@ -86,7 +86,7 @@ class QFunctional(_Functional, StoredNumbers):
     @classmethod
     def from_float(cls, mod: FloatFunctional) -> QFunctional:
         """Take the grid that the observer of a prepared module found."""
-        from weft.quantization.nn.quantized import grid_of
+        from weft.quantization.nn.static import grid_of
 
         new = cls()
         new.scale, new.zero_point = grid_of(mod.activation_post_process)

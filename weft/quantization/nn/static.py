@@ -46,7 +46,7 @@ def grid_of(observer: Any) -> tuple[float, int]:
 
     >>> o = weft.quantization.MinMaxObserver()
     >>> x = o(weft.tensor([0.0, 25.5]))
-    >>> weft.quantization.nn.quantized.grid_of(o)
+    >>> weft.quantization.nn.static.grid_of(o)
     (0.1000..., 0)
     """
     if observer.dtype is not quint8 or observer.qscheme.per_channel:
