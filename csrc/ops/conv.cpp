@@ -102,7 +102,8 @@ WEFT_OP{
           Last x(c.tensor(0));
           LaidOut w(c.tensor(1), DType::Float);
           Given bias(c, 2, DType::Float);
-          Prepacked packed(c.tensor(1), !t_modes.grad);  // a network that learns changes its kernels with every step
+          bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
+          Prepacked packed(c.tensor(1), !learns);
           LastWritten y(c.out[0]);
           return conv_forward(v, floats(x.data()), floats(w.data()), floats(bias.data()), floats(y.data()),
                               packed.get());

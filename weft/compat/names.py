@@ -45,10 +45,9 @@ ALIASES = {
     "torch.cpu.amp": ("weft.amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
+    "torch.distributed.distributed_c10d": ("weft.distributed",),
     "torch.mps": ("weft.devices.mps",),
     "torch.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
-    "torch.nn.parallel": ("weft.nn.parallel",),
-    "torch.nn.parallel.data_parallel": ("weft.nn.parallel",),
     "torch.nn.qat": ("weft.quantization.nn.qat",),
     "torch.nn.quantized": ("weft.quantization.nn.quantized",),
     "torch.nn.quantized.dynamic": ("weft.quantization.nn.dynamic",),
@@ -78,7 +77,6 @@ OWN = {
 WEFT_ONLY = "audio compat data devices switches text train view vision".split()
 
 HINTS = {
-    "torch.distributed": "torch.nn.DataParallel, in one process",
     "torch.multiprocessing": "Python's own multiprocessing",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
 }
