@@ -9,7 +9,7 @@ from weft.jit.passes.rebuild import is_random
 
 from .capture import Capture
 from .gradient import Differentiated
-from .pieces import Number, Piece, build, difference, leaves, needed, pieces_of, rename
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,6 +150,13 @@ class Variant:
         """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
         assert root is not None
+        try:
+            return self._run(root, flat, inputs)
+        except CannotBuild as e:
+            self.problem = self.trouble = str(e)
+            return NOT_TAKEN
+
+    def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         if root.ends:
             return self._run_straight(root, flat, inputs)
         undo = self._prepare_undo(root, inputs)
@@ -157,6 +164,9 @@ class Variant:
         try:
             env = {id(v): t for v, t in zip(self.inputs, inputs)}
             end = self._run_pieces(root, env)
+        except CannotBuild:
+            undo()
+            raise
         finally:
             _C._set_grad_enabled(recording)
         if end is None:
