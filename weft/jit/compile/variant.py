@@ -81,7 +81,7 @@ class Variant:
             old = self._value_of.setdefault(id(v.constant), v)
             same[id(v)] = old
             self.tensors[id(old)] = v.constant
-            self.wants[id(old)] = v.constant.requires_grad
+            self.wants[id(old)] = bool(v.constant is not None and v.constant.requires_grad)
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
@@ -231,6 +231,7 @@ class Variant:
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
         if d is not None:
+            d.build([_like_value(v) for v in d.saved], self.tensors)  # it is known now if it cannot
             number = {id(v): i for i, v in enumerate(self.inputs)}
             r.set_derivative(
                 lambda tensors: d.build(tensors, self.tensors),
@@ -344,6 +345,13 @@ class Variant:
                     t.copy_(before)
 
         return undo
+
+
+def _like_value(v: Value) -> Tensor:
+    """Return a tensor that lies as a value does."""
+    if v.stride is None:
+        return weft.empty(v.shape, dtype=v.dtype)
+    return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
 
 
 def _nothing() -> None:
