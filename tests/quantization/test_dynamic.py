@@ -189,10 +189,33 @@ def test_digits() -> None:
     assert abs(accuracy(q) - accuracy(net)) <= 0.01
 
 
-def test_traced() -> None:
-    """A trace and a compiled function give the same bits."""
-    q, x = Q.quantize_dynamic(model()), weft.randn(3, 8)
-    assert weft.equal(weft.jit.trace(q, x)(x), q(x))
+def test_static_graphs(tmp_path: Path) -> None:
+    """A trace, saved and loaded, and a compiled function give the same bits."""
+    m = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10)).eval()
+    q, x = Q.quantize_dynamic(m, {nn.Linear, nn.Conv2d}), weft.randn(2, 1, 8, 8)
+    with weft.no_grad():
+        traced = weft.jit.trace(q, x)
+        assert weft.equal(traced(x), q(x))
+        traced.save(tmp_path / "traced")
+        assert weft.equal(weft.jit.load(tmp_path / "traced")(x), q(x))
+        compiled = weft.compile(q)
+        for data in (x, x * 3, x):  # each finds its own grid
+            assert weft.equal(compiled(data), q(data))
+        q[0].weight_int8.zero_()
+        assert weft.equal(compiled(x), q(x))
+
+
+def test_summary() -> None:
+    """As many multiplications as before."""
+    layers = [
+        (nn.Linear(8, 4), (3, 8)),
+        (nn.Conv2d(2, 4, 3), (1, 2, 6, 6)),
+        (nn.LSTM(4, 5), (6, 2, 4)),
+    ]
+    for layer, shape in layers:
+        q = Q.quantize_dynamic(nn.Sequential(layer), {type(layer)})
+        macs = [weft.summary(m, weft.ones(*shape)).total_macs for m in (nn.Sequential(layer), q)]
+        assert macs[0] == macs[1] > 0
 
 
 def test_refused() -> None:
