@@ -66,6 +66,7 @@ def facts(v: Variant) -> dict[str, Any]:
         "ops": [n.op for p in pieces for n in p.nodes],
         "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
         "pieces": len(pieces),
+        "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
         "backward": any(p.derivative is not None for p in pieces),
         "live": sorted(
@@ -99,6 +100,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{kind} of {len(ops)} ops: {_named(ops)}")
     if facts["program"]:
         lines.append(f"improved to {len(facts['program'])} ops: {_named(facts['program'])}")
+    lines += [f"not fused: {op}: {why}" for op, why in facts["alone"][:5]]
     lines += [f"split by {split}" for split in facts["splits"]]
     if facts["backward"]:
         lines.append("gradients of the results: one more program")
