@@ -74,7 +74,7 @@ class Live:
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs")
+    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs", "parts")
 
     def __init__(
         self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
@@ -82,6 +82,7 @@ class Node:
         """Start a node without outputs; ``grad``: whether the tape was on."""
         self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
+        self.parts: list[Node] | None = None  # the ops that a fused one stands for
 
     def inputs(self) -> Iterator[Value]:
         """Iterate over the values it reads.
@@ -178,7 +179,9 @@ class Graph:
             kind = Value("", tensor).kind
             raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
         if tensor.dtype != v.dtype:
-            others = [*self.inputs, *(w for n in self.nodes for w in n.outputs)]
+            others = [*self.inputs]
+            self.unfuse()  # a loop is made for its dtypes
+            others += [w for n in self.nodes for w in n.outputs]
             for w in (*(w for w in others if w.dtype == v.dtype), v):
                 w.dtype = tensor.dtype
         v.constant = tensor
@@ -191,6 +194,19 @@ class Graph:
         """
         self._fast = self._order = None
         self._programs.clear()
+
+    def unfuse(self) -> None:
+        """Put the ops that fused ones stand for in their places.
+
+        >>> g = weft.jit.passes.fuse(weft.jit.trace(lambda x: x * 2 + 1, (weft.ones(2),)).graph)
+        >>> g.unfuse()
+        >>> [node.op for node in g]
+        ['mul', 'add']
+        """
+        self.nodes = list(one_by_one(self.nodes))
+        for n in self.nodes:
+            for v in n.outputs:
+                v.producer = n
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.
@@ -305,11 +321,12 @@ def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
     """
     constants = graph.constants
     at = {id(v): i for i, v in enumerate([*graph.inputs, *constants])}
-    plain = [a for n in graph.nodes for a in n.args if not _holds_values(a)]
+    nodes = list(one_by_one(graph.nodes))
+    plain = [a for n in nodes for a in n.args if not _holds_values(a)]
     start = [*(v.constant for v in constants), *plain]
     free, steps = len(at), []  # the place of the next plain argument
     made = len(graph.inputs) + len(start)
-    for n in graph.nodes:
+    for n in nodes:
         places: list[Any] = []
         for a in n.args:
             if isinstance(a, Value):
@@ -341,6 +358,12 @@ def _reader(places: list[Any]) -> Any:
         )
 
     return read
+
+
+def one_by_one(nodes: list[Node]) -> Iterator[Node]:
+    """Iterate over ops, those that fused ones stand for in their places: some may be without gradient."""
+    for n in nodes:
+        yield from n.parts or (n,)
 
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:

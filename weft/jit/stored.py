@@ -7,7 +7,7 @@ from weft import nn
 from weft.serialization.common import FileError
 from weft.serialization.modules import class_name, describe, make_layer
 
-from .graph import Graph, Node, Value
+from .graph import Graph, Node, Value, one_by_one
 from .script.allowed import is_member_name
 from .script.data import check_calls, from_json, to_json
 from .script.evaluate import is_value
@@ -158,7 +158,7 @@ class Writer:
         nodes = [
             [n.op, [encode(a) for a in n.args], n.inplace, n.line, n.grad,
              [described(v) for v in n.outputs]]
-            for n in graph.nodes
+            for n in one_by_one(graph.nodes)
         ]  # fmt: skip
         return {
             "inputs": inputs, "constants": constants, "nodes": nodes,

@@ -15,6 +15,7 @@ from .copies import drop_copies
 from .dead import remove_dead
 from .dropout import drop_dropout
 from .fold import fold
+from .fuse import fuse
 from .inplace import in_place, out_of_place
 from .norm import fold_batch_norm
 from .rebuild import copied
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INFERENCE", "LAYERS", "PASSES", "STEPS", "drop_copies", "drop_dropout", "fold", "fold_batch_norm",
-    "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
+    "fuse", "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
 ]  # fmt: skip
 
 #: What ``jit.optimize`` runs: for any graph.
@@ -44,7 +45,9 @@ INFERENCE: tuple[Pass, ...] = (
     remove_dead,
 )  # fmt: skip
 #: What ``weft.compile`` runs: for any calls, also those that learn.
-STEPS: tuple[Pass, ...] = (out_of_place, fold, simplify, share, drop_copies, remove_dead)
+STEPS: tuple[Pass, ...] = (
+    out_of_place, fold, simplify, share, drop_copies, fuse, remove_dead,
+)  # fmt: skip
 
 
 def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:
