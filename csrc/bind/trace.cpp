@@ -184,6 +184,7 @@ void bind_trace(nb::module_& m) {
     if (t_recorder) fail("a trace is already being taken on this thread");
     auto* r = new PyRecorder;
     r->target = f;
+    r->differentiated = nb::cast<bool>(f.attr("traces"));
     t_recorder = r;
   });
   m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op

@@ -291,6 +291,7 @@ class GradMode {  // for a scope
 
 // Watches every call after it ran: how a trace is taken.
 struct Recorder {
+  bool differentiated = true;  // what is recorded will be differentiated op by op; else its walk back is recorded too
   virtual ~Recorder() = default;
   virtual void record(Call& c) = 0;
   virtual void became(const Tensor& t, const Tensor& view) = 0;  // t took the geometry of a view of itself

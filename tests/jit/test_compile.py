@@ -436,3 +436,16 @@ def test_frozen_parameters_get_no_gradient() -> None:
             model.zero_grad()
             compiled(x).sum().backward()
             assert (model.bias.grad is not None) is wanted and model.weight.grad is not None
+
+
+def test_shapes_that_follow_from_values_run_eagerly_and_it_is_said() -> None:
+    """The op is named; with fullgraph=True too."""
+
+    def f(x: Any) -> Any:
+        return x[x > 0].sum()
+
+    compiled = weft.compile(f)
+    with pytest.warns(UserWarning, match="runs eagerly: a program cannot hold"):
+        for _ in range(5):
+            x = weft.randn(6)
+            assert same(compiled(x), f(x))

@@ -253,7 +253,10 @@ def b004_28(b, text):
 
 def _quantized(model, original, x):
     kinds = [type(layer) for layer in model.modules()]
-    assert nn.Linear not in kinds
+    assert nn.Linear not in kinds and nn.Conv2d not in kinds
+    assert not list(model.parameters())
+    ints = [b for name, b in model.named_buffers() if name.endswith("weight_int8")]
+    assert ints and all(b.dtype == weft.int8 for b in ints)
     scores = original(x)
     assert close(model(x), scores, within=0.05 * scores.abs().max().item())
 

@@ -28,13 +28,10 @@ PAGE = HERE.parents[1] / "docs" / "seeds.md"
 BLOCKS = sorted(path.stem for path in HERE.glob("b*.py"))
 pytest.register_assert_rewrite("seeing", *sorted({f"checks_{block[1:4]}" for block in BLOCKS}))
 
-INT8 = "weft has no int8 quantisation yet"
 
 # Programs that need what weft does not have yet. Each must leave this table when it begins to pass.
 WAITING = {
-    "b004_29": INT8,
     "b004_34": "weft has no amp.initialize yet",
-    "b004_47": INT8,
 }
 
 

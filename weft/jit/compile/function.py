@@ -114,6 +114,8 @@ class CompiledFunction:
                 plain = not kwargs and len(flat) == len(args) and variant.replay is not None
                 self._fast = (variant, variant.replay) if plain else (None, None)
                 return result
+            if variant.problem:
+                return self._eagerly(variant.problem, args, kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

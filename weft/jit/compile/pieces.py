@@ -6,8 +6,11 @@ that the outcome selects.
 
 from __future__ import annotations
 
+from copy import copy
+from functools import wraps
+
 from weft.jit.graph import Graph, Live, Node, Value, _like, program_of
-from weft.jit.passes import STEPS, run_passes
+from weft.jit.passes import STEPS, fuse, run_passes
 
 from .capture import Capture, Outside, Read
 
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from weft import Tensor
 
 __all__ = ["Number", "Piece", "pieces_of"]
+
+
+class CannotBuild(Exception):
+    """A piece cannot be a static program."""
 
 
 class Number:
@@ -43,6 +50,7 @@ class Piece:
             tuple[Any, Value | None]
         ] = []  # at the end: tensors (or inputs) and their grad
         self.signature: Any = None
+        self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
         self.graph: Any = None  # what its program was made of, improved by passes
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
@@ -241,21 +249,45 @@ def build(
         The program, and the numbers that are read anew: (step, argument, where).
     """
     graph = Graph()
-    graph.inputs, graph.outputs = given, results
-    graph.nodes = [_recorded(node) for node in piece.nodes]
+    same = {id(v): _given(v) for v in given}
+    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
+    graph.nodes = [_recorded(node, same) for node in piece.nodes]
     read = {id(v): v for node in piece.nodes for v in node.inputs()}
     graph.constants = [
         v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
     ]
-    graph = piece.graph = run_passes(graph, STEPS)
-    made, live = program_of(graph, [like[id(v)] for v in given], [id(v) for v in graph.outputs])
+    piece.alone = []
+    graph = piece.graph = run_passes(graph, tuple(_noting(p, piece.alone) for p in STEPS))
+    try:
+        made, live = program_of(graph, [like[id(v)] for v in given], [id(v) for v in graph.outputs])
+    except NotImplementedError as e:  # an op whose shapes follow from values
+        raise CannotBuild(str(e).splitlines()[0]) from None
     made.set_learning(any(node.grad for node in piece.nodes))
     return made, live
 
 
-def _recorded(node: Node) -> Node:
+def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
+    """Return a pass; ``fuse`` notes which ops stay alone, and why."""
+    if improve is not fuse:
+        return improve
+
+    @wraps(fuse)
+    def noted(graph: Graph) -> Graph:
+        return fuse(graph, alone)
+
+    return noted
+
+
+def _given(v: Value) -> Value:
+    """Return a value of an earlier piece, or of the call, as an input."""
+    made = copy(v)
+    made.producer = None
+    return made
+
+
+def _recorded(node: Node, same: dict[int, Value]) -> Node:
     """Return a node as if the tape had been on: a program runs without one."""
-    made = Node(node.op, node.args, node.inplace, node.line)
+    made = Node(node.op, renamed(node.args, same), node.inplace, node.line)
     made.outputs = node.outputs
     return made
 

@@ -9,7 +9,7 @@ from weft.jit.passes.rebuild import is_random
 
 from .capture import Capture
 from .gradient import Differentiated
-from .pieces import Number, Piece, build, difference, leaves, needed, pieces_of, rename
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Variant:
             old = self._value_of.setdefault(id(v.constant), v)
             same[id(v)] = old
             self.tensors[id(old)] = v.constant
-            self.wants[id(old)] = v.constant.requires_grad
+            self.wants[id(old)] = bool(v.constant is not None and v.constant.requires_grad)
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
@@ -150,6 +150,13 @@ class Variant:
         """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
         assert root is not None
+        try:
+            return self._run(root, flat, inputs)
+        except CannotBuild as e:
+            self.problem = self.trouble = str(e)
+            return NOT_TAKEN
+
+    def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         if root.ends:
             return self._run_straight(root, flat, inputs)
         undo = self._prepare_undo(root, inputs)
@@ -157,6 +164,9 @@ class Variant:
         try:
             env = {id(v): t for v, t in zip(self.inputs, inputs)}
             end = self._run_pieces(root, env)
+        except CannotBuild:
+            undo()
+            raise
         finally:
             _C._set_grad_enabled(recording)
         if end is None:
@@ -221,6 +231,7 @@ class Variant:
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
         if d is not None:
+            d.build([_like_value(v) for v in d.saved], self.tensors)  # it is known now if it cannot
             number = {id(v): i for i, v in enumerate(self.inputs)}
             r.set_derivative(
                 lambda tensors: d.build(tensors, self.tensors),
@@ -334,6 +345,13 @@ class Variant:
                     t.copy_(before)
 
         return undo
+
+
+def _like_value(v: Value) -> Tensor:
+    """Return a tensor that lies as a value does."""
+    if v.stride is None:
+        return weft.empty(v.shape, dtype=v.dtype)
+    return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
 
 
 def _nothing() -> None:

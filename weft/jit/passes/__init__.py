@@ -45,7 +45,9 @@ INFERENCE: tuple[Pass, ...] = (
     remove_dead,
 )  # fmt: skip
 #: What ``weft.compile`` runs: for any calls, also those that learn.
-STEPS: tuple[Pass, ...] = (out_of_place, fold, simplify, share, drop_copies, remove_dead)
+STEPS: tuple[Pass, ...] = (
+    out_of_place, fold, simplify, share, drop_copies, fuse, remove_dead,
+)  # fmt: skip
 
 
 def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from .memory import Places, disturbs, unchanging
-from .rebuild import Rebuild
+from .memory import Places, disturbs
+from .rebuild import Rebuild, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ __all__ = ["drop_copies"]
 
 
 def drop_copies(graph: Graph) -> Graph:
-    """Let a copy be what it copies, where neither is written to and at most one leaves the graph.
+    """Let a copy be what it copies, where neither is written to after and at most one leaves.
 
     >>> g = weft.jit.trace(lambda x: (x * 2).clone() + 1, (weft.ones(2),)).graph
     >>> [node.op for node in weft.jit.passes.drop_copies(g)]
@@ -23,14 +23,16 @@ def drop_copies(graph: Graph) -> Graph:
     """
     if disturbs(graph):
         return graph
-    still, places, new = unchanging(graph), Places(graph), Rebuild(graph)
+    places, new = Places(graph), Rebuild(graph)
     first: dict[int, Value] = {}
-    for node in graph:
+    last: dict[int, int] = {}  # by place: when it is written to
+    for now, node in enumerate(graph):
         places.follow(node)
+        last.update((places.of(v), now) for v in written(node))
         for v in node.outputs:
             first.setdefault(places.of(v), v)
     leaving = {places.of(v) for v in graph.results()}
-    for node in graph:
+    for now, node in enumerate(graph):
         if node.op not in ("clone", "contiguous_copy") or node.inplace:
             new.keep(node)
             continue
@@ -42,7 +44,8 @@ def drop_copies(graph: Graph) -> Graph:
             and place not in places.outside
             and not (leaves and (place in leaving or not _fills(source, first, places)))
         )
-        if same and ours and {id(source), id(copy)} <= still:
+        settled = last.get(place, -1) < now and places.of(copy) not in last
+        if same and ours and settled:
             new.replace(copy, new.mapped(source))
             leaving |= {place} if leaves else set()
         else:
