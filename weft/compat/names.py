@@ -32,7 +32,7 @@ ALIASES = {
     "torch.amp.autocast_mode": ("weft.amp",),
     "torch.autograd.grad_mode": ("weft.autograd.grad_mode",),
     "torch.cpu": ("weft.devices.cpu",),
-    "torch.cpu.amp": ("weft.amp",),
+    "torch.cpu.amp": ("weft.devices.cpu_amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
     "torch.mps": ("weft.devices.mps",),

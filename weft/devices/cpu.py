@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["current_device", "device_count", "is_available", "set_device", "synchronize"]
+__all__ = ["amp", "current_device", "device_count", "is_available", "set_device", "synchronize"]
 
 
 def is_available() -> bool:
@@ -53,3 +53,12 @@ def synchronize(device: Any = None) -> None:
     """
     if device is not None:
         weft._setting.require_cpu(device)
+
+
+def __getattr__(name: str) -> Any:
+    """Load ``weft.cpu.amp`` when it is first asked for."""
+    if name != "amp":
+        raise AttributeError(f"module 'weft.cpu' has no attribute '{name}'")
+    from . import cpu_amp
+
+    return cpu_amp

@@ -215,6 +215,15 @@ class Graph:
         if program is not None and (made := program.run(args)) is not None:
             self._fast = program
             return self._finished(made, args)
+        autocast, *rest = _C._autocast_state()  # what it casts, a trace has recorded
+        _C._set_autocast(False, *rest)
+        try:
+            return _rebuild(self.outputs, self._run_nodes(args))
+        finally:
+            _C._set_autocast(autocast, *rest)
+
+    def _run_nodes(self, args: tuple[Tensor, ...]) -> dict[int, Any]:
+        """Run one op after the other; return all values."""
         env = self._given(args)
         for n in self.nodes:
             given = tuple(_substitute(a, env) for a in n.args)
@@ -226,7 +235,7 @@ class Graph:
                 _C._set_grad_enabled(grad)
             for v, t in zip(n.outputs, made):
                 env[id(v)] = t
-        return _rebuild(self.outputs, env)
+        return env
 
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:

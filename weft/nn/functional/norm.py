@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.common import functional, like, need_floating, prod, wide
+from weft.nn.functional.common import functional, in_autocast, like, need_floating, prod, wide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -329,6 +329,8 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
+    if input.ndim > 3:  # means of volumes
+        input = in_autocast(input, weft.float32)
     around = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     squares = weft.constant_pad_nd(input * input, around)
     total = squares.unfold(1, size, 1).sum(-1)
