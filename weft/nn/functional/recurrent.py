@@ -102,7 +102,7 @@ def _whole(
     parts = like(parts, h)  # autocast makes projections small
     again = partial(_by_steps, mode, sizes, reverse)
     result = Whole.apply(parts, h, c, w_hh, b_hh, packed, mode, reverse, again)
-    states = result if mode == "LSTM" else (result,)
+    states = tuple(like(s, h) for s in (result if mode == "LSTM" else (result,)))
     if packed is None:
         last = 0 if reverse else -1
         return states[0].flatten(0, 1), tuple(s[last] for s in states)
