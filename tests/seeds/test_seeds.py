@@ -35,7 +35,6 @@ GROUPS = "weft has no process groups yet"
 # Programs that need what weft does not have yet. Each must leave this table when it begins to pass.
 WAITING = {
     "b004_29": INT8,
-    "b004_34": "weft has no amp.initialize yet",
     "b004_43": GROUPS,
     "b004_46": FUSE,
     "b004_47": INT8,

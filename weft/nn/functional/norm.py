@@ -262,7 +262,7 @@ def rms_norm(
     need_floating(input, "rms_norm", complex=True)
     dims = _last_dims("rms_norm", input, normalized_shape, weight=weight)
     x = wide(input)
-    eps = weft.finfo(input.dtype).eps if eps is None else eps
+    eps = weft.finfo(x.dtype).eps if eps is None else eps  # as in PyTorch, not that of input
     y = x * weft.rsqrt((x * x).mean(dims, keepdim=True) + eps)
     return like(y if weight is None else y * wide(weight), input)
 
