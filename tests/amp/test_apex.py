@@ -146,8 +146,9 @@ def test_several_losses_have_scales_of_their_own() -> None:
             scaled.backward()
     optimizer.step()
     assert model[4].weight.equal(before)
-    with pytest.raises(RuntimeError, match="loss_id 2.*num_losses=2"), amp.scale_loss(
-        loss, optimizer, loss_id=2
+    with (
+        pytest.raises(RuntimeError, match=r"loss_id 2.*num_losses=2"),
+        amp.scale_loss(loss, optimizer, loss_id=2),
     ):
         pass
 
@@ -270,28 +271,30 @@ def test_errors() -> None:
     """What cannot be done is said, with its values."""
     model = nn.Linear(1, 1)
     sgd = weft.optim.SGD(model.parameters(), lr=1.0)
-    with pytest.raises(RuntimeError, match="amp.initialize, which has to be called first"), (
-        amp.scale_loss(weft.ones(()), sgd)
+    with (
+        pytest.raises(RuntimeError, match=r"amp.initialize, which has to be called first"),
+        amp.scale_loss(weft.ones(()), sgd),
     ):
         pass
-    with pytest.raises(RuntimeError, match="opt_level must be one of O0, O1, O2, O3.*'01'"):
+    with pytest.raises(RuntimeError, match=r"opt_level must be one of O0, O1, O2, O3.*'01'"):
         amp.initialize(model, opt_level="01")
-    with pytest.raises(RuntimeError, match="cast_model_type must not be given"):
+    with pytest.raises(RuntimeError, match=r"cast_model_type must not be given"):
         amp.initialize(model, opt_level="O1", cast_model_type=weft.float16)
-    with pytest.raises(ValueError, match="cast_model_type must be .* got torch.float64"):
+    with pytest.raises(ValueError, match=r"cast_model_type must be .* got torch.float64"):
         amp.initialize(model, opt_level="O2", cast_model_type=weft.float64)
-    with pytest.raises(RuntimeError, match="keep_batchnorm_fp32 is for levels"):
+    with pytest.raises(RuntimeError, match=r"keep_batchnorm_fp32 is for levels"):
         amp.initialize(model, opt_level="O1", keep_batchnorm_fp32=True)
-    with pytest.raises(TypeError, match="models must be Module or a list of them, got int"):
+    with pytest.raises(TypeError, match=r"models must be Module or a list of them, got int"):
         amp.initialize(3)
     model, sgd = amp.initialize(model, sgd)
-    with pytest.raises(RuntimeError, match="initialized before"):
+    with pytest.raises(RuntimeError, match=r"initialized before"):
         amp.initialize(model, sgd)
-    with pytest.raises(NotImplementedError, match="closure"):
+    with pytest.raises(NotImplementedError, match=r"closure"):
         sgd.step(lambda: 0.0)
-    with pytest.raises(NotImplementedError, match="model"), amp.scale_loss(
-        weft.ones(()), sgd, model=model
+    with (
+        pytest.raises(NotImplementedError, match=r"model"),
+        amp.scale_loss(weft.ones(()), sgd, model=model),
     ):
         pass
-    with pytest.raises(RuntimeError, match="expected the keys loss_scaler0, got none"):
+    with pytest.raises(RuntimeError, match=r"expected the keys loss_scaler0, got none"):
         amp.load_state_dict({})

@@ -58,7 +58,7 @@ def test_double_stays() -> None:
         a = weft.ones(2, 2, dtype=dtype)
         with block():
             assert (a @ a).dtype == dtype
-    with block(), pytest.raises(RuntimeError, match="dtype|type"):
+    with block(), pytest.raises(RuntimeError, match=r"dtype|type"):
         weft.ones(2, 2) @ weft.ones(2, 2, dtype=weft.float64)
 
 
@@ -269,21 +269,22 @@ def test_attention_keeps_no_scores() -> None:
 
 def test_settings_are_checked() -> None:
     """Devices and dtypes that are not there."""
-    with pytest.raises(RuntimeError, match="device_type"):
+    with pytest.raises(RuntimeError, match=r"device_type"):
         weft.autocast("gpu")
-    with pytest.raises(ValueError, match="device_type must be a str"):
+    with pytest.raises(ValueError, match=r"device_type must be a str"):
         weft.autocast(True)  # type: ignore[arg-type]
     for f in (weft.is_autocast_enabled, weft.get_autocast_dtype, weft.amp.is_autocast_available):
-        with pytest.raises(RuntimeError, match="gpu"):
+        with pytest.raises(RuntimeError, match=r"gpu"):
             f("gpu")
-    with pytest.raises(RuntimeError, match="bfloat16 or torch.float16, got torch.float32"):
+    with pytest.raises(RuntimeError, match=r"bfloat16 or torch.float16, got torch.float32"):
         weft.set_autocast_dtype("cpu", weft.float32)
-    with pytest.raises(RuntimeError, match="cuda is not available"):
+    with pytest.raises(RuntimeError, match=r"cuda is not available"):
         weft.set_autocast_enabled("cuda", True)
-    with pytest.raises(RuntimeError, match="cuda is not available"):
+    with pytest.raises(RuntimeError, match=r"cuda is not available"):
         weft.set_autocast_dtype("cuda", weft.float16)
-    with pytest.warns(UserWarning, match=r"float64: nothing is cast"), weft.autocast(
-        "cpu", dtype=weft.float64
+    with (
+        pytest.warns(UserWarning, match=r"float64: nothing is cast"),
+        weft.autocast("cpu", dtype=weft.float64),
     ):
         assert not weft.is_autocast_enabled("cpu")
 
@@ -291,8 +292,8 @@ def test_settings_are_checked() -> None:
 def test_errors_name_the_op() -> None:
     """An op that is on a list says what is wrong as without autocast."""
     with block():
-        with pytest.raises(RuntimeError, match="mat1|matmul|shapes|size"):
+        with pytest.raises(RuntimeError, match=r"mat1|matmul|shapes|size"):
             weft.ones(2, 3) @ weft.ones(2, 3)
-        with pytest.raises(RuntimeError, match="conv2d"):
+        with pytest.raises(RuntimeError, match=r"conv2d"):
             F.conv2d(weft.ones(1, 2, 5, 5), weft.ones(1, 3, 3, 3))
         assert weft.is_autocast_enabled("cpu")

@@ -16,7 +16,6 @@ import weft
 
 # Ops for which PyTorch's result is in the small dtype, or raises: weft goes on in float32.
 WIDER = {"linalg.det", "det", "linalg.pinv", "linalg.matrix_exp", "matrix_exp", "linalg.lu"}
-SMALL = ("bfloat16", "float16")
 BOTH = [
     r
     for r in ROWS.values()
@@ -36,11 +35,11 @@ def kind(x: Any) -> str:
     return str(x.dtype).rpartition(".")[2] if is_tensor(x) else type(x).__name__
 
 
-def in_block(lib: Any, small: str, f: Any) -> Any:
-    """What a function returns under autocast, or the exception."""
+def outcome(lib: Any, row: Row, sample: Any, given: str, small: str) -> Any:
+    """What an op returns under autocast, or the exception."""
     try:
         with lib.autocast("cpu", dtype=getattr(lib, small)):
-            return f()
+            return call(resolve(lib, row.name), row, lift(lib, cast(sample, given), given))
     except Exception as e:
         return e
 
@@ -58,16 +57,7 @@ def test_op(row: Row) -> None:
     """Every op, given float32 and the small dtype: the dtypes and values of its results."""
     for given, small in (("float32", "bfloat16"), ("bfloat16", "bfloat16"), ("float32", "float16")):
         for sample in row.samples()[:3]:
-            ours, theirs = (
-                in_block(
-                    lib,
-                    small,
-                    lambda lib=lib: call(
-                        resolve(lib, row.name), row, lift(lib, cast(sample, given), given)
-                    ),
-                )
-                for lib in (weft, torch)
-            )
+            ours, theirs = (outcome(lib, row, sample, given, small) for lib in (weft, torch))
             if isinstance(theirs, Exception):
                 continue
             assert not isinstance(ours, Exception), f"{given} in {small}: {ours}"

@@ -177,7 +177,7 @@ def initialize(
     for optimizer in all_optimizers:
         if hasattr(optimizer, "_amp"):
             raise RuntimeError("amp.initialize: this optimizer has been initialized before")
-        optimizer._amp = _Held(training)  # type: ignore[attr-defined]
+        optimizer._amp = _Held(training)
     if enabled:
         for model in all_models:
             _prepare_model(model, chosen, cast_model_outputs)
@@ -401,7 +401,9 @@ def scale_loss(
     """
     if model is not None:
         raise NotImplementedError("amp.scale_loss(model=...): it has no meaning yet")
-    held = [_held(o) for o in (optimizers if isinstance(optimizers, (list, tuple)) else [optimizers])]
+    held = [
+        _held(o) for o in (optimizers if isinstance(optimizers, (list, tuple)) else [optimizers])
+    ]
     training = held[0][1].training
     if not training.enabled:
         yield loss

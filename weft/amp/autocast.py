@@ -77,7 +77,9 @@ class autocast:
             )
             enabled = False
         self.device, self._enabled, self.fast_dtype = device_type, bool(enabled), dtype
-        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._cache_enabled = (
+            is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        )
         self._found: list[tuple[bool, weft.dtype, bool]] = []
 
     def __enter__(self) -> autocast:

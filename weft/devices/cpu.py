@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["amp", "current_device", "device_count", "is_available", "set_device", "synchronize"]
+__all__ = ["current_device", "device_count", "is_available", "set_device", "synchronize"]
 
 
 def is_available() -> bool:
