@@ -25,9 +25,15 @@ BOTH = [
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
+    """No warnings, and one thread: idle ones of one library that spin take time from the other."""
+    counts = [lib.get_num_threads() for lib in (weft, torch)]
+    for lib in (weft, torch):
+        lib.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+    for lib, count in zip((weft, torch), counts):
+        lib.set_num_threads(count)
 
 
 def kind(x: Any) -> str:
@@ -56,7 +62,7 @@ def near(ours: Any, theirs: Any, tolerance: float = 6e-2) -> bool:
 def test_op(row: Row) -> None:
     """Every op, given float32 and the small dtype: the dtypes and values of its results."""
     for given, small in (("float32", "bfloat16"), ("bfloat16", "bfloat16"), ("float32", "float16")):
-        for sample in row.samples()[:3]:
+        for sample in row.samples()[:2]:
             ours, theirs = (outcome(lib, row, sample, given, small) for lib in (weft, torch))
             if isinstance(theirs, Exception):
                 continue
@@ -157,8 +163,8 @@ def network(lib: Any) -> Any:
 def test_training_follows_that_of_pytorch(scaled: bool) -> None:
     """The losses of forty steps, with and without a scaler; weights stay in float32."""
     rng = np.random.default_rng(1)
-    images = rng.standard_normal((64, 1, 12, 12)).astype(np.float32)
-    labels = rng.integers(0, 4, 64)
+    images = rng.standard_normal((32, 1, 12, 12)).astype(np.float32)
+    labels = rng.integers(0, 4, 32)
     images += labels[:, None, None, None] * 0.3
     theirs, ours = network(torch), network(weft)
     ours.load_state_dict({k: weft.from_numpy(v.numpy()) for k, v in theirs.state_dict().items()})
