@@ -105,9 +105,9 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "amp audio backends compat cuda data devices distributions fft func functional hub jit linalg "
-    "masked nn optim serialization signal sparse special switches testing text train types utils "
-    "version view vision"
+    "amp audio backends compat cuda data devices distributed distributions fft func functional hub "
+    "jit linalg masked nn optim serialization signal sparse special switches testing text train types "
+    "utils version view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
@@ -118,7 +118,7 @@ _LAZY_FROM = {
     ),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
-    "compile": "jit.eager",
+    "compile": "jit.compile",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",

@@ -122,6 +122,9 @@ void put_on_list(const std::string& base, int list) {
 void bind_autocast(nb::module_& m) {
   m.def("_autocast_enabled", [] { return t_modes.autocast; });
   m.def("_autocast_state", autocast_state);
+  m.def("_autocast_key", [] {  // what results depend on: the dtype, None when it is off
+    return t_modes.autocast ? nb::steal(wrap_dtype(t_autocast.type)) : nb::none();
+  });
   m.def("_set_autocast", set_autocast);
   m.def("_nest_autocast", nest_autocast);
   m.def("_put_on_autocast_list", put_on_list);

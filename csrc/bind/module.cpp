@@ -79,6 +79,7 @@ NB_MODULE(_C, m) {
   bind_random(m);
   bind_update(m);
   bind_program(m);
+  bind_replay(m);
   bind_module_call(m);
   bind_modes(m);
   m.def("_set_linalg_error", [](nb::object e) { g_linalg_error = e.release().ptr(); });

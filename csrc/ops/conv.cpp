@@ -68,7 +68,7 @@ struct KeptKernel final : Attached {
 class Prepacked {
  public:
   explicit Prepacked(const Tensor& w) : storage_(*w->storage), offset_(w->offset) {
-    if (t_modes.grad || !w->contiguous || !storage_.block || storage_.shown) return;
+    if (t_modes.grad || t_modes.learning || !w->contiguous || !storage_.block || storage_.shown) return;
     used_ = true;
     std::lock_guard<std::mutex> hold(lock());
     auto* kept = dynamic_cast<KeptKernel*>(storage_.attached.get());

@@ -281,6 +281,7 @@ struct Modes {
   bool anomaly = false;
   bool anomaly_nan = true;
   bool autocast = false;    // ops/autocast.h
+  bool learning = false;    // a static program that changes the weights runs: nothing is kept of them
   bool derivative = false;  // one follows although no input says so: its steps stand in the same static program
 };
 extern thread_local Modes t_modes;
@@ -299,8 +300,11 @@ struct Recorder {
   virtual ~Recorder() = default;
   virtual void record(Call& c) = 0;
   virtual void became(const Tensor& t, const Tensor& view) = 0;  // t took the geometry of a view of itself
-  virtual void read(const char* what) = 0;                       // the program looked at elements: they may steer it
+  virtual void read(const char* what, const Tensor& t) = 0;      // the program looked at elements: they may steer it
   virtual void lost(const char* what) = 0;                       // something was done that no op stands for
+  virtual void hooked() = 0;                                     // a hook of the user's is about to see gradients
+  virtual void grad_read(const Tensor& t) = 0;                   // somebody is about to look at t.grad
+  virtual void grad_set(const Tensor& t) = 0;                    // t.grad is another tensor now, or none
 };
 extern thread_local Recorder* t_recorder;
 

@@ -191,6 +191,43 @@ def test_trace_records_casts() -> None:
     assert not inside(x).any()  # parameters are live
 
 
+def test_compiled_calls_follow_the_mode() -> None:
+    """A compiled call in a block is another one than outside, as often as it is made."""
+    layer, x = nn.Sequential(nn.Linear(3, 2), nn.Tanh()), weft.randn(4, 3)
+    fast = weft.compile(layer)
+    for learns in (True, False):
+        with weft.set_grad_enabled(learns):
+            for _ in range(4):
+                assert fast(x).equal(layer(x)) and fast(x).dtype == weft.float32
+                for dtype in (BF16, weft.float16):
+                    with weft.autocast("cpu", dtype=dtype):
+                        y, z = fast(x), layer(x)
+                    assert y.dtype == dtype and y.equal(z)
+
+
+def test_compiled_training_is_that_of_eager() -> None:
+    """A whole step with autocast inside it, bit for bit."""
+    x, y = weft.randn(16, 3), weft.randn(16, 2)
+    runs = []
+    for compiled in (False, True):
+        weft.manual_seed(3)
+        net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
+        optimizer = weft.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x: Any, y: Any, net: Any = net, optimizer: Any = optimizer) -> Any:
+            optimizer.zero_grad()
+            with weft.autocast("cpu", dtype=BF16):
+                loss = F.mse_loss(net(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = weft.compile(step) if compiled else step
+        losses = [run(x, y).item() for _ in range(8)]
+        runs.append((losses, [p.tolist() for p in net.parameters()]))
+    assert runs[0] == runs[1] and runs[0][0][-1] < runs[0][0][0]
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoint_runs_again_as_it_ran(reentrant: bool) -> None:
     """What is computed again in backward is computed in the same dtypes."""

@@ -35,9 +35,8 @@ ALIASES = {
     "torch.cpu.amp": ("weft.devices.cpu_amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
+    "torch.distributed.distributed_c10d": ("weft.distributed",),
     "torch.mps": ("weft.devices.mps",),
-    "torch.nn.parallel": ("weft.nn.parallel",),
-    "torch.nn.parallel.data_parallel": ("weft.nn.parallel",),
     "torch.optim.adamw": ("weft.optim",),
     "torch.torch_version": ("weft.compat.version",),
     "torch.utils._pytree": ("weft.func.trees",),
@@ -64,7 +63,6 @@ OWN = {
 WEFT_ONLY = "audio compat data devices switches text train view vision".split()
 
 HINTS = {
-    "torch.distributed": "torch.nn.DataParallel, in one process",
     "torch.multiprocessing": "Python's own multiprocessing",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
 }

@@ -53,6 +53,7 @@ class Writer:
 
     def module(self, module: Any) -> int:
         """Return the number of a module; its children have lower ones."""
+        module = module.__dict__.get("_inner", module)  # of what was optimised: the program
         if id(module) not in self._modules:
             container = _CONTAINERS.get(_class_of(module))
             if isinstance(module, TracedModule):
@@ -374,6 +375,7 @@ class Reader:
             if number in values or not isinstance(name, str) or not isinstance(dtype, weft.dtype):
                 self.fail(f"{described!r:.100} does not describe a value")
             v = Value.__new__(Value)
+            v.stride, v.literal = None, ""  # not kept
             v.name, v.shape, v.dtype = name, tuple(sizes), dtype
             v.producer = v.constant = v.member = None
             values[number] = v
