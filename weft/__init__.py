@@ -130,8 +130,10 @@ set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_thread
 use_deterministic_algorithms
 """.split()
 _AUTOCAST = """
-autocast clear_autocast_cache get_autocast_dtype is_autocast_available is_autocast_cache_enabled
-is_autocast_cpu_enabled is_autocast_enabled
+autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+get_autocast_cpu_dtype get_autocast_dtype is_autocast_available is_autocast_cache_enabled
+is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_SWITCHES, "switches") | dict.fromkeys(_AUTOCAST, "amp"))
 _LAYERS = """

@@ -8,6 +8,7 @@
 
 #include "bind/python.h"
 #include "bind/replay_back.h"
+#include "ops/autocast.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -74,7 +75,10 @@ class Replay {
 
   // ---- what must hold
 
-  void set_modes(bool grad, bool inference) { grad_ = grad, inference_ = inference; }
+  void set_modes(bool grad, bool inference) {
+    grad_ = grad, inference_ = inference;
+    autocast_ = t_modes.autocast, small_ = t_autocast.type;
+  }
   // The next argument is the next input of the program: of the class of that tensor, with or without a history as it.
   void take_input(nb::object like) {
     arguments_.push_back({nullptr, keep(like.type()), wants_grad(*tensor_of(like.ptr()).get())});
@@ -124,7 +128,8 @@ class Replay {
   // None, having done nothing, where something does not hold.
   nb::object run(nb::handle args) {
     if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
-        t_recorder || g_interpreter.pack_active)
+        t_modes.autocast != autocast_ || (autocast_ && t_autocast.type != small_) || t_recorder ||
+        g_interpreter.pack_active)
       return nb::none();
     size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
     if (n != arguments_.size()) return nb::none();
@@ -241,7 +246,8 @@ class Replay {
 
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
-  bool grad_ = true, inference_ = false, apart_ = false, alone_ = false;
+  bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
+  DType small_ = DType::BFloat16;  // with autocast
   std::vector<Argument> arguments_;
   std::vector<Held> held_;
   std::vector<Live> live_;

@@ -1,6 +1,7 @@
 // Calls from the outside: watched for a trace, made by name for a graph, and ops declared in Python.
 #include "bind/args.h"
 #include "ops/api.h"
+#include "ops/autocast.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -97,6 +98,7 @@ nb::object call_op(const std::string& name, nb::tuple args, bool inplace) {
   Call c(op_named(name));
   push_arguments(c, args);
   c.inplace = inplace || c.op.is(kInplaceOnly);
+  AutocastOff as_recorded;
   run_call(c);
   return outputs_of(c);
 }

@@ -97,6 +97,9 @@ enum class Type : uint8_t {
   Object
 };
 
+// Which list of weft/amp/lists.py an op is on: what autocast casts its arguments to.
+enum class Cast : uint8_t { None, Lower, Float, Widest };
+
 struct Param {
   std::string name;
   Type type;
@@ -115,7 +118,9 @@ struct Op {
   std::vector<std::string> results;  // names of the outputs; one unnamed: {""}
   bool returns_list = false;         // "-> Tensor[]"
   uint8_t required = 0;
-  bool python = false;    // declared from Python
+  bool python = false;  // declared from Python
+  bool aside = false;   // composed or on a list of autocast: the gate does something else first
+  Cast cast = Cast::None;
   std::string node_name;  // "MaxBackward0"
   // For ops declared from Python: the forms above with state.
   std::function<void(Call&)> py_infer, py_run;
@@ -275,6 +280,7 @@ struct Modes {
   bool inference = false;
   bool anomaly = false;
   bool anomaly_nan = true;
+  bool autocast = false;    // ops/autocast.h
   bool learning = false;    // a static program that changes the weights runs: nothing is kept of them
   bool derivative = false;  // one follows although no input says so: its steps stand in the same static program
 };

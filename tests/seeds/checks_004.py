@@ -299,8 +299,11 @@ def b004_33(b, text):
 
 def b004_34(b, text):
     assert {p.dtype for p in b.model.parameters()} == {weft.float32}
-    assert b.outputs.dtype in (weft.bfloat16, weft.float16, weft.float32)
-    assert b.criterion(b.model(b.x).float(), b.y) < b.loss
+    assert b.outputs.dtype == b.loss.dtype == weft.float32
+    made = []
+    b.model.conv1.register_forward_hook(lambda layer, x, y: made.append(y.dtype))
+    assert b.criterion(b.model(b.x), b.y) < b.loss
+    assert made == [weft.bfloat16]
 
 
 def b004_35(b, text):

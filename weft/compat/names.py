@@ -42,7 +42,7 @@ ALIASES = {
     "torch.ao.quantization.quantize": ("weft.quantization",),
     "torch.autograd.grad_mode": ("weft.autograd.grad_mode",),
     "torch.cpu": ("weft.devices.cpu",),
-    "torch.cpu.amp": ("weft.amp",),
+    "torch.cpu.amp": ("weft.devices.cpu_amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
     "torch.distributed.distributed_c10d": ("weft.distributed",),

@@ -207,7 +207,7 @@ _KINDS: set[type] = {weft.Tensor}
 def _modes() -> Any:
     return (
         weft.is_grad_enabled(), weft.is_inference_mode_enabled(), weft.get_default_dtype(),
-        _C._autocast_key() if hasattr(_C, "_autocast_key") else None,
+        _C._autocast_key(),
     )  # fmt: skip
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft._setting import is_tracing
+from weft.nn.functional.common import in_autocast, like
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
 from weft.nn.functional.sequence import Sequence as Whole
@@ -68,11 +70,25 @@ def _one_way(
     mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
+    if _C._autocast_enabled() and mode != "GRU" and weights[-1] is None:
+        x, state, weights = _in_block_dtype(x, state, weights)
     steps = is_tracing() and weft.is_grad_enabled()  # a graph has no derivative of the whole
     whole = weights[-1] is None and isinstance(weights[0], Tensor)
     if whole and x.is_floating_point() and not steps:
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
+
+
+def _in_block_dtype(
+    x: Tensor, state: State, weights: Sequence[Any]
+) -> tuple[Tensor, State, list[Any]]:
+    """Return all of them in the dtype of autocast, where a layer is one op in it.
+
+    A GRU, and an LSTM that projects, are not: their states stay in float32, as in PyTorch.
+    """
+    dtype = weft.get_autocast_dtype("cpu")
+    cast = [None if t is None else in_autocast(t, dtype) for t in (x, *state, *weights)]
+    return cast[0], tuple(cast[1 : 1 + len(state)]), cast[1 + len(state) :]
 
 
 def _whole(
@@ -89,9 +105,10 @@ def _whole(
     else:
         packed = weft.tensor(sizes)
     h, c = state if mode == "LSTM" else (state[0], None)
+    parts = like(parts, h)  # autocast makes projections small
     again = partial(_by_steps, mode, sizes, reverse)
     result = Whole.apply(parts, h, c, w_hh, b_hh, packed, mode, reverse, again)
-    states = result if mode == "LSTM" else (result,)
+    states = tuple(like(s, h) for s in (result if mode == "LSTM" else (result,)))
     if packed is None:
         last = 0 if reverse else -1
         return states[0].flatten(0, 1), tuple(s[last] for s in states)
