@@ -1,5 +1,5 @@
 // What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The
-// mode of the CPU for tiny numbers.
+// modes of autocast (weft/amp/), and of the CPU for tiny numbers.
 #include <vector>
 
 #if defined(__SSE2__)
@@ -8,7 +8,7 @@
 
 #include "bind/python.h"
 #include "loops/parallel.h"
-#include "ops/op.h"
+#include "ops/autocast.h"
 
 namespace weft {
 namespace {
@@ -88,6 +88,59 @@ bool flush_denormals([[maybe_unused]] bool on) {
 #endif
 }
 
+// ---- autocast: (on, dtype, cache) of this thread
+
+nb::tuple autocast_state() {
+  return nb::make_tuple(t_modes.autocast, nb::steal(wrap_dtype(t_autocast.type)), t_autocast.cache);
+}
+
+nb::tuple set_autocast(bool on, nb::handle dtype, bool cache) {
+  nb::tuple before = autocast_state();
+  DType type;
+  if (!read_dtype(dtype.ptr(), &type)) fail_type("autocast: expected a dtype");
+  t_modes.autocast = on;
+  t_autocast.type = type;
+  t_autocast.cache = cache;
+  return before;
+}
+
+int nest_autocast(int by) {
+  t_autocast.depth += by;
+  if (t_autocast.depth == 0) forget_casts();
+  return t_autocast.depth;
+}
+
+// Names an op may have, of all its overloads.
+void put_on_list(const std::string& base, int list) {
+  for (Op* op : Registry::get().all())
+    if (op->base == base) {
+      op->cast = Cast(list);
+      op->aside = op->form.compose || op->cast != Cast::None;
+    }
+}
+
+void bind_autocast(nb::module_& m) {
+  m.def("_autocast_enabled", [] { return t_modes.autocast; });
+  m.def("_autocast_state", autocast_state);
+  m.def("_autocast_key", [] {  // what results depend on: the dtype, None when it is off
+    return t_modes.autocast ? nb::steal(wrap_dtype(t_autocast.type)) : nb::none();
+  });
+  m.def("_set_autocast", set_autocast);
+  m.def("_nest_autocast", nest_autocast);
+  m.def("_put_on_autocast_list", put_on_list);
+  m.def("_forget_casts", forget_casts);
+  m.def("_autocast_type", [](int list, nb::list given) {
+    TensorList tensors;
+    for (nb::handle t : given) tensors.push_back(to_tensor(t, "an argument"));
+    return nb::steal(wrap_dtype(autocast_type(Cast(list), tensors)));
+  });
+  m.def("_autocast_to", [](Tensor t, nb::handle dtype) {
+    DType type;
+    if (!read_dtype(dtype.ptr(), &type)) fail_type("autocast: expected a dtype");
+    return autocast_to(t, type);
+  });
+}
+
 }  // namespace
 
 void bind_modes(nb::module_& m) {
@@ -97,6 +150,7 @@ void bind_modes(nb::module_& m) {
   if (!type) throw nb::python_error();
   m.attr("FixedMode") = nb::steal(type);
   m.def("_flush_denormals", flush_denormals);
+  bind_autocast(m);
 }
 
 }  // namespace weft

@@ -1,11 +1,15 @@
 // A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
 // results. One crossing from Python to here and back.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
 #include "bind/python.h"
-#include "exec/program.h"
+#include "bind/replay_back.h"
+#include "ops/autocast.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -103,7 +107,10 @@ class Replay {
 
   // ---- what must hold
 
-  void set_modes(bool grad, bool inference) { grad_ = grad, inference_ = inference; }
+  void set_modes(bool grad, bool inference) {
+    grad_ = grad, inference_ = inference;
+    autocast_ = t_modes.autocast, small_ = t_autocast.type;
+  }
   // The next argument is the next input of the program: of the class of that tensor, with the same role.
   void take_input(nb::object like) {
     arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get())});
@@ -128,10 +135,33 @@ class Replay {
   void read_number(int step, int argument, nb::dict where, nb::object key, int place) {
     live_.push_back({step, argument, keep(where), keep(key), place});
   }
-  // t.grad becomes a result, or none (-1), before step `set`; before step `cleared` it was taken away.
-  void set_grad(Tensor t, int result, int cleared, int set) { grads_after_.push_back({t, result, cleared, set}); }
-  void set_input_grad(int input, int result, int cleared, int set) {
-    input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set}});
+  // t.grad becomes a result, or none (-1), before op `set`; before op `cleared` it was taken away. Step `made` computes
+  // the result.
+  void set_grad(Tensor t, int result, int cleared, int set, int made) {
+    grads_after_.push_back({t, result, cleared, set, made});
+  }
+  void set_input_grad(int input, int result, int cleared, int set, int made) {
+    input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set, made}});
+  }
+  // Which op of the call each step of the program stands for.
+  void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
+  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. `build(which, saved)` makes
+  // the program that computes them where gradients of those results arrive (bit by bit), given what is saved (results
+  // by number, inputs as -1 - number); it gives `gradients[which - 1]`.
+  void set_derivative(nb::callable build, std::vector<int> outputs, nb::list leaves, std::vector<int> saved,
+                      nb::list watched, std::vector<std::vector<int>> gradients) {
+    build_ = keep(build);
+    back_ = Ref<CompiledBack>(new CompiledBack);
+    back_->gradients = std::move(gradients);
+    back_->programs.resize(back_->gradients.size());
+    back_->saved = saved.size();
+    differentiable_ = std::move(outputs);
+    saved_ = std::move(saved);
+    for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
+    for (nb::handle o : leaves) {
+      bool input = nb::isinstance<nb::int_>(o);
+      leaves_.push_back({input ? nb::cast<int>(o) : -1, input ? Tensor() : to_tensor(o, "a leaf")});
+    }
   }
   void give(int result, bool spent) { given_.push_back({result, spent}); }
   void give_alone() { alone_ = true; }  // one result, as it is, not in a list
@@ -139,7 +169,8 @@ class Replay {
   // None, having done nothing, where something does not hold.
   nb::object run(nb::handle args) {
     if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
-        t_recorder || g_interpreter.pack_active || default_dtype() != default_dtype_)
+        t_modes.autocast != autocast_ || (autocast_ && t_autocast.type != small_) || t_recorder ||
+        g_interpreter.pack_active || default_dtype() != default_dtype_)
       return nb::none();
     size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
     if (n != arguments_.size()) return nb::none();
@@ -169,6 +200,7 @@ class Replay {
     std::vector<Tensor> made = run_program(inputs);
     for (const Given& g : given_)
       if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
+    if (back_) record(inputs, made);
     if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
     nb::list results;
     for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
@@ -187,7 +219,7 @@ class Replay {
   };
   struct GradAfter {
     Tensor t;
-    int result, cleared, set;
+    int result, cleared, set, made;
     Ref<TensorImpl> before;
   };
   struct Held {
@@ -208,6 +240,23 @@ class Replay {
     return o.ptr();
   }
 
+  void record(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
+    std::vector<Tensor> leaves, kept, outputs;
+    for (int s : saved_) kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
+    for (int r : differentiable_) outputs.push_back(made[size_t(r)]);
+    for (const auto& [input, t] : leaves_) leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
+    if (back_->outputs.empty() || back_->stale()) {
+      auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
+      next->gradients = back_->gradients;
+      next->programs.resize(next->gradients.size());
+      next->saved = back_->saved;
+      for (const Tensor& t : outputs) next->outputs.push_back({t.sizes(), t.dtype()});
+      back_ = std::move(next);
+    }
+    for (const Tensor& t : watched_) kept.push_back(t);
+    record_compiled(back_, build_, leaves, kept, outputs);
+  }
+
   // Runs the program and sets gradients; where an op fails, those are what they would be by then.
   std::vector<Tensor> run_program(const std::vector<Tensor>& inputs) {
     for (auto& [i, g] : input_grads_) g.t = inputs[i];
@@ -224,11 +273,11 @@ class Replay {
     try {
       made = program_->run(inputs, &made);
     } catch (...) {
-      int now = program_->step();
+      int step = program_->step(), op = step >= 0 && size_t(step) < ops_.size() ? ops_[size_t(step)] : -1;
       each([&](GradAfter& g) {
-        if (now < g.cleared)
+        if (op < g.cleared)
           g.t->grad = g.before;
-        else if (now >= g.set && g.result >= 0 && !made.empty())
+        else if (op >= g.set && step > g.made && g.result >= 0 && !made.empty())
           g.t->grad = made[size_t(g.result)].ref();
       });
       forget(each);
@@ -272,17 +321,25 @@ class Replay {
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
   DType default_dtype_;
-  bool grad_ = true, inference_ = false, apart_ = false, alone_ = false;
+  bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
+  DType small_ = DType::BFloat16;  // with autocast
   std::vector<Argument> arguments_;
   std::vector<Held> held_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
   std::vector<std::pair<Tensor, int>> roles_;
   std::vector<GradAfter> grads_after_;
+  std::vector<int> ops_;
   std::vector<std::pair<size_t, GradAfter>> input_grads_;
   int64_t calls_ = 0;
   std::vector<Given> given_;
   Ref<Node> spent_;
+  // Of a call whose results have gradients.
+  Ref<CompiledBack> back_;
+  PyObject* build_ = nullptr;
+  std::vector<int> differentiable_, saved_;
+  std::vector<std::pair<int, Tensor>> leaves_;
+  std::vector<Tensor> watched_;
 };
 
 // Whether a part of the graph of t was walked and freed.
@@ -340,9 +397,11 @@ void bind_replay(nb::module_& m) {
       .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
       .def("require_role", &Replay::require_role)
+      .def("set_derivative", &Replay::set_derivative)
       .def("set_apart", &Replay::set_apart)
       .def("read_number", &Replay::read_number)
       .def("set_grad", &Replay::set_grad)
+      .def("set_order", &Replay::set_order)
       .def("set_input_grad", &Replay::set_input_grad)
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)

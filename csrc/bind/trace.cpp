@@ -1,6 +1,7 @@
 // Calls from the outside: watched for a trace, made by name for a graph, and ops declared in Python.
 #include "bind/args.h"
 #include "ops/api.h"
+#include "ops/autocast.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -70,6 +71,7 @@ struct PyRecorder final : Recorder {
   void read(const char* what, const Tensor& t) override {
     tell("read", "ssO", what, user_line().c_str(), nb::steal(wrap(t)).ptr());
   }
+  void hooked() override { tell("hooked", "s", user_line().c_str()); }
   void grad_read(const Tensor& t) override { tell("grad_read", "O", nb::steal(wrap(t)).ptr()); }
   void grad_set(const Tensor& t) override {
     tell("grad_set", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(Tensor(t->grad))).ptr());
@@ -97,6 +99,7 @@ nb::object call_op(const std::string& name, nb::tuple args, bool inplace) {
   Call c(op_named(name));
   push_arguments(c, args);
   c.inplace = inplace || c.op.is(kInplaceOnly);
+  AutocastOff as_recorded;
   run_call(c);
   return outputs_of(c);
 }
@@ -184,6 +187,7 @@ void bind_trace(nb::module_& m) {
     if (t_recorder) fail("a trace is already being taken on this thread");
     auto* r = new PyRecorder;
     r->target = f;
+    r->differentiated = nb::cast<bool>(f.attr("traces"));
     t_recorder = r;
   });
   m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op

@@ -1,6 +1,7 @@
 #include "exec/program.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "loops/parallel.h"
 #include "ops/api.h"
@@ -9,6 +10,7 @@
 namespace weft {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 constexpr int64_t kLine = 64;  // bytes: where memory of the arena begins
 
 int64_t rounded(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -272,7 +274,9 @@ void Program::run_steps() {
       storage.attached.reset();  // it was made from what was there in another run
       ++storage.changes;
     }
+    auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
     run_kernel(s.call);
+    if (!seconds_.empty()) seconds_[size_t(now_)] += std::chrono::duration<double>(Clock::now() - begin).count();
     if (s.through_copy) copy_data(s.self, s.call.out[0]);
     if (s.self) s.self->storage->touch();
   }

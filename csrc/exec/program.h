@@ -46,9 +46,13 @@ class Program {
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished = nullptr);
   // Its weights change from run to run: nothing that is made from them is kept.
   void set_learning(bool on) { learning_ = on; }
+  // From now on it measures how many seconds each op takes, in all runs together.
+  void start_timing() { seconds_.assign(steps_.size(), 0); }
+  const std::vector<double>& seconds() const { return seconds_; }
   // Plain data of an op is another number from now on.
   void set_number(int step, int argument, double number) { steps_.at(size_t(step)).call.arg(argument) = Value(number); }
   int64_t arena_bytes() const { return arena_bytes_; }
+  bool running() const { return running_; }
   int step() const { return now_; }  // the op that runs, or failed
   // Whether two of these, or one of them and a constant, share memory: what it changes may be seen through both.
   bool shares_memory(const std::vector<Tensor>& inputs) const;
@@ -92,6 +96,7 @@ class Program {
   int64_t arena_bytes_ = 0;
   bool running_ = false, learning_ = false;
   int now_ = -1;
+  std::vector<double> seconds_;  // empty: it does not measure
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/autocast.h"
 #include "ops/order.h"
 #include "ops/record.h"
 #include "ops/sparse.h"
@@ -317,6 +318,11 @@ void run_into_given(Call& c) {
 }
 
 void run_composed(Call& c) {
+  bool sparse = false;
+  each_input(c, [&](int, TensorImpl* t) { sparse |= t && t->layout != Layout::Strided; });
+  if (sparse && !c.op.is(kTakesSparse)) [[unlikely]]
+    return run_sparse(c);
+  if (c.inplace) check_inplace(c.tensor(0), c.op.base.c_str());
   // The parts are recorded and traced by themselves. What they keep of self must outlive its change.
   Tensor self;
   if (c.inplace) {
@@ -364,13 +370,9 @@ void check_out(const Tensor& target, const Tensor& result, const char* op, bool 
 void run_call(Call& c) {
   const Op& op = c.op;
   if (c.given_out && (op.is(kCreation) || op.is(kOutSetsType))) take_type_of_out(c);
-  if (op.form.compose) {
-    bool sparse = false;
-    each_input(c, [&](int, TensorImpl* t) { sparse |= t && t->layout != Layout::Strided; });
-    if (sparse && !op.is(kTakesSparse)) [[unlikely]]
-      return run_sparse(c);
-    if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
-    return run_composed(c);
+  if (op.aside) {
+    if (t_modes.autocast && op.cast != Cast::None && !c.inplace && !c.given_out) return run_cast(c);
+    if (op.form.compose) return run_composed(c);
   }
   auto [inputs, wanting, sparse] = look_at_inputs(c);
   if (sparse && !op.is(kTakesSparse)) [[unlikely]]

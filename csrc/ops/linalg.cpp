@@ -255,6 +255,8 @@ tensor(7))",
           fail("inner: the last dimension must match on both input tensors but got shapes ", a.sizes(), " and ",
                b.sizes());
         check_types(c, a, b);
+        static const OpRef dot{"dot"};
+        if (a.dim() == 1 && b.dim() == 1) return c.give(0, dot(a, b));
         Dims sizes(a.sizes().data(), a.dim() - 1);
         for (int i = 0; i < b.dim() - 1; ++i) sizes.push(b.size(i));
         int64_t k = a.size(-1), m = 1, n = 1;

@@ -88,8 +88,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes()));
-        c.give(1, meta(c.tensor(1).dtype(), Dims{c.flag(6) ? c.integer(5) : 0}));
-        c.give(2, meta(c.tensor(1).dtype(), Dims{c.flag(7) ? c.integer(5) : 0}));
+        for (int i = 1; i < 3; ++i)
+          c.give(i, meta(work_type(c.tensor(1).dtype()), Dims{c.flag(5 + i) ? c.integer(5) : 0}));
       },
   .run =
       [](Call& c) {
@@ -228,7 +228,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor& x = c.tensor(1);
         c.give(0, meta(x.dtype(), c.flag(7) ? x.sizes() : Dims{0}));
-        for (int i = 1; i < 3; ++i) c.give(i, meta(x.dtype(), Dims{c.flag(7 + i) ? x.size(1) : 0}));
+        for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(7 + i) ? x.size(1) : 0}));
       },
   .run =
       [](Call& c) {

@@ -148,6 +148,7 @@ Op& Registry::add(const Form& form) {
   parse_results(*op, trim(s.substr(close + 4)));
   if (op->results.size() > kMaxOut) fail("too many results in ", s);
   op->node_name = node_name_of(op->base);
+  op->aside = form.compose;
   ops_.push_back(op);
   if (!index().emplace(op->name, op).second) fail("two ops are called ", op->name);
   return *op;

@@ -11,6 +11,7 @@
 
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/autocast.h"
 
 namespace weft {
 
@@ -54,6 +55,7 @@ class Walk final : private Visitor {
 
   std::vector<Tensor> run() {
     GradMode mode(request_.create_graph);
+    AutocastOff as_recorded;  // the forward pass has chosen the types
     found_.resize(request_.inputs.size());
     for (size_t i = 0; i < request_.inputs.size(); ++i) watch(i);
     if (!request_.inputs.empty()) find_needed();

@@ -393,3 +393,59 @@ def test_second_derivatives_are_refused_outside_and_right_inside() -> None:
     for _ in range(5):
         assert weft.allclose(inside(x), 6 * x)
     assert runs(inside) == 3
+
+
+def test_show_prints_every_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a compiled module: forward and backward, before and after each pass."""
+    model = weft.compile(nn.Linear(2, 2))
+    weft.jit.show(model)
+    assert "no graph yet" in capsys.readouterr().out
+    for _ in range(4):
+        model(weft.ones(3, 2)).sum().backward()
+    weft.jit.show(model)
+    text = capsys.readouterr().out
+    assert text.count("remove_dead") == 2 and "linear(%x0" in text and "matrix_product" in text
+
+
+def test_hooks_on_gradients_are_called_every_time() -> None:
+    """Those that were there, and those that come later."""
+    p, calls = nn.Parameter(weft.ones(3)), []
+
+    def f(x: Any) -> Any:
+        p.grad = None
+        (p * x).sum().backward()
+        return p.grad
+
+    compiled, x = weft.compile(f), weft.randn(3)
+    for _ in range(5):
+        compiled(x)
+    p.register_hook(lambda g: calls.append(1) or g * 2)  # type: ignore[func-returns-value]
+    with pytest.warns(UserWarning, match="a hook on gradients"):
+        for _ in range(10):
+            assert same(compiled(x), 2 * x)
+    assert len(calls) == 10
+
+
+def test_frozen_parameters_get_no_gradient() -> None:
+    """Whether a tensor wants one is guarded, both ways."""
+    model, x = nn.Linear(2, 2), weft.randn(3, 2)
+    compiled = weft.compile(model)
+    for wanted in (True, False, True):
+        model.bias.requires_grad_(wanted)
+        for _ in range(4):
+            model.zero_grad()
+            compiled(x).sum().backward()
+            assert (model.bias.grad is not None) is wanted and model.weight.grad is not None
+
+
+def test_shapes_that_follow_from_values_run_eagerly_and_it_is_said() -> None:
+    """The op is named; with fullgraph=True too."""
+
+    def f(x: Any) -> Any:
+        return x[x > 0].sum()
+
+    compiled = weft.compile(f)
+    with pytest.warns(UserWarning, match="runs eagerly: a program cannot hold"):
+        for _ in range(5):
+            x = weft.randn(6)
+            assert same(compiled(x), f(x))

@@ -234,6 +234,24 @@ def test_files_and_copies(way: str) -> None:
     assert jit.optimize_for_inference(fast)(x).equal(want)
 
 
+def test_part_of_another_module() -> None:
+    """An optimised script inside a module that is scripted and saved in its turn."""
+
+    class Outer(nn.Module):
+        def __init__(self, inside: Any) -> None:
+            super().__init__()
+            self.inside, self.last = inside, nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.last(self.inside(x))
+
+    fast = jit.optimize_for_inference(jit.script(nn.Linear(3, 2).eval()))
+    outer, x, file = jit.script(Outer(fast)), weft.randn(1, 3), io.BytesIO()
+    want = outer(x)
+    jit.save(outer, file)
+    assert jit.load(io.BytesIO(file.getvalue()))(x).equal(want) and outer(x).equal(want)
+
+
 def test_other_methods() -> None:
     """Methods that are named stay."""
 

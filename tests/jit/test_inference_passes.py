@@ -168,7 +168,7 @@ def test_random_programs(part: int) -> None:
 
 
 def test_constants_are_folded() -> None:
-    """Whole trees of them; what is made without inputs too; nothing while they are live."""
+    """Whole trees of them; what is made without inputs too; only that while they are live."""
     w = weft.randn(3, 3)
 
     def f(x: Any) -> Any:
@@ -176,7 +176,7 @@ def test_constants_are_folded() -> None:
 
     x = weft.randn(2, 3)
     live = trace(f, (x,)).graph
-    assert passes.fold(live) is live
+    assert ops(passes.fold(live)) == [op for op in ops(live) if op not in ("arange", "softmax")]
     graph = passes.fold(frozen(f, x))
     assert ops(graph) == ["matmul", "add"] or len(graph.nodes) == 2
     assert graph.run(x).equal(f(x))

@@ -51,8 +51,7 @@ def test_what_cannot_be_done() -> None:
             assert way(dropout_p=0.5) == PLAIN
         with pytest.raises(RuntimeError, match="No available kernel"):
             way(attn_mask=weft.zeros(3, 3, requires_grad=True))
-        with pytest.raises(RuntimeError, match=r"No available kernel.*float16"):
-            F.scaled_dot_product_attention(*[q.half()] * 3)
+        assert F.scaled_dot_product_attention(*[q.half()] * 3).dtype == weft.float16
     for none in ([], SDPBackend.ERROR, [SDPBackend.CUDNN_ATTENTION, SDPBackend.OVERRIDEABLE]):
         with sdpa_kernel(none), pytest.raises(RuntimeError, match="No viable backend"):
             way()

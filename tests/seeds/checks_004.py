@@ -253,7 +253,10 @@ def b004_28(b, text):
 
 def _quantized(model, original, x):
     kinds = [type(layer) for layer in model.modules()]
-    assert nn.Linear not in kinds
+    assert nn.Linear not in kinds and nn.Conv2d not in kinds
+    assert not list(model.parameters())
+    ints = [b for name, b in model.named_buffers() if name.endswith("weight_int8")]
+    assert ints and all(b.dtype == weft.int8 for b in ints)
     scores = original(x)
     assert close(model(x), scores, within=0.05 * scores.abs().max().item())
 
@@ -296,8 +299,11 @@ def b004_33(b, text):
 
 def b004_34(b, text):
     assert {p.dtype for p in b.model.parameters()} == {weft.float32}
-    assert b.outputs.dtype in (weft.bfloat16, weft.float16, weft.float32)
-    assert b.criterion(b.model(b.x).float(), b.y) < b.loss
+    assert b.outputs.dtype == b.loss.dtype == weft.float32
+    made = []
+    b.model.conv1.register_forward_hook(lambda layer, x, y: made.append(y.dtype))
+    assert b.criterion(b.model(b.x), b.y) < b.loss
+    assert made == [weft.bfloat16]
 
 
 def b004_35(b, text):

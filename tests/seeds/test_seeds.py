@@ -28,19 +28,6 @@ PAGE = HERE.parents[1] / "docs" / "seeds.md"
 BLOCKS = sorted(path.stem for path in HERE.glob("b*.py"))
 pytest.register_assert_rewrite("seeing", *sorted({f"checks_{block[1:4]}" for block in BLOCKS}))
 
-INT8 = "weft has no int8 quantisation yet"
-GROUPS = "weft has no process groups yet"
-
-# Programs that need what weft does not have yet. Each must leave this table when it begins to pass.
-WAITING = {
-    "b004_29": INT8,
-    "b004_34": "weft has no amp.initialize yet",
-    "b004_43": GROUPS,
-    "b004_47": INT8,
-    "b004_55": GROUPS,
-    "b004_57": GROUPS,
-}
-
 
 def forget() -> None:
     """The next program that imports another one runs it again."""
@@ -79,17 +66,8 @@ def run(block: str) -> tuple[SimpleNamespace, str]:
     return SimpleNamespace(**names), out.getvalue()
 
 
-def marked(block: str) -> Any:
-    """A program as a parameter of a test; one that waits must fail."""
-    missing = (AttributeError, ImportError, NotImplementedError)
-    waits = WAITING.get(block)
-    marks = [pytest.mark.filterwarnings("ignore" if waits else "error")]
-    if waits:
-        marks.append(pytest.mark.xfail(reason=waits, raises=missing, strict=True))
-    return pytest.param(block, marks=marks)
-
-
-@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("block", BLOCKS)
 def test_block(block: str, place: Path) -> None:
     """The program runs, without a warning, and what must be true is."""
     check = check_of(block)
@@ -104,17 +82,12 @@ def rows() -> list[list[str]]:
 
 
 def test_page_and_programs_agree() -> None:
-    """124 programs, one row and one check for each, no empty cell; those that wait are marked."""
+    """124 programs, one row and one check for each, no empty cell."""
     table = rows()
     assert len(table) == len(BLOCKS) == 124
     names = [f"[{block[1:]}](../tests/seeds/{block}.py)" for block in BLOCKS]
     assert [row[0] for row in table] == names
     assert all(len(row) == 4 and all(row) for row in table)
-    waiting = {f"b{row[0][1:7]}" for row in table if row[3].startswith("waiting")}
-    assert waiting == set(WAITING)
-    for block, row in zip(BLOCKS, table):
-        if block in WAITING:
-            assert row[3].startswith(f"waiting: {WAITING[block]}. ")
 
 
 def test_programs_say_what_they_show() -> None:

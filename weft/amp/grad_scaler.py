@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["GradScaler"]
 
 
+def unscale(grads: list[Tensor], scale: float) -> bool:
+    """Divide gradients by a scale, in place; return whether one is not finite."""
+    overflowed = False
+    with weft.no_grad():
+        for grad in grads:
+            values = grad._values() if grad.is_sparse else grad
+            values.mul_(1.0 / scale)
+            overflowed = overflowed or not bool(weft.isfinite(values).all())
+    return overflowed
+
+
 class GradScaler:
     """Scale losses, unscale gradients, and leave out steps whose gradients overflowed.
 
@@ -53,7 +64,7 @@ class GradScaler:
             warnings.warn(f"GradScaler: {kind} is not available: nothing is scaled", stacklevel=2)
             enabled = False
         if enabled and not (growth_factor > 1.0 and backoff_factor < 1.0):
-            raise ValueError(
+            raise AssertionError(
                 "GradScaler: growth_factor must be above 1 and backoff_factor below it, got "
                 f"{growth_factor} and {backoff_factor}"
             )
@@ -62,10 +73,10 @@ class GradScaler:
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._seen: dict[int, str] = {}  # an optimiser: "unscaled" or "stepped"
-        self._overflowed: dict[int, bool] = {}
+        self._overflowed: dict[int, bool] = {}  # those whose gradients were checked
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor, or each of several, times the scale.
+        """Return a tensor, or each of several, times the scale; a small loss becomes float32.
 
         >>> weft.amp.GradScaler("cpu", init_scale=2.0).scale([weft.ones(1)])
         [tensor([2.])]
@@ -73,11 +84,13 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, weft.Tensor):
-            return outputs * self._scale
+            return outputs * weft.tensor(self._scale, dtype=weft.float32)
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(x) for x in outputs)
+        if hasattr(outputs, "__iter__"):
+            return map(self.scale, outputs)
         raise ValueError(
-            f"GradScaler.scale: expected tensors or sequences of them, got {type(outputs).__name__}"
+            f"GradScaler.scale: expected tensors or iterables of them, got {type(outputs).__name__}"
         )
 
     def unscale_(self, optimizer: Any) -> None:
@@ -102,17 +115,15 @@ class GradScaler:
                     else "it is being called after step()"
                 )
             )
-        overflowed = False
-        with weft.no_grad():
-            for group in optimizer.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    if p.grad.dtype == weft.float16:
-                        raise ValueError("GradScaler.unscale_: gradients of float16 lose too much")
-                    p.grad.mul_(1.0 / self._scale)
-                    overflowed |= not bool(weft.isfinite(p.grad).all())
-        self._seen[id(optimizer)], self._overflowed[id(optimizer)] = "unscaled", overflowed
+        grads = [p.grad for g in optimizer.param_groups for p in g["params"] if p.grad is not None]
+        if any(grad.dtype == weft.float16 for grad in grads):
+            raise ValueError(
+                "GradScaler.unscale_: Attempting to unscale FP16 gradients, which are too coarse: "
+                "keep parameters in float32 and let autocast cast them"
+            )
+        self._seen[id(optimizer)] = "unscaled"
+        if grads:
+            self._overflowed[id(optimizer)] = unscale(grads, self._scale)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Unscale, unless done already, and step the optimiser if all gradients are finite.
@@ -123,7 +134,7 @@ class GradScaler:
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
-        if "closure" in kwargs or args:
+        if "closure" in kwargs or (args and callable(args[0])):
             raise RuntimeError("GradScaler.step: closures are not supported while scaling")
         if self._seen.get(id(optimizer)) == "stepped":
             raise RuntimeError(
@@ -131,7 +142,12 @@ class GradScaler:
             )
         if id(optimizer) not in self._seen:
             self.unscale_(optimizer)
-        result = None if self._overflowed[id(optimizer)] else optimizer.step(**kwargs)
+        if id(optimizer) not in self._overflowed:
+            raise AssertionError(
+                "GradScaler.step: No inf checks were recorded for this optimizer: none of its "
+                "parameters has a gradient"
+            )
+        result = None if self._overflowed[id(optimizer)] else optimizer.step(*args, **kwargs)
         self._seen[id(optimizer)] = "stepped"
         return result
 
@@ -146,13 +162,18 @@ class GradScaler:
         if new_scale is not None:
             self._scale = float(new_scale)
         elif not self._overflowed:
-            raise RuntimeError("GradScaler.update: no optimizer was stepped or unscaled before it")
+            raise AssertionError(
+                "GradScaler.update: No inf checks were recorded prior to update: no optimizer was "
+                "stepped or unscaled since the last one"
+            )
         elif any(self._overflowed.values()):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
         else:
             self._growth_tracker += 1
             if self._growth_tracker == self._growth_interval:
-                self._scale, self._growth_tracker = self._scale * self._growth_factor, 0
+                self._growth_tracker = 0
+                if self._scale * self._growth_factor < weft.finfo(weft.float32).max:
+                    self._scale *= self._growth_factor
         self._seen.clear()
         self._overflowed.clear()
 
@@ -232,3 +253,11 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = state_dict["_growth_tracker"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: only between two iterations."""
+        if self._seen:
+            raise AssertionError(
+                "GradScaler: it can be pickled before an iteration or after update(), not between"
+            )
+        return self.__dict__.copy()

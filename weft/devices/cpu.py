@@ -53,3 +53,12 @@ def synchronize(device: Any = None) -> None:
     """
     if device is not None:
         weft._setting.require_cpu(device)
+
+
+def __getattr__(name: str) -> Any:
+    """Load ``weft.cpu.amp`` when it is first asked for."""
+    if name != "amp":
+        raise AttributeError(f"module 'weft.cpu' has no attribute '{name}'")
+    from . import cpu_amp
+
+    return cpu_amp

@@ -85,8 +85,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _WHERE:
         return getattr(importlib.import_module(f"weft.jit.{_WHERE[name]}"), name)
-    if name == "passes":
-        return importlib.import_module("weft.jit.passes")
+    if name in ("passes", "emit"):
+        return importlib.import_module(f"weft.jit.{name}")
     if name == "Final":
         from typing import Final
 

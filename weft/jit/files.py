@@ -43,7 +43,6 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     from .stored import Writer
     from .trace import TracedFunction
 
-    m = getattr(m, "__dict__", {}).get("_inner", m)  # of what was optimised: the program
     writer, content = Writer(), {"format": FORMAT, "version": VERSION}
     if isinstance(m, ScriptFunction):
         content["function"] = [writer.program(m.program), m.name]

@@ -136,11 +136,13 @@ class _Worker:
             self.work = None
             _C._set_grad_enabled(modes[0])
             _C._set_inference_mode(modes[1])
+            _C._set_autocast(*modes[2])
             try:
                 # The thread is idle again before anyone can see the result.
                 result, error = f(*args, **named), None
             except BaseException as e:
                 result, error = None, e
+            _C._forget_casts()
             _pool.give_back(self)
             future._set(result, error)
             del future, modes, f, args, named, result, error
@@ -180,7 +182,7 @@ os.register_at_fork(after_in_child=_pool.reset)
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """Start ``func(*args, **kwargs)`` beside what follows, and return its ``Future``.
 
-    The call has the gradient mode of the caller, and gradients flow through its result. Random
+    The call has the gradient mode and the autocast of the caller, and gradients flow through its result. Random
     numbers that calls draw beside each other come in no fixed order. While a trace is taken, and
     when all threads are busy, the call runs at once.
 
@@ -199,7 +201,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
         except Exception as e:
             future.set_exception(e)
         return future
-    modes = _C._grad_enabled(), _C._inference_mode()
+    modes = _C._grad_enabled(), _C._inference_mode(), _C._autocast_state()
     worker.work = future, modes, func, args, kwargs
     worker.wake.release()
     return future

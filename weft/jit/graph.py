@@ -10,7 +10,7 @@ from weft import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from weft import Tensor, dtype
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
 
-    __slots__ = ("constant", "dtype", "member", "name", "producer", "shape")
+    __slots__ = ("constant", "dtype", "literal", "member", "name", "producer", "shape", "stride")
 
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
         self.name = name
         self.shape = tuple(t.shape)
         self.dtype: dtype = t.dtype
+        self.stride = None if t.layout != weft.strided else t.stride()
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
+        self.literal = ""  # what such a tensor is made of, where nobody can change it
         self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     @property
@@ -44,10 +46,35 @@ class Value:
         return f"%{self.name}: {self.kind}"
 
 
+class Live:
+    """A number that an op reads anew in each run, from the options of an optimiser.
+
+    >>> weft.jit.graph.Live({"betas": (0.9, 0.99)}, "betas", 1).now()
+    0.99
+    """
+
+    def __init__(self, group: dict[str, Any], key: str, place: int) -> None:
+        """Name a dict, a key, and the place in a tuple there (-1: it is no tuple)."""
+        self.group, self.key, self.place = group, key, place
+
+    def now(self) -> float:
+        """Return the number as it is now.
+
+        >>> weft.jit.graph.Live({"lr": 0.1}, "lr", -1).now()
+        0.1
+        """
+        value = self.group[self.key]
+        return value if self.place < 0 else value[self.place]
+
+    def __repr__(self) -> str:
+        """Return its name."""
+        return f"{self.key}[{self.place}]" if self.place >= 0 else self.key
+
+
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs")
+    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs", "parts")
 
     def __init__(
         self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
@@ -55,6 +82,7 @@ class Node:
         """Start a node without outputs; ``grad``: whether the tape was on."""
         self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
+        self.parts: list[Node] | None = None  # the ops that a fused one stands for
 
     def inputs(self) -> Iterator[Value]:
         """Iterate over the values it reads.
@@ -151,7 +179,9 @@ class Graph:
             kind = Value("", tensor).kind
             raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
         if tensor.dtype != v.dtype:
-            others = [*self.inputs, *(w for n in self.nodes for w in n.outputs)]
+            others = [*self.inputs]
+            self.unfuse()  # a loop is made for its dtypes
+            others += [w for n in self.nodes for w in n.outputs]
             for w in (*(w for w in others if w.dtype == v.dtype), v):
                 w.dtype = tensor.dtype
         v.constant = tensor
@@ -164,6 +194,19 @@ class Graph:
         """
         self._fast = self._order = None
         self._programs.clear()
+
+    def unfuse(self) -> None:
+        """Put the ops that fused ones stand for in their places.
+
+        >>> g = weft.jit.passes.fuse(weft.jit.trace(lambda x: x * 2 + 1, (weft.ones(2),)).graph)
+        >>> g.unfuse()
+        >>> [node.op for node in g]
+        ['mul', 'add']
+        """
+        self.nodes = list(one_by_one(self.nodes))
+        for n in self.nodes:
+            for v in n.outputs:
+                v.producer = n
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.
@@ -278,11 +321,12 @@ def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
     """
     constants = graph.constants
     at = {id(v): i for i, v in enumerate([*graph.inputs, *constants])}
-    plain = [a for n in graph.nodes for a in n.args if not _holds_values(a)]
+    nodes = list(one_by_one(graph.nodes))
+    plain = [a for n in nodes for a in n.args if not _holds_values(a)]
     start = [*(v.constant for v in constants), *plain]
     free, steps = len(at), []  # the place of the next plain argument
     made = len(graph.inputs) + len(start)
-    for n in graph.nodes:
+    for n in nodes:
         places: list[Any] = []
         for a in n.args:
             if isinstance(a, Value):
@@ -316,35 +360,58 @@ def _reader(places: list[Any]) -> Any:
     return read
 
 
+def one_by_one(nodes: list[Node]) -> Iterator[Node]:
+    """Iterate over ops, those that fused ones stand for in their places: some may be without gradient."""
+    for n in nodes:
+        yield from n.parts or (n,)
+
+
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
     if graph.frozen:
         from .passes.inplace import in_place
 
         graph = in_place(graph)
-    program = _C.Program()
-    number: dict[int, int] = {}
-
-    def where(a: Any) -> Any:
-        if isinstance(a, Value):
-            return number[id(a)]
-        if isinstance(a, list) and any(isinstance(x, Value) for x in a):
-            return [-1 if x is None else number[id(x)] for x in a]
-        return None
-
     try:
-        number.update((id(v), program.add_input(t)) for v, t in zip(graph.inputs, args))
-        number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
-        for n in graph.nodes:
-            places = tuple(map(where, n.args))
-            plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
-            derivative = all(0 not in v.shape for v in n.outputs[1:])
-            made = program.add(n.op, plain, places, n.inplace, derivative)
-            number.update((id(v), k) for v, k in zip(n.outputs, made))
-        program.finish([number[v] for v in graph._results()])
+        return program_of(graph, args, graph._results())[0]
     except NotImplementedError:  # an op whose shapes follow from values, a sparse tensor
         return None
-    return program
+
+
+def program_of(graph: Graph, args: Sequence[Tensor], results: list[int]) -> tuple[Any, list[Any]]:
+    """Return a graph as a static program.
+
+    Args:
+        graph: whose ops it runs.
+        args: tensors that lie as its inputs will.
+        results: the ids of the values that it gives, in this order.
+
+    Returns:
+        The program, and the numbers that its ops read anew in each run: (op, argument, where).
+    """
+    program = _C.Program()
+    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
+    number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
+    live = []
+    for step, n in enumerate(graph.nodes):
+        plain: list[Any] = []
+        places: list[Any] = []
+        for k, a in enumerate(n.args):
+            if isinstance(a, Value):
+                places.append(number[id(a)])
+            elif _holds_values(a):
+                places.append([-1 if x is None else number[id(x)] for x in a])
+            else:
+                places.append(None)
+                if isinstance(a, Live):
+                    live.append((step, k, a))
+                    a = a.now()
+            plain.append(a if places[-1] is None else None)
+        derivative = all(0 not in v.shape for v in n.outputs[1:])
+        made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
+        number.update((id(v), i) for v, i in zip(n.outputs, made))
+    program.finish([number[v] for v in results])
+    return program, live
 
 
 def _listed(x: Any) -> Any:
@@ -462,6 +529,9 @@ class Recorder:
 
     def literal(self, t: Tensor, data: Any) -> None:
         """``t`` was made of Python data: a trace keeps it as it is."""
+
+    def hooked(self, line: str) -> None:
+        """A hook is about to see gradients: a trace keeps the ops that it calls."""
 
     def grad_read(self, t: Tensor) -> None:
         """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""

@@ -18,7 +18,7 @@ def show(thing: Any, path: str | os.PathLike[str] | None = None) -> None:
     """Print a graph before and after each pass, with its ops and the bytes that they write.
 
     Args:
-        thing: what ``jit.optimize``, ``jit.fuse`` or ``jit.optimize_for_inference`` returned; a
+        thing: what ``weft.compile`` or ``jit.optimize``, ``fuse``, ``optimize_for_inference`` returned; a
             ``jit.Graph``; or what ``jit.trace`` returned: then the passes of ``jit.optimize`` are
             shown. Anything else with a ``graph`` or ``graphs`` of that kind will do.
         path: write a page there too, one HTML file with pictures of the graphs, and nothing in it

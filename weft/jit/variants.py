@@ -172,6 +172,11 @@ class _Guard:
         return any(map(_hooked, self.parts))
 
 
+def _modes() -> tuple[Any, ...]:
+    """Return the modes that a call runs in, besides that of gradients."""
+    return _C._inference_mode(), _C._autocast_key()
+
+
 class Variants:
     """The graphs of a module.
 
@@ -191,7 +196,7 @@ class Variants:
         self.found: dict[Any, list[tuple[_Guard | None, Graph | None]]] = {}
         self.reasons: dict[str, None] = {}  # why calls run as they are written
         self.private = False  # whether nobody else can change the module
-        self._last: Any = None  # what ran last: its guard, its graph, the mode of inference
+        self._last: Any = None  # what ran last: its guard, its graph, the modes
         self.tell: Callable[[str], None] = lambda why: None  # told of each new reason
 
     def __deepcopy__(self, memo: Any) -> Variants:
@@ -213,7 +218,7 @@ class Variants:
             return self.module(*args, **named)
         if self._last is not None and len(args) == 1 and not named:
             guard, graph, mode = self._last
-            if graph._fast is not None and mode == _C._inference_mode() and self._holds(guard):
+            if graph._fast is not None and mode == _modes() and self._holds(guard):
                 made = graph._fast.run(args)
                 if made is not None:
                     return graph._finished(made, args)
@@ -223,7 +228,7 @@ class Variants:
         except TypeError as e:
             self._note(f"it is called with {e}")
             return self.module(*args, **named)
-        key = kinds, order, self.module.training, _C._grad_enabled(), _C._inference_mode()
+        key = kinds, order, self.module.training, _C._grad_enabled(), _modes()
         kept = self.found.pop(key, None)
         if kept is not None:
             self.found[key] = kept

@@ -47,7 +47,7 @@ def _refuse_plain(query: Any, key: Any, value: Any, mask: Any, dropout_p: float,
     shapes = ", ".join(str(list(x.shape)) for x in (query, key, value))
     raise RuntimeError(
         "scaled_dot_product_attention: No available kernel. sdpa_kernel() allows only the native "
-        "op, which takes float32 or float64, no dropout, no broadcasting and no mask with a "
+        "op, which takes real floating dtypes, no dropout, no broadcasting and no mask with a "
         f"gradient; got {shapes} of {query.dtype}, dropout_p={dropout_p} and "
         f"{'no mask' if mask is None else 'a mask'}"
     )

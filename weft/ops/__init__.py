@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _composed: dict[str, OpInfo] = {}
 _functions: dict[str, Any] = {}
+_cast_lists: dict[str, int] = {}  # filled by weft.amp.lists when autocast is first used
 __all__: list[str] = []
 
 
@@ -70,7 +71,7 @@ def op(
         base = name or f.__name__.rstrip("_")
         typed = not base.startswith("nn_functional_")  # layers of users may be looser
         of_tensors = method and not function
-        g = _named(_creating(f) if creation else f, _public_name(base), typed, of_tensors)
+        g = _named(_creating(f) if creation else f, _public_name(base), typed, of_tensors, base)
         g = _with_out(g, base, casts_out, creation) if out else g
         for n in (base, *aliases):
             if function:
@@ -182,12 +183,16 @@ class _Parameters:
 
 
 def _named(
-    f: Callable[..., Any], name: str, typed: bool = False, method_only: bool = False
+    f: Callable[..., Any],
+    name: str,
+    typed: bool = False,
+    method_only: bool = False,
+    base: str | None = None,
 ) -> Callable[..., Any]:
     """Let errors of the parts name the op that the user called, and the line of the call.
 
     With ``typed``, arguments are held to the annotations, and NumPy's names for ``dim`` and
-    ``keepdim`` are understood.
+    ``keepdim`` are understood. ``base`` is its name on the lists of autocast.
     """
     read: list[_Parameters] = []  # on the first call
 
@@ -204,6 +209,10 @@ def _named(
                     kwargs = asked.renamed(kwargs)
                 if asked.kinds:
                     asked.check(args, kwargs)
+            if _cast_lists and base in _cast_lists and _C._autocast_enabled():
+                from weft.amp.lists import run_cast
+
+                return run_cast(_cast_lists[base], f, args, kwargs)
             return f(*args, **kwargs)
         except (RuntimeError, IndexError, ValueError, TypeError) as e:
             if e.args and isinstance(e.args[0], str):
@@ -389,13 +398,16 @@ def primitive(signature: str) -> Callable[[Any], Any]:
                 got = form.backward(ctx, *gs)
                 return tuple(got) if isinstance(got, (tuple, list)) else (got,)
 
-        named = _public_name(base.partition(".")[0])
+        family = base.partition(".")[0]
+        named = _public_name(family)
         _C._declare_op(
             signature, form.__doc__ or "", _named(form.infer, named), _named(run, named), backward,
             mask,
             getattr(form, "no_derivative", ""),
         )  # fmt: skip
-        return _C._op_function(base.partition(".")[0])
+        if family in _cast_lists:
+            _C._put_on_autocast_list(family, _cast_lists[family])
+        return _C._op_function(family)
 
     return declare
 
@@ -452,6 +464,7 @@ from . import (  # noqa: E402, F401
     create,
     decompositions,
     einsum,
+    fake_quantize,
     index,
     join,
     linalg,

@@ -14,6 +14,7 @@ import warnings
 import weakref
 
 import weft
+from weft import _C
 from weft.autograd import Function
 from weft.autograd.graph import saved_tensors_hooks
 
@@ -163,18 +164,29 @@ def _wants_grad(x: Any) -> bool:
     return isinstance(x, weft.Tensor) and x.requires_grad
 
 
-@contextlib.contextmanager
-def _random_as(state: Tensor | None) -> Iterator[None]:
-    """Draw random numbers from a state of the past, and then go on from today's."""
-    if state is None:
-        yield
-        return
-    now = weft.get_rng_state()
-    weft.set_rng_state(state)
-    try:
-        yield
-    finally:
-        weft.set_rng_state(now)
+class _State:
+    """What the first run of a function found, for the second: autocast, and random numbers."""
+
+    def __init__(self, random: bool) -> None:
+        """Keep both, or only autocast."""
+        self.autocast = _C._autocast_state()
+        self.random = weft.get_rng_state() if random else None
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """Let a block find them again; then what held before holds again."""
+        now = None if self.random is None else weft.get_rng_state()
+        autocast = _C._set_autocast(*self.autocast)
+        _C._nest_autocast(1)
+        if self.random is not None:
+            weft.set_rng_state(self.random)
+        try:
+            yield
+        finally:
+            _C._nest_autocast(-1)
+            _C._set_autocast(*autocast)
+            if now is not None:
+                weft.set_rng_state(now)
 
 
 # ---- without reentry ----------------------------------------------------------------------------
@@ -265,10 +277,10 @@ def _without_reentry(
     if not weft.is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    state = weft.get_rng_state() if preserve else None
+    state = _State(preserve)
 
     def again() -> None:
-        with _random_as(state), second:
+        with state.restored(), second:
             function(*args, **kwargs)
 
     frame = _Frame(again, checks, stops)
@@ -300,7 +312,7 @@ class _Reentrant(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
         ctx.function = function
-        ctx.state = weft.get_rng_state() if preserve else None
+        ctx.state = _State(preserve)
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, weft.Tensor)]
         ctx.args = [None if isinstance(a, weft.Tensor) else a for a in args]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -313,7 +325,7 @@ class _Reentrant(Function):
         args = list(ctx.args)
         for i, tensor in zip(ctx.places, ctx.saved_tensors):
             args[i] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with _random_as(ctx.state), weft.enable_grad():
+        with ctx.state.restored(), weft.enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(y, g) for y, g in zip(outputs, grads) if _wants_grad(y)]

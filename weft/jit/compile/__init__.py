@@ -33,6 +33,7 @@ def compile(
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
+    exact: bool = True,
 ) -> Any:
     """Return a function or module whose calls are captured and made again as static programs.
 
@@ -49,6 +50,8 @@ def compile(
             its own, and there is one mode.
         backend: ``"inductor"`` (or ``"weft"``) compiles, ``"eager"`` and ``"aot_eager"`` do not.
         disable: return the function as it is.
+        exact: results have every bit that eager gives them. They have in any case so far: no pass
+            that weft runs here rounds in another way.
 
     >>> model = weft.nn.Linear(3, 1)
     >>> optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
@@ -67,7 +70,7 @@ def compile(
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-            options=options, disable=disable,
+            options=options, disable=disable, exact=exact,
         )  # fmt: skip
     if not callable(model):
         raise TypeError(f"compile: expected a module or a function, got {type(model).__name__}")

@@ -8,7 +8,7 @@ import sys
 
 import weft
 from weft import _C
-from weft.jit.graph import Node, Recorder, Value, _place
+from weft.jit.graph import Live, Node, Recorder, Value, _place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,23 +17,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-__all__ = ["Capture", "Live", "Outside", "Read"]
-
-
-class Live:
-    """A number that an op reads anew in each call, from the options of an optimiser."""
-
-    def __init__(self, group: dict[str, Any], key: str, place: int) -> None:
-        """Name a dict, a key, and the place in a tuple there (-1: it is no tuple)."""
-        self.group, self.key, self.place = group, key, place
-
-    def now(self) -> float:
-        """Return the number as it is now."""
-        value = self.group[self.key]
-        return value if self.place < 0 else value[self.place]
-
-    def __repr__(self) -> str:
-        return f"{self.key}[{self.place}]" if self.place >= 0 else self.key
+__all__ = ["Capture", "Outside", "Read"]
 
 
 class Read:
@@ -101,7 +85,7 @@ class Capture(Recorder):
     def value(self, a: Any) -> Any:
         """Return what stands for an argument; a number that an op made a tensor of is a literal."""
         v = super().value(a)
-        if isinstance(v, Value) and v.constant is a and v.member is None and _C._is_number(a):
+        if isinstance(v, Value) and v.constant is a and not v.literal and _C._is_number(a):
             _name_literal(v, a)
         return v
 
@@ -117,8 +101,6 @@ class Capture(Recorder):
         """Note that a backward pass begins."""
         if self._joined:
             self.fail(f"a backward pass goes on along the history of an input, at {_C._here()}")
-        if any(_C._has_hooks(t) for t in self.alive):
-            self.fail(f"gradients with hooks, at {_C._here()}")
 
     def read(self, what: str, line: str, t: Tensor) -> None:
         """Note that Python looked at elements."""
@@ -138,6 +120,10 @@ class Capture(Recorder):
             _name_literal(self.value(kept), kept)
             self.record("clone", (kept, None), (t,), False, _C._here(), False, False)
 
+    def hooked(self, line: str) -> None:
+        """Note that Python looks at gradients in each call."""
+        self.fail(f"a hook on gradients, called at {line}")
+
     def grad_read(self, t: Tensor) -> None:
         """Note what ``t.grad`` was before the call, unless the call has set it."""
         if id(t) in self._made or id(t) in self.grads_after or id(t) in self.grads_before:
@@ -153,8 +139,6 @@ class Capture(Recorder):
         value = None if grad is None else self.value(grad)
         self.grads_after[id(t)] = (t, value)
         self.grads_at.setdefault(id(t), []).append((len(self.graph.nodes), value))
-        if _C._has_hooks(t):
-            self.fail(f"gradients with hooks, at {_C._here()}")
 
     # ---- what weft's own Python tells ----------------------------------------------------------
 
@@ -291,7 +275,7 @@ def _tensors(x: Any) -> Iterator[Any]:
 def _name_literal(v: Value, t: Tensor) -> None:
     """Let a constant be known by its elements, not as the object that it is."""
     with paused():
-        v.member = f"literal {t.dtype} {tuple(t.shape)} {t.tolist()}"
+        v.literal = f"{t.dtype} {tuple(t.shape)} {t.tolist()}"
 
 
 def _is_plain(data: Any, most: int = 1000) -> bool:

@@ -46,7 +46,8 @@ class CompiledFunction:
         self.name = getattr(func, "__name__", type(func).__name__)
         self.func, self.fullgraph = func, fullgraph
         self._groups: dict[Any, list[Variant]] = {}
-        self._fast: Any = None  # the last variant, if it runs straight and takes no structures
+        # The last variant and its replay, if it runs straight and takes no structures.
+        self._fast: tuple[Any, Any] = (None, None)
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self._failures = 0  # captures that were good for nothing
@@ -54,9 +55,9 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make the call: from what was captured where that holds, else while it is captured."""
-        fast = self._fast
-        if fast is not None and not kwargs:
-            made = fast.replay.run(args)
+        fast, replay = self._fast
+        if replay is not None and not kwargs:
+            made = replay.run(args)
             if made is not None:
                 if fast.alone:
                     return made
@@ -73,6 +74,20 @@ class CompiledFunction:
     def variants(self) -> list[Variant]:
         """What was captured, one for each kind of inputs and state of Python."""
         return [v for group in self._groups.values() for v in group]
+
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs of all programs that were made, for ``weft.jit.show``."""
+        pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
+        derivatives = [p.derivative for p in pieces if p.derivative is not None]
+        pieces += [way.piece for d in derivatives for way in d.ways.values()]
+        return [p.graph for p in pieces if p.graph is not None]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls run eagerly, where they do."""
+        found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
+        return [reason for reason in dict.fromkeys(found) if reason]
 
     # ---- one call ------------------------------------------------------------------------------
 
@@ -95,8 +110,10 @@ class CompiledFunction:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
                 plain = not kwargs and variant.replay is not None and _are(flat, args)
-                self._fast = variant if plain else None
+                self._fast = (variant, variant.replay) if plain else (None, None)
                 return result
+            if variant.problem:
+                return self._eagerly(variant.problem, args, kwargs)
         if is_profiled():
             return self.func(*args, **kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
@@ -197,7 +214,7 @@ _KINDS: set[type] = {weft.Tensor}
 def _modes() -> Any:
     return (
         weft.is_grad_enabled(), weft.is_inference_mode_enabled(), weft.get_default_dtype(),
-        _C._autocast_key() if hasattr(_C, "_autocast_key") else None,
+        _C._autocast_key(),
     )  # fmt: skip
 
 

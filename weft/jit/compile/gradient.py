@@ -12,7 +12,7 @@ from .pieces import Piece, build, needed, rename, renamed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from weft import Tensor
@@ -42,23 +42,34 @@ class Way:
         rename(self.piece, same)
         self.gradients = renamed(self.gradients, same)
 
-    def run(
-        self, arrived: list[Tensor], saved: dict[int, Tensor], tensors: dict[int, Tensor]
-    ) -> list[Tensor | None]:
-        """Return the gradients of the leaves, given those of the results and what was saved."""
-        arrive = {id(v) for v in self.arriving}
-        kept = [v for v in needed(self.piece, tensors) if id(v) not in arrive]
-        kept += [v for v in self.gradients if v is not None and id(v) in saved and v not in kept]
+    def places(self) -> list[int]:
+        """Return where each leaf's gradient is among the results of the program; -1: it has none."""
+        results = [id(v) for v in self._results()]
+        return [-1 if v is None else results.index(id(v)) for v in self.gradients]
+
+    def _results(self) -> list[Value]:
+        return list({id(v): v for v in self.gradients if v is not None}.values())
+
+    def build(
+        self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]
+    ) -> Any:
+        """Return the program: of the gradients that arrive, contiguous, and what was saved."""
         values = [*self.arriving, *kept]
-        given = (*[g.contiguous() for g in arrived], *[saved[id(v)] for v in kept])
-        results = list({id(v): v for v in self.gradients if v is not None}.values())
+        arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
+        like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
+        return build(self.piece, values, like, tensors, self._results())[0]
+
+    def run(
+        self, arrived: list[Tensor], kept: list[Value], saved: Sequence[Tensor],
+        tensors: dict[int, Tensor],
+    ) -> list[Tensor | None]:  # fmt: skip
+        """Return the gradients of the leaves, given those of the results and what was saved."""
+        given = (*[g.contiguous() for g in arrived], *saved)
         made = self._program.run(given) if self._program is not None else None
         if made is None:  # the first time, with other strides, or while another thread runs it
-            like = {id(v): t for v, t in zip(values, given)}
-            self._program, _ = build(self.piece, values, like, tensors, results)
+            self._program = self.build(kept, saved, tensors)
             made = self._program.run(given)
-        found = {id(v): t for v, t in zip(results, made)}
-        return [None if v is None else found[id(v)] for v in self.gradients]
+        return [None if i < 0 else made[i] for i in self.places()]
 
 
 class Derivative:
@@ -100,8 +111,16 @@ class Derivative:
     ) -> list[Tensor | None]:
         """Return the gradients of the leaves, given those of the results and what was saved."""
         given = tuple(i for i, g in enumerate(grads) if g is not None)
-        kept = {id(v): t for v, t in zip(self.saved, saved)}
-        return self.ways[given].run([g for g in grads if g is not None], kept, tensors)
+        arrived = [g for g in grads if g is not None]
+        return self.ways[given].run(arrived, self.saved, saved, tensors)
+
+    def way(self, which: int) -> Way:
+        """Return the one where gradients of some results are given: of those whose bits are set."""
+        return self.ways[tuple(i for i in range(len(self.outputs)) if which >> i & 1)]
+
+    def build(self, which: int, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
+        """Return the program of such a way."""
+        return self.way(which).build(self.saved, saved, tensors)
 
 
 def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:

@@ -57,6 +57,16 @@ class OptimizedModule(nn.Module):
         """Pickle the module; what was captured is not kept."""
         return OptimizedModule, (self._orig_mod, self.compiled.fullgraph)
 
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs of all programs that were made, for ``weft.jit.show``."""
+        return self.compiled.graphs
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls run eagerly, where they do."""
+        return self.compiled.reasons
+
     def report(self) -> Any:
         """Return what was captured, what is watched, and what is not compiled and why."""
         return self.compiled.report()

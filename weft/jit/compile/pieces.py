@@ -6,10 +6,13 @@ that the outcome selects.
 
 from __future__ import annotations
 
-from weft import _C
-from weft.jit.graph import Graph, Node, Value, _like
+from copy import copy
+from functools import wraps
 
-from .capture import Capture, Live, Outside, Read
+from weft.jit.graph import Graph, Live, Node, Value, _like, program_of
+from weft.jit.passes import STEPS, fuse, run_passes
+
+from .capture import Capture, Outside, Read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from weft import Tensor
 
 __all__ = ["Number", "Piece", "pieces_of"]
+
+
+class CannotBuild(Exception):
+    """A piece cannot be a static program."""
 
 
 class Number:
@@ -43,6 +50,8 @@ class Piece:
             tuple[Any, Value | None]
         ] = []  # at the end: tensors (or inputs) and their grad
         self.signature: Any = None
+        self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
+        self.graph: Any = None  # what its program was made of, improved by passes
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
         self.spent: list[Value] = []  # at the end: results whose graph is used up
@@ -139,7 +148,7 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 def _sign(pieces: list[Piece], graph: Graph) -> None:
     """Give each piece a signature: equal where the same ops run on the same things."""
     names: dict[int, Any] = {id(v): ("input", i) for i, v in enumerate(graph.inputs)}
-    names.update((id(v), ("tensor", v.member or id(v.constant))) for v in graph.constants)
+    names.update((id(v), ("tensor", v.literal or id(v.constant))) for v in graph.constants)
     count = 0
     derivative = pieces[-1].derivative
     ways = [] if derivative is None else list(derivative.ways.values())
@@ -242,37 +251,48 @@ def build(
     Returns:
         The program, and the numbers that are read anew: (step, argument, where).
     """
-    program = _C.Program()
-    number: dict[int, int] = {id(v): program.add_input(like[id(v)]) for v in given}
-    live: list[tuple[int, int, Live]] = []
+    graph = Graph()
+    same = {id(v): _given(v) for v in given}
+    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
+    graph.nodes = [_recorded(node, same) for node in piece.nodes]
+    read = {id(v): v for node in piece.nodes for v in node.inputs()}
+    graph.constants = [
+        v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
+    ]
+    piece.alone = []
+    graph = piece.graph = run_passes(graph, tuple(_noting(p, piece.alone) for p in STEPS))
+    try:
+        made, live = program_of(graph, [like[id(v)] for v in given], [id(v) for v in graph.outputs])
+    except NotImplementedError as e:  # an op whose shapes follow from values
+        raise CannotBuild(str(e).splitlines()[0]) from None
+    made.set_learning(any(node.grad for node in piece.nodes))
+    return made, live
 
-    def place(v: Value | None) -> int:
-        if v is None:
-            return -1
-        if id(v) not in number:
-            number[id(v)] = program.add_constant(tensors[id(v)])
-        return number[id(v)]
 
-    for step, node in enumerate(piece.nodes):
-        places: list[Any] = []
-        plain: list[Any] = []
-        for k, a in enumerate(node.args):
-            where: Any = None
-            if isinstance(a, Value):
-                where = place(a)
-            elif isinstance(a, list) and any(isinstance(x, Value) for x in a):
-                where = [place(x) for x in a]
-            elif isinstance(a, Live):
-                live.append((step, k, a))
-                a = a.now()
-            places.append(where)
-            plain.append(a if where is None else None)
-        derivative = all(0 not in v.shape for v in node.outputs[1:])
-        made = program.add(node.op, tuple(plain), tuple(places), node.inplace, derivative)
-        number.update((id(v), k) for v, k in zip(node.outputs, made))
-    program.finish([place(v) for v in results])
-    program.set_learning(any(node.grad for node in piece.nodes))
-    return program, live
+def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
+    """Return a pass; ``fuse`` notes which ops stay alone, and why."""
+    if improve is not fuse:
+        return improve
+
+    @wraps(fuse)
+    def noted(graph: Graph) -> Graph:
+        return fuse(graph, alone)
+
+    return noted
+
+
+def _given(v: Value) -> Value:
+    """Return a value of an earlier piece, or of the call, as an input."""
+    made = copy(v)
+    made.producer = None
+    return made
+
+
+def _recorded(node: Node, same: dict[int, Value]) -> Node:
+    """Return a node as if the tape had been on: a program runs without one."""
+    made = Node(node.op, renamed(node.args, same), node.inplace, node.line)
+    made.outputs = node.outputs
+    return made
 
 
 def needed(piece: Piece, tensors: dict[int, Tensor]) -> list[Value]:

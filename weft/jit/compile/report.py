@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .capture import Live
+from weft.jit.graph import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Report:
     (float32[3])
       captured in 2 calls, made again in 2
       one program of 2 ops: mul, sum
-      memory inside: 64 bytes
+      improved to 1 ops: fused
+      memory inside: 0 bytes
       watched: 0 Python values
     """
 
@@ -64,7 +65,9 @@ def facts(v: Variant) -> dict[str, Any]:
         "eager": v.problem,
         "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
         "ops": [n.op for p in pieces for n in p.nodes],
+        "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
         "pieces": len(pieces),
+        "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
         "backward": any(p.derivative is not None for p in pieces),
         "live": sorted(
@@ -82,6 +85,10 @@ def _split(piece: Piece) -> str:
     return f"{piece.outside.name} at {piece.outside.line}"
 
 
+def _named(ops: list[str]) -> str:
+    return ", ".join(ops[:8]) + (", ..." if len(ops) > 8 else "")
+
+
 def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"captured in {facts['captures']} calls, made again in {facts['calls']}"]
     if facts["eager"]:
@@ -90,9 +97,11 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append(f"not yet a program: {facts['pending']}")
     if facts["ops"]:
         ops = facts["ops"]
-        named = ", ".join(ops[:8]) + (", ..." if len(ops) > 8 else "")
         kind = "one program" if facts["pieces"] == 1 else f"{facts['pieces']} programs"
-        lines.append(f"{kind} of {len(ops)} ops: {named}")
+        lines.append(f"{kind} of {len(ops)} ops: {_named(ops)}")
+    if facts["program"]:
+        lines.append(f"improved to {len(facts['program'])} ops: {_named(facts['program'])}")
+    lines += [f"not fused: {op}: {why}" for op, why in facts["alone"][:5]]
     lines += [f"split by {split}" for split in facts["splits"]]
     if facts["backward"]:
         lines.append("gradients of the results: one more program")

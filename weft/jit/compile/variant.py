@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weft
 from weft import _C
-from weft.jit.graph import Value, _like
+from weft.jit.graph import Live, Value, _like
 from weft.jit.passes.rebuild import is_static
 
-from .capture import Capture, Live
+from .capture import Capture
 from .gradient import Differentiated
-from .pieces import Number, Piece, build, difference, leaves, needed, pieces_of, rename
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,13 +163,23 @@ class Variant:
         """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
         assert root is not None
-        if root.ends and root.derivative is None:
+        try:
+            return self._run(root, flat, inputs)
+        except CannotBuild as e:
+            self.problem = self.trouble = str(e)
+            return NOT_TAKEN
+
+    def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+        if root.ends:
             return self._run_straight(root, flat, inputs)
         undo = self._prepare_undo(root, inputs)
         recording = _C._set_grad_enabled(False)
         try:
             env = {id(v): t for v, t in zip(self.inputs, inputs)}
             end = self._run_pieces(root, env)
+        except CannotBuild:
+            undo()
+            raise
         finally:
             _C._set_grad_enabled(recording)
         if end is None:
@@ -178,16 +188,12 @@ class Variant:
         self.calls += 1
         return self._finish(end, env, inputs)
 
-    # One piece without an end that has gradients: all of it happens in C++.
+    # One piece: all of it happens in C++.
 
     def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         for _ in range(2):  # the second time if a tensor has other memory than before
             if self.replay is None:
-                try:
-                    self.replay = self._replay(root, inputs)
-                except NotImplementedError as e:
-                    self.problem = self.trouble = str(e).splitlines()[0]
-                    return NOT_TAKEN
+                self.replay = self._replay(root, inputs)
             made = self.replay.run(flat)
             if made is not None:
                 return self.rebuilt(made, inputs)
@@ -207,7 +213,9 @@ class Variant:
         wanted = {id(v): v for v in leaves(root.outputs) if id(v) in self._made}
         self._given = list(wanted.values())
         grads = [v for _, v in root.grads if v is not None]
-        results = list({id(v): v for v in [*self._given, *grads]}.values())
+        d = root.derivative
+        saved = [v for v in d.saved if id(v) in self._made] if d is not None else []
+        results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         program, live = build(root, self.inputs, like, self.tensors, results)
@@ -228,13 +236,28 @@ class Variant:
             r.require_role(t)
         for step, argument, number in live:
             r.read_number(step, argument, number.group, number.key, number.place)
+        r.set_order(_order(root))
+        steps = {id(node): i for i, node in enumerate(root.graph.nodes)}
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
             times = self.times[t if isinstance(t, int) else id(t)]
-            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times)
+            made = -1 if v is None else steps.get(id(root.graph.outputs[result].producer), -1)
+            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times, made)
         spent = {id(v) for v in root.spent}
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
+        if d is not None:
+            every = (1 << len(d.outputs)) - 1
+            d.build(every, [_like_value(v) for v in d.saved], self.tensors)  # or it is known now
+            number = {id(v): i for i, v in enumerate(self.inputs)}
+            r.set_derivative(
+                lambda which, tensors: d.build(which, tensors, self.tensors),
+                [place[id(v)] for v in d.outputs],
+                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
+                [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
+                [self.tensors[id(v)] for v in d.watched],
+                [d.way(which).places() for which in range(1, every + 1)],
+            )
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
         if self.alone:
             r.give_alone()
@@ -273,11 +296,7 @@ class Variant:
         for _ in range(2):
             made_of = self._programs.get(id(piece))
             if made_of is None:
-                try:
-                    made_of = self._programs[id(piece)] = self._program_of(piece, env)
-                except NotImplementedError as e:
-                    self.problem = self.trouble = str(e).splitlines()[0]
-                    return False
+                made_of = self._programs[id(piece)] = self._program_of(piece, env)
             program, given, results, live = made_of
             for step, argument, number in live:
                 program.set_number(step, argument, number.now())
@@ -351,6 +370,23 @@ def _all_nodes(capture: Capture) -> list[Any]:
     return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
 
 
+def _order(piece: Piece) -> list[int]:
+    """Return which op of a piece each step of its program stands for."""
+    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
+    order: list[int] = []
+    for node in piece.graph.nodes:
+        known = [number[v.name] for v in node.outputs if v.name in number]
+        order.append(max(known) if known else order[-1] if order else 0)
+    return order
+
+
+def _like_value(v: Value) -> Tensor:
+    """Return a tensor that lies as a value does."""
+    if v.stride is None:
+        return weft.empty(v.shape, dtype=v.dtype)
+    return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
+
+
 def _nothing() -> None:
     """Undo nothing."""
 
@@ -384,7 +420,7 @@ def _unsuitable(capture: Capture, state: State) -> str:
     if reached := capture.reached_twice(state):
         return reached
     if node := next((n for n in _all_nodes(capture) if not is_static(n)), None):
-        return f"the results of {node.op} at {node.line} have shapes that follow from values"
+        return f"a program cannot hold {node.op} at {node.line}: shapes follow from values"
     if capture.outside and any(not r.returned for r in capture.reads):
         return f"{capture.outside[0].name} and a decision on a value are in the same call"
     return ""

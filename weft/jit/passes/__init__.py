@@ -11,9 +11,11 @@ from __future__ import annotations
 from weft.jit.graph import Step
 
 from .activation import join_activations
+from .copies import drop_copies
 from .dead import remove_dead
 from .dropout import drop_dropout
 from .fold import fold
+from .fuse import fuse
 from .inplace import in_place, out_of_place
 from .norm import fold_batch_norm
 from .rebuild import copied
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     Pass = Callable[[Graph], Graph]
 
 __all__ = [
-    "INFERENCE", "LAYERS", "PASSES", "drop_dropout", "fold", "fold_batch_norm", "in_place", "join_activations",
-    "out_of_place", "remove_dead", "run_passes", "share", "simplify",
+    "INFERENCE", "LAYERS", "PASSES", "STEPS", "drop_copies", "drop_dropout", "fold", "fold_batch_norm",
+    "fuse", "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
 ]  # fmt: skip
 
 #: What ``jit.optimize`` runs: for any graph.
@@ -41,6 +43,10 @@ LAYERS: tuple[Pass, ...] = (out_of_place, simplify, share, join_activations, rem
 INFERENCE: tuple[Pass, ...] = (
     out_of_place, drop_dropout, simplify, share, fold, fold_batch_norm, join_activations,
     remove_dead,
+)  # fmt: skip
+#: What ``weft.compile`` runs: for any calls, also those that learn.
+STEPS: tuple[Pass, ...] = (
+    out_of_place, fold, simplify, share, drop_copies, fuse, remove_dead,
 )  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .rebuild import is_view, writes
+from .rebuild import is_view, writes, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft.jit.graph import Graph, Node, Value
 
-__all__ = ["Places", "unchanging"]
+__all__ = ["Places", "disturbs", "unchanging"]
 
 
 class Places:
@@ -75,6 +75,36 @@ class Places:
             self._put(v, shared if i == 0 or is_view(node) else None)
 
 
+def disturbs(graph: Graph) -> bool:
+    """Say whether an op reads memory that was written to since its value was made.
+
+    Where none does, ops may be left out or shared as if nothing was written.
+
+    >>> def f(x):
+    ...     y = x * 2
+    ...     z = y.view(-1)
+    ...     return y.add_(1) + z if late else y.add_(1)
+    >>> for late in (True, False):
+    ...     g = weft.jit.trace(f, (weft.ones(2),)).graph
+    ...     print(weft.jit.passes.memory.disturbs(g))
+    True
+    False
+    """
+    places = Places(graph)
+    made: dict[int, int] = {}
+    last: dict[int, int] = {}  # by place: when it was last written to
+    for now, node in enumerate(graph):
+        if not writes(node):
+            for v in node.inputs():
+                if last.get(places.of(v), -1) > made.get(id(v), -1):
+                    return True
+        places.follow(node)
+        for v in written(node):
+            last[places.of(v)] = now
+        made.update((id(v), now) for v in node.outputs)
+    return False
+
+
 def unchanging(graph: Graph) -> set[int]:
     """Return the ids of values whose memory no op of the graph writes to.
 
@@ -83,9 +113,8 @@ def unchanging(graph: Graph) -> set[int]:
     >>> id(g.inputs[0]) in still, id(g.nodes[0].outputs[0]) in still
     (True, False)
     """
-    places, written = Places(graph), set()
+    places, changed = Places(graph), set()
     for node in graph:
-        if writes(node):
-            written.add(places.of(next(node.inputs())))
+        changed |= {places.of(v) for v in written(node)}
         places.follow(node)
-    return {v for v, place in places.values.items() if place not in written}
+    return {v for v, place in places.values.items() if place not in changed}

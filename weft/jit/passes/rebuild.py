@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from weft import Tensor
 
 __all__ = [
-    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates", "readers",
-    "writes",
+    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
+    "readers", "writes", "written",
 ]  # fmt: skip
 
 
@@ -45,6 +45,20 @@ class Rebuild:
         self.values[id(old)] = new
         return new
 
+    def fresh(self, like: Value, name: str, shape: tuple[int, ...]) -> Value:
+        """Return a value that no op has made yet, of the dtype of another.
+
+        >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+        >>> weft.jit.passes.rebuild.Rebuild(old).fresh(old.inputs[0], "y", ())
+        %y: float32[]
+        """
+        new = Value.__new__(Value)
+        for slot in Value.__slots__:
+            setattr(new, slot, getattr(like, slot))
+        new.name, new.shape, new.literal = name, shape, ""
+        new.producer = new.constant = new.member = new.stride = None
+        return new
+
     def mapped(self, x: Any) -> Any:
         """Return an argument or a result with the values of the new graph.
 
@@ -70,10 +84,16 @@ class Rebuild:
         >>> new.keep(old.nodes[0], op="mul").op
         'mul'
         """
+        parts = []
+        for part in () if changed else old.parts or ():
+            parts.append(self.keep(part))
+            self.new.nodes.pop()
         args = changed["args"] if "args" in changed else tuple(self.mapped(a) for a in old.args)
         op, inplace = changed.get("op", old.op), changed.get("inplace", old.inplace)
         node = Node(op, args, inplace, old.line, old.grad)
-        node.outputs = [self._copy(v) for v in changed.get("outputs", old.outputs)]
+        outputs = changed.get("outputs", old.outputs)
+        node.outputs = [self.mapped(v) if parts else self._copy(v) for v in outputs]
+        node.parts = parts or None
         for v in node.outputs:
             v.producer = node
         self.new.nodes.append(node)
@@ -217,6 +237,21 @@ def writes(node: Node) -> bool:
     [False, True]
     """
     return node.inplace or node.op.partition(".")[0].endswith("_")
+
+
+_STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
+
+
+def written(node: Node) -> list[Value]:
+    """Return the values into whose memory a node writes.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.written(node) for node in g]
+    [[], [%v1: float32[2]]]
+    """
+    if node.op in _STEPS:
+        return [v for i in _STEPS[node.op] for v in node.args[i]]
+    return [next(node.inputs())] if writes(node) else []
 
 
 def mutates(graph: Graph) -> bool:

@@ -6,7 +6,8 @@ import math
 
 from weft.jit.graph import Value
 
-from .rebuild import Rebuild, escaping, mutates
+from .memory import disturbs, unchanging
+from .rebuild import Rebuild, escaping, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +32,14 @@ def simplify(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.simplify(g)]
     ['neg', 'exp']
     """
-    if mutates(graph):
+    if disturbs(graph):
         return graph
-    seen_outside = escaping(graph)
+    seen_outside, still = escaping(graph), unchanging(graph)
     new = Rebuild(graph)
     for node in graph:
         same = _unchanged(node, new)
-        if same is None or not node.grad or id(node.outputs[0]) in seen_outside:
+        free = node.outputs and id(node.outputs[0]) in still - seen_outside
+        if same is None or not node.grad or not free:
             new.keep(node)
         else:
             new.replace(node.outputs[0], same)
@@ -46,7 +48,11 @@ def simplify(graph: Graph) -> Graph:
 
 def _unchanged(node: Node, new: Rebuild) -> Value | None:
     """Return the value of the new graph that the output of an old node is equal to."""
+    if writes(node):
+        return None
     op = node.op.partition(".")[0]
+    if op == "pointwise_gradient":
+        return _same_gradient(node, new)
     operands = [new.mapped(a) for a in node.args]
     if op in ("mul", "add") and len(operands) == 2 and isinstance(operands[1], Value):
         operands.reverse()
@@ -61,6 +67,14 @@ def _unchanged(node: Node, new: Rebuild) -> Value | None:
         return None
     out = node.outputs[0]
     return same if (same.shape, same.dtype) == (out.shape, out.dtype) else None
+
+
+def _same_gradient(node: Node, new: Rebuild) -> Value | None:
+    """Return the gradient that a sum passes on as it is."""
+    name, operand, g = node.args[:3]
+    passed = name == "add" or (name == "sub" and operand == 0)
+    out = node.outputs[0]
+    return new.mapped(g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
 
 
 def _neutral(op: str, x: Any, number: float) -> bool:

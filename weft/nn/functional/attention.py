@@ -7,7 +7,7 @@ import math
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.common import functional, like, wide
+from weft.nn.functional.common import NARROW, functional, like, wide
 from weft.nn.functional.dropout import dropout
 from weft.nn.functional.linear import linear
 
@@ -117,8 +117,9 @@ def scaled_dot_product_attention(
         attn_mask = weft.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(
             ~attn_mask, -float("inf")
         )
-    q, k, v = _with_rows(query), _with_rows(key), _with_rows(value)
-    result: Tensor = _attend(q, k, v, attn_mask, is_causal, scale)[0]
+    q, k, v = (_with_rows(wide(x)) for x in (query, key, value))
+    mask = None if attn_mask is None else like(attn_mask, q)
+    result: Tensor = like(_attend(q, k, v, mask, is_causal, scale)[0], query)
     return result.squeeze(0) if query.ndim == 2 else result
 
 
@@ -129,7 +130,7 @@ def _fits_native(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None)
     *value_batch, values, _ = value.shape
     if not batch == key_batch == value_batch or features != key_features or source != values:
         return False
-    if query.dtype not in (weft.float32, weft.float64):
+    if query.dtype not in (weft.float32, weft.float64, *NARROW):
         return False
     if not (query.numel() and key.numel() and value.numel()):
         return False
@@ -322,7 +323,7 @@ def _attended(
 ) -> tuple[Tensor, Tensor]:
     """Return what the heads make of the values, and their weights."""
     scores = weft.matmul(q * math.sqrt(1.0 / q.shape[-1]), k.transpose(-2, -1))
-    weights = weft.softmax(scores if mask is None else scores + mask, -1)
+    weights = weft.softmax(scores if mask is None else scores + like(mask, scores), -1)
     weights = dropout(weights, p) if p > 0 else weights
     return weft.matmul(weights, v), weights
 

@@ -57,6 +57,11 @@ def wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in NARROW else x
 
 
+def in_autocast(x: Tensor, dtype: weft.dtype) -> Tensor:
+    """Return x in a dtype that autocast would cast it to: for a part of a function that is on a list."""
+    return _C._autocast_to(x, dtype) if _C._autocast_enabled() else x
+
+
 def like(y: Tensor, x: Tensor) -> Tensor:
     """Return y in the dtype of x."""
     return y if y.dtype == x.dtype else y.to(x.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.common import functional, like, need_floating, prod, wide
+from weft.nn.functional.common import functional, in_autocast, like, need_floating, prod, wide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def rms_norm(
     need_floating(input, "rms_norm", complex=True)
     dims = _last_dims("rms_norm", input, normalized_shape, weight=weight)
     x = wide(input)
-    eps = weft.finfo(input.dtype).eps if eps is None else eps
+    eps = weft.finfo(x.dtype).eps if eps is None else eps  # as in PyTorch, not that of input
     y = x * weft.rsqrt((x * x).mean(dims, keepdim=True) + eps)
     return like(y if weight is None else y * wide(weight), input)
 
@@ -329,6 +329,8 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
+    if input.ndim > 3:  # means of volumes
+        input = in_autocast(input, weft.float32)
     around = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     squares = weft.constant_pad_nd(input * input, around)
     total = squares.unfold(1, size, 1).sum(-1)

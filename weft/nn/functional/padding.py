@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.nn.functional.common import functional
+from weft.nn.functional.common import functional, in_autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def pad(
         raise RuntimeError(
             f"pad: Expected input without empty dimensions but the batch, got {list(input.shape)}"
         )
+    if (mode, n) not in (("reflect", 3), ("circular", n)):
+        input = in_autocast(input, weft.float32)
     x = input
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]
