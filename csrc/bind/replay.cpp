@@ -85,8 +85,9 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
   return same(found.ptr(), value);
 }
 
-// What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2).
-int role(TensorImpl& t) { return wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
+// What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2). One that was made
+// in inference mode: 4.
+int role(TensorImpl& t) { return t.inference ? 4 : wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
 
 bool any(const Hooks& hooks) {
   return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });

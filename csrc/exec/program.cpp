@@ -167,6 +167,7 @@ void Program::finish(std::vector<int> results) {
     int memory = memory_of(values_.at(size_t(r)));
     if (memory >= 0 && memories_[size_t(memory)].kind == Memory::inside)
       memories_[size_t(memory)].kind = Memory::result;
+    own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
   }
   std::vector<Piece> pieces;
   for (size_t i = 0; i < memories_.size(); ++i) {
@@ -284,7 +285,10 @@ void Program::run_steps() {
 
 std::vector<Tensor> Program::results() const {
   std::vector<Tensor> found;
-  for (int r : results_) found.push_back(alias(values_[size_t(r)]));
+  for (size_t i = 0; i < results_.size(); ++i) {
+    found.push_back(alias(values_[size_t(results_[i])]));
+    if (t_modes.inference && own_[i]) found.back()->inference = true;
+  }
   return found;
 }
 

@@ -89,6 +89,7 @@ class Program {
     Dims sizes, strides;
   };
   std::vector<int> inputs_, results_;
+  std::vector<bool> own_;  // by result: whether it has memory of its own
   std::vector<Constant> constants_;
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built

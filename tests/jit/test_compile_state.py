@@ -559,3 +559,17 @@ def test_seeds_and_states_inside() -> None:
             weft.set_rng_state(state)
             assert weft.equal(compiled(ONE), f(ONE))
         assert want.shape == (2,)
+
+
+def test_values_that_are_never_the_same_run_eagerly_and_it_is_said() -> None:
+    """Not captured again and again without a word."""
+    holder = argparse.Namespace(turn=0)
+
+    def f(x: Any) -> Any:
+        return x + holder.turn
+
+    compiled = weft.compile(f)
+    with pytest.warns(UserWarning, match=r"'holder'\.turn is another one in each call"):
+        for holder.turn in range(20):
+            assert compiled(ONE).item() == 1 + holder.turn
+    assert len(compiled.variants) < 12

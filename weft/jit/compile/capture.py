@@ -221,7 +221,7 @@ class Capture(Recorder):
             given = self.given.get(id(t))
             if given is None:
                 continue
-            if self.values[id(t)] is not given and _C._role(t):
+            if self.values[id(t)] is not given and t.requires_grad:
                 self.fail("it changes a tensor that it did not make, and that has a gradient then")
             if _C._role(t) != self._roles[id(t)]:
                 self.fail("it lets a tensor that it did not make want a gradient, or not any more")

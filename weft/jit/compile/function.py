@@ -51,6 +51,7 @@ class CompiledFunction:
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self._failures = 0  # captures that were good for nothing
+        self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -104,8 +105,9 @@ class CompiledFunction:
         key = (structure, _modes(), tuple([_kind(x) for x in flat]))
         group = self._groups.get(key)
         variant = None if group is None else next((v for v in group if v.holds()), None)
-        if variant is not None and variant.problem:
-            return self._eagerly(variant.problem, args, kwargs)
+        problem = variant.problem if variant is not None else self._hopeless.get(key)
+        if problem:
+            return self._eagerly(problem, args, kwargs)
         if variant is not None and variant.ready:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
@@ -159,7 +161,10 @@ class CompiledFunction:
         if variant is None:
             variant = Variant([None if isinstance(x, weft.Tensor) else (x,) for x in flat])
             with self._lock:
-                self._groups.setdefault(key, []).append(variant)
+                group = self._groups.setdefault(key, [])
+                if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
+                    self._hopeless[key] = f"{group[-1].differs()} is another one in each call"
+                group.append(variant)
                 self._forget_oldest()
         variant.add(capture, state)
         if capture.problem or variant.changes:
@@ -184,6 +189,7 @@ class CompiledFunction:
             del group[0]
             if not group:
                 del self._groups[oldest]
+                self._hopeless.pop(oldest, None)
 
     # ---- as an object --------------------------------------------------------------------------
 

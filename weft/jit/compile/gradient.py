@@ -127,7 +127,8 @@ def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
     """Record the backward pass of a call that is over, as the derivative of its results."""
     graph = capture.graph
     of = {id(v): t for t in capture.alive if (v := capture.given.get(id(t))) is not None}
-    leaves = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants] if _C._role(of[id(v)])]
+    given = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants]]
+    leaves = [(v, t) for v, t in given if t.requires_grad]
     if any(_C._has_hooks(t) for t in capture.alive):
         return capture.fail("a tensor whose gradient has hooks takes part")
     if capture.custom:  # its backward would be called once more than in eager

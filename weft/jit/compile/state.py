@@ -41,6 +41,12 @@ _CONSTANT_MODULES = {
     "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "weakref", "zoneinfo",
 }  # fmt: skip
 _CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
+# Code that has these may look at attributes that it does not name.
+_DYNAMIC = {
+    "__dict__", "asdict", "astuple", "copy", "deepcopy", "delattr", "eval", "exec", "getattr",
+    "globals", "hasattr", "locals", "replace", "setattr", "vars",
+}  # fmt: skip
+_MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
 _STATEFUL = {"random", "_thread._local", "_random"}  # whose state is not in their attributes
 
 
@@ -56,6 +62,29 @@ class Held:
     def holds(self) -> bool:
         """Say whether the same is there now."""
         return _C._holds(self.where, self.key, self.value, self.absent)
+
+
+class Space:
+    """Names and what they stand for: the dict of a module, an object or a class."""
+
+    def __init__(self, where: Any, members: Any, name: str, cls: type | None = None) -> None:
+        """Note where it is, and the class if it is an object's."""
+        self.where, self.members, self.name, self.cls = where, members, name, cls
+        self.done: set[str] = set()  # what was looked at
+        self.whole = False  # all of it is looked at
+        self.there = False  # a class, of which only objects are seen that are there already
+
+    def is_special(self, key: str) -> bool:
+        """Say whether it is used without being named: a method that Python or weft calls."""
+        if not isinstance(self.where, type) or (self.there and key in _MAKING):
+            return False
+        return key.startswith("__") or key == "forward"
+
+    def is_shared(self, key: str) -> bool:
+        """Say whether an object has it from its class."""
+        if self.cls is None or key in self.members:
+            return False
+        return any(key in vars(base) for base in self.cls.__mro__)
 
 
 class State:
@@ -74,7 +103,8 @@ class State:
         self._waiting += [
             (a, "an argument") for a in args if not isinstance(a, weft.Tensor)
         ]
-        self._modules: list[tuple[types.ModuleType, str, set[str]]] = []
+        self._spaces: list[Space] = []  # of them only what code names
+        self._types: set[type] = set()
         self._opaque: list[tuple[str, str]] = []  # what cannot be watched, and what may name it
         while self._waiting and not self.unseen:
             if len(self.held) > _MOST:
@@ -111,7 +141,7 @@ class State:
             self._waiting += [(x.__self__, name), (x.__func__, name)]
         elif isinstance(x, types.ModuleType):
             if not _is_library(x.__name__):
-                self._modules.append((x, name, set()))
+                self._spaces.append(Space(x.__dict__, x.__dict__, name))
         elif isinstance(x, type):
             self._visit_class(x, name)
         elif isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
@@ -134,11 +164,19 @@ class State:
             module = sys.modules[name]
             if isinstance(module, types.ModuleType):
                 self._visit(module, name)
-        for module, name, done in self._modules:
-            members = module.__dict__
-            for key in sorted((self._names & members.keys()) - done):
-                done.add(key)
-                self._hold(members, key, members[key], f"{name}.{key}")
+        everything = bool(self._names & _DYNAMIC)
+        for space in self._spaces:
+            if everything and space.cls is not None and not space.whole:
+                space.whole = True
+                self._hold(space.where, ..., len(space.members), f"the attributes of {space.name}")
+            for key in [k for k in space.members if k not in space.done]:
+                if space.whole or key in self._names or space.is_special(key):
+                    space.done.add(key)
+                    self._visit_member(space.where, key, space.members[key], f"{space.name}.{key}")
+            for key in self._names - space.done:
+                if space.is_shared(key):  # the object may get one of its own
+                    space.done.add(key)
+                    self._hold(space.where, key, None, f"{space.name}.{key}", absent=True)
 
     def _visit_function(self, f: types.FunctionType) -> None:
         if (wrapped := getattr(f, "__wrapped__", None)) is not None:
@@ -149,6 +187,11 @@ class State:
                     self._waiting.append((inside, f.__name__))
             return
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+            if name == "__class__" and isinstance(cls := _content(cell), type):  # for super()
+                if cls not in self._types:
+                    self._types.add(cls)
+                    self._visit_class(cls, cls.__name__, there=True)
+                continue
             try:
                 self._hold(cell, None, cell.cell_contents, f"'{name}'")
             except ValueError:  # it is empty
@@ -161,19 +204,30 @@ class State:
         for default in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
             self._waiting.append((default, f"a default of {f.__name__}"))
 
-    def _visit_class(self, cls: type, name: str) -> None:
+    def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
         for base in cls.__mro__:
-            if _is_library(base.__module__):
-                continue
-            for key, value in list(vars(base).items()):
-                inner = getattr(value, "__func__", value)
-                if isinstance(value, property):
-                    self._waiting += [(f, key) for f in (value.fget, value.fset) if f is not None]
-                elif key.startswith("__") and not isinstance(inner, types.FunctionType):
-                    continue
-                else:
-                    self._waiting.append((inner, f"{name}.{key}"))
-                self.held.append(Held(base, key, value, f"{name}.{key}"))
+            if not _is_library(base.__module__):
+                self._spaces.append(Space(base, vars(base), name))
+                self._spaces[-1].there = there
+
+    def _visit_type_of(self, x: Any) -> None:
+        """Look at the methods of an object that is there already."""
+        if type(x) not in self._types:
+            self._types.add(type(x))
+            self._visit_class(type(x), type(x).__name__, there=True)
+
+    def _visit_member(self, where: Any, key: str, value: Any, name: str) -> None:
+        """Hold what a module, object or class has under a name."""
+        if not isinstance(where, type):
+            return self._hold(where, key, value, name)
+        inner = getattr(value, "__func__", value)
+        if isinstance(value, property):
+            self._waiting += [(f, key) for f in (value.fget, value.fset) if f is not None]
+        elif key.startswith("__") and not isinstance(inner, types.FunctionType):
+            return
+        else:
+            self._waiting.append((inner, name))
+        self.held.append(Held(where, key, value, name))
 
     def _visit_container(self, x: Any, name: str) -> None:
         if isinstance(x, (tuple, frozenset)):
@@ -203,7 +257,7 @@ class State:
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
             else:
                 self._hold(members, key, value, f"{name}.{key}")
-        self._waiting.append((type(module), type(module).__name__))
+        self._visit_type_of(module)
 
     def _visit_optimizer(self, optimizer: Any, name: str) -> None:
         """Note what its steps depend on: they may change it, and read some of it anew."""
@@ -268,20 +322,23 @@ class State:
             logger = getattr(logger, "parent", None)
 
     def _visit_object(self, x: Any, name: str) -> None:
-        """Hold its attributes, wherever they are, and look at its class."""
+        """Look at its attributes, wherever they are, and at its class."""
         members = getattr(x, "__dict__", None)
         slots = [key for base in type(x).__mro__ for key in _slots_of(base)]
         if isinstance(members, dict):
-            for key, value in members.items():
-                self._hold(members, key, value, f"{name}.{key}")
-            self._hold(members, ..., len(members), f"the attributes of {name}")
+            if _is_library(type(x).__module__):  # code that is not looked at reads them
+                self._hold(members, ..., len(members), f"the attributes of {name}")
+                for key, value in members.items():
+                    self._hold(members, key, value, f"{name}.{key}")
+            else:
+                self._spaces.append(Space(members, members, name, type(x)))
         for key in slots:
             there = hasattr(x, key)
             self._hold(x, key, getattr(x, key, None), f"{name}.{key}", absent=not there)
         if not isinstance(members, dict) and not slots and type(x).__module__ != "builtins":
             if not isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
                 self._note_opaque(x, name)
-        self._waiting.append((type(x), type(x).__name__))
+        self._visit_type_of(x)
 
 
 def _is_library(module: str) -> bool:

@@ -135,6 +135,11 @@ class Variant:
             and all(_C._role(t) == role and not _C._has_hooks(t) for t, role in self.roles)
         )
 
+    def differs(self) -> str:
+        """Return the name of something that is not as it was."""
+        held = next((h.name for h in self.guards() if not h.holds()), "")
+        return held or "the gradient of a tensor that it reads"
+
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
         free = self._live_places()
