@@ -198,8 +198,9 @@ void bind_trace(nb::module_& m) {
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
     return r ? r->target : nb::none();
   });
-  m.def("_custom_function", [](const char* name) {  // is about to run, with a derivative of its own
-    if (auto* r = dynamic_cast<PyRecorder*>(t_recorder)) r->tell("custom_function", "ss", name, user_line().c_str());
+  m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
+    if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))
+      r->tell("custom_function", "ssO", name, user_line().c_str(), pure ? Py_True : Py_False);
   });
   m.def("_pause_recording", [] {  // true: resume it
     if (!t_recorder) return false;

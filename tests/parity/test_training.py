@@ -40,25 +40,31 @@ def one_thread() -> Iterator[None]:
         lib.set_num_threads(count)
 
 
-def train(task: Task, steps: int = 50) -> list[float]:
-    """The loss of every step."""
-    return [task.step().item() for _ in range(steps)]
+def train(task: Task, steps: int = 50, compiled: bool = False) -> list[float]:
+    """The loss of every step; of steps that weft compiled, most run as programs."""
+    step = weft.compile(task.step) if compiled else task.step
+    losses = [step().item() for _ in range(steps)]
+    if compiled:
+        assert sum(v["calls"] for v in step.report().variants) >= steps - 6, step.report()
+    return losses
 
 
-def curves(name: str, **setting: Any) -> list[list[float]]:
+def curves(name: str, compiled: bool = False, **setting: Any) -> list[list[float]]:
     """Losses in weft and in PyTorch; those fall."""
     ours, theirs = (
-        train(build(name, Setting(lib, **setting), **SIZES[name])) for lib in (weft, torch)
+        train(build(name, Setting(lib, **setting), **SIZES[name]), compiled=compiled and lib is weft)
+        for lib in (weft, torch)
     )
     assert theirs[-1] < 0.9 * theirs[0]
     return [ours, theirs]
 
 
 @each
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.usefixtures("one_thread")
-def test_curve_is_that_of_pytorch(name: str) -> None:
-    """Every loss of every step in float32."""
-    np.testing.assert_allclose(*curves(name, lr=CALM.get(name)), rtol=1e-4)
+def test_curve_is_that_of_pytorch(name: str, compiled: bool) -> None:
+    """Every loss of every step in float32; also of steps that weft.compile made programs of."""
+    np.testing.assert_allclose(*curves(name, compiled, lr=CALM.get(name)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", CALM)
@@ -70,13 +76,19 @@ def test_curve_in_float64(name: str) -> None:
 
 @each
 def test_same_seed_same_run(name: str) -> None:
-    """Two runs from the same seed are equal bit for bit: initial weights, dropout, every step."""
+    """Runs from the same seed are equal bit for bit: initial weights, dropout, every step.
+
+    The second one again, the third one compiled.
+    """
     more = {"dropout": 0.1} if name == "transformer" else {}
     runs = []
-    for _ in range(2):
+    for turn in range(3):
         weft.manual_seed(3)
         task = build(name, Setting(weft, drawn=False), **SIZES[name], **more)
-        runs.append((train(task, 10), [p.detach().numpy() for p in task.model.parameters()]))
-    (losses, weights), (again, same) = runs
-    assert losses == again and len(set(losses)) == 10
-    assert all(map(np.array_equal, weights, same))
+        losses = train(task, 10, compiled=turn == 2)
+        runs.append((losses, [p.detach().numpy() for p in task.model.parameters()]))
+    (losses, weights), *others = runs
+    assert len(set(losses)) == 10
+    for again, same in others:
+        assert losses == again
+        assert all(map(np.array_equal, weights, same))

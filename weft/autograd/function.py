@@ -196,6 +196,8 @@ class Function:
     tensor([1., 1.])
     """
 
+    _pure = False  # backward does nothing but ops: it may be walked once more
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         import warnings
 
@@ -264,7 +266,7 @@ class Function:
         recording = _C._set_grad_enabled(False)
         try:
             if recording:
-                _C._custom_function(cls.__name__)
+                _C._custom_function(cls.__name__, cls._pure)
             if separate:
                 result = forward(*args)
                 cls.setup_context(ctx, args, result)

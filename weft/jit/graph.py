@@ -554,8 +554,11 @@ class Recorder:
         """Raise: the graph has no op for what was done, and would be wrong without it."""
         raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")
 
-    def custom_function(self, name: str, line: str) -> None:
-        """A Function with a derivative of its own runs: a graph would have that of its ops."""
+    def custom_function(self, name: str, line: str, pure: bool) -> None:
+        """A Function with a derivative of its own runs: a graph would have that of its ops.
+
+        ``pure``: its derivative does nothing but ops.
+        """
         self.lost(f"the derivative of the custom Function {name}", line)
 
     def structure(self, x: Any) -> Any:

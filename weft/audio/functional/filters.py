@@ -30,6 +30,8 @@ class _Feedback(Function):
     the same filter in reversed time. All in double precision.
     """
 
+    _pure = True
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, a: Tensor) -> Tensor:
         import numpy as np

@@ -93,9 +93,10 @@ class Capture(Recorder):
         """Note what no op stands for; the call goes on."""
         self.fail(f"{what} at {line}")
 
-    def custom_function(self, name: str, line: str) -> None:
+    def custom_function(self, name: str, line: str, pure: bool) -> None:
         """Let it be: its forward and backward are recorded as the ops that they are."""
-        self.custom = self.custom or f"{name} at {line}"
+        if not pure:
+            self.custom = self.custom or f"{name} at {line}"
 
     def walks(self) -> None:
         """Note that a backward pass begins."""

@@ -26,6 +26,8 @@ class Sequence(Function):
     run the steps once more, one after the other: ``again`` returns what the op does.
     """
 
+    _pure = True
+
     @staticmethod
     def forward(
         ctx: Any,
