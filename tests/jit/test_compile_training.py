@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_models import Attention, Checkpointed, Custom, Recurrent, Symmetric
 
 import weft
 import weft.nn.functional as F
@@ -75,7 +76,13 @@ class Case:
         params = list(self.model.parameters())
         state = [v for p in params for v in self.opt.state.get(p, {}).values()]
         grads = [p.grad for p in params]
-        return [bits(params), bits(list(self.model.buffers())), bits(grads), bits(state), self.extra]
+        return [
+            bits(params),
+            bits(list(self.model.buffers())),
+            bits(grads),
+            bits(state),
+            self.extra,
+        ]
 
 
 def lock_step(case: type[Case], wrap: Callable[[Case], Any], turns: int = 10) -> int:
@@ -329,11 +336,6 @@ class WeightNorm(Case):
         return nn.Sequential(parametrizations.weight_norm(nn.Linear(6, 5)), nn.Linear(5, 3))
 
 
-class Symmetric(nn.Module):
-    def forward(self, x: Any) -> Any:
-        return x.triu() + x.triu(1).mT
-
-
 @case
 class Parametrized(Case):
     def make_model(self) -> Any:
@@ -352,17 +354,6 @@ class Lazy(Case):
         return model
 
 
-class Recurrent(nn.Module):
-    def __init__(self, kind: Any) -> None:
-        super().__init__()
-        self.rnn = kind(6, 5, num_layers=2, batch_first=True, dropout=0.2, bidirectional=True)
-        self.head = nn.Linear(10, 3)
-
-    def forward(self, x: Any) -> Any:
-        out, _ = self.rnn(x)
-        return self.head(out[:, -1])
-
-
 @case
 class Lstm(Case):
     size = (4, 3, 6)
@@ -375,18 +366,6 @@ class Lstm(Case):
 class Gru(Lstm):
     def make_model(self) -> Any:
         return Recurrent(nn.GRU)
-
-
-class Attention(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(6, 2, dropout=0.1, batch_first=True)
-        self.encoder = nn.TransformerEncoderLayer(6, 3, 8, batch_first=True)
-        self.head = nn.Linear(6, 3)
-
-    def forward(self, x: Any) -> Any:
-        y, weights = self.attention(x, x, x)
-        return self.head(self.encoder(y).mean(1)) + weights.mean()
 
 
 @case
@@ -408,41 +387,10 @@ class Translator(Case):
         return F.cross_entropy(self.model(x, x[:, :2])[:, 0, :3], y)
 
 
-class Square(weft.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 2.5 * x * g  # not the derivative: it must be this one that is used
-
-
-class Custom(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lin = nn.Linear(6, 3)
-
-    def forward(self, x: Any) -> Any:
-        return Square.apply(self.lin(x))
-
-
 @case
 class CustomFunction(Case):
     def make_model(self) -> Any:
         return Custom()
-
-
-class Checkpointed(nn.Module):
-    def __init__(self, drop: float) -> None:
-        super().__init__()
-        self.first = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Dropout(drop))
-        self.last = nn.Linear(5, 3)
-
-    def forward(self, x: Any) -> Any:
-        return self.last(weft.utils.checkpoint.checkpoint(self.first, x, use_reentrant=False))
 
 
 @case
@@ -603,119 +551,3 @@ def test_whole_steps(name: str) -> None:
 def test_models(name: str) -> None:
     """The model alone is compiled; the backward pass is outside."""
     lock_step(CASES[name], model_only)
-
-
-# ---- modes -------------------------------------------------------------------------------------
-
-
-def test_grad_modes_inference_and_anomaly() -> None:
-    """Each mode is a variant of its own, or runs eagerly; results say what mode they are from."""
-    model = nn.Linear(3, 2)
-    f = weft.compile(lambda x: model(x).tanh())
-    x = weft.randn(4, 3)
-    want = model(x).tanh()
-    modes = [weft.enable_grad, weft.no_grad, weft.inference_mode, weft.autograd.detect_anomaly]
-    for _ in range(2):
-        for mode in modes:
-            for _ in range(4):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    with mode():
-                        got = f(x)
-                assert weft.equal(got, want)
-                assert got.requires_grad == (mode in (weft.enable_grad, modes[3]))
-                assert got.is_inference() == (mode is weft.inference_mode)
-    assert runs(f) >= 6
-
-
-def test_grad_modes_inside() -> None:
-    """Parts that are not recorded, detached, or recorded again."""
-
-    def f(x: Any) -> Any:
-        with weft.no_grad():
-            a = x * 2
-            with weft.enable_grad():
-                b = x * 3
-        with weft.set_grad_enabled(x.shape[0] > 2):
-            c = x * 4
-        return a, b, c, (a * b).detach() + c
-
-    compiled = weft.compile(f)
-    for turn in range(10):
-        x = weft.randn(2 + turn % 2, requires_grad=True)
-        y = x.detach().clone().requires_grad_()
-        want, got = f(x), compiled(y)
-        assert [t.requires_grad for t in want] == [t.requires_grad for t in got]
-        for r, z in ((want, x), (got, y)):
-            sum(t.sum() for t in r if t.requires_grad).backward()
-            assert z.grad is not None
-        assert weft.equal(x.grad, y.grad) and bits([t.detach() for t in want]) == bits([t.detach() for t in got])
-
-
-def test_saved_tensors_hooks() -> None:
-    """They see what eager keeps, before and after it was captured; and are not in the way later."""
-    packed = []
-
-    def pack(t: Any) -> Any:
-        packed.append(t)
-        return t
-
-    f = weft.compile(lambda x: (x * x).sum())
-    for _ in range(3):
-        with weft.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-            x = weft.ones(2, requires_grad=True)
-            f(x).backward()
-            assert packed and x.grad.tolist() == [2.0, 2.0]
-        packed.clear()
-        for _ in range(4):
-            f(x)
-    assert runs(f) == 10 and not packed
-
-
-def test_results_of_which_some_get_no_gradient() -> None:
-    """What is not used has no part in the gradients: no NaN of 0 times infinity."""
-    f = weft.compile(lambda x: (x * 2, x.sqrt(), x.log()))
-    for turn in range(10):
-        x = weft.zeros(2, requires_grad=True)
-        results = f(x)
-        if turn % 2:
-            results[0].sum().backward()
-            assert x.grad.tolist() == [2.0, 2.0]
-        else:
-            (results[0] + results[1]).sum().backward()
-            assert x.grad.tolist() == [float("inf")] * 2
-    assert runs(f) == 8
-
-
-def test_histories_of_inputs() -> None:
-    """A backward pass inside goes on along them; a result's does so outside."""
-    p = nn.Parameter(weft.ones(2))
-    inside = weft.compile(lambda h: h.sum().backward())
-    outside = weft.compile(lambda h: h.sum() * 1)
-    for k in (2.0, 2.0, 2.0, 2.0, 3.0, 3.0):
-        p.grad = None
-        inside(p * k)
-        assert p.grad.tolist() == [k, k]
-        p.grad = None
-        outside(p * k).backward()
-        assert p.grad.tolist() == [k, k]
-
-
-def test_inputs_that_get_a_history() -> None:
-    """An input that is changed by something with a gradient has one afterwards."""
-    w = nn.Parameter(weft.ones(2))
-
-    def f(x: Any) -> None:
-        x.add_(w)
-
-    compiled = weft.compile(f)
-    for _ in range(5):
-        x = weft.zeros(2)
-        compiled(x)
-        assert x.requires_grad
-        x.sum().backward()
-    assert w.grad.tolist() == [5.0, 5.0]
-    g = weft.compile(lambda x: x.requires_grad_())
-    for _ in range(5):
-        x = weft.zeros(2)
-        assert g(x) is x and x.requires_grad

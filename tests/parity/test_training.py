@@ -52,7 +52,9 @@ def train(task: Task, steps: int = 50, compiled: bool = False) -> list[float]:
 def curves(name: str, compiled: bool = False, **setting: Any) -> list[list[float]]:
     """Losses in weft and in PyTorch; those fall."""
     ours, theirs = (
-        train(build(name, Setting(lib, **setting), **SIZES[name]), compiled=compiled and lib is weft)
+        train(
+            build(name, Setting(lib, **setting), **SIZES[name]), compiled=compiled and lib is weft
+        )
         for lib in (weft, torch)
     )
     assert theirs[-1] < 0.9 * theirs[0]
