@@ -6,6 +6,7 @@ library starts from the same numbers; sizes are keywords, and their defaults are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -64,14 +65,18 @@ class Setting:
         """Whole numbers from 0 to ``count`` - 1."""
         return self.tensor(self.random.integers(0, count, shape))
 
+    def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """A parameter's first values, as its name and shape ask for."""
+        bound = math.prod(shape[1:]) ** -0.5 if len(shape) > 1 else 0.1
+        one = len(shape) == 1 and name.endswith("weight")  # the scale of a norm
+        return one + self.random.uniform(-bound, bound, shape)
+
     def ready(self, model: Any) -> Any:
         """The model in the setting's dtype and memory format, with drawn weights."""
         model = model.to(getattr(self.lib, self.dtype))
         if self.drawn:
             for name, p in model.named_parameters():
-                bound = p[0].numel() ** -0.5 if p.dim() > 1 else 0.1
-                one = p.dim() == 1 and name.endswith("weight")  # the scale of a norm
-                p.data.copy_(self.tensor(one + self.random.uniform(-bound, bound, tuple(p.shape))))
+                p.data.copy_(self.tensor(self.weight(name, tuple(p.shape))))
         if self.channels_last:
             model = model.to(memory_format=self.lib.channels_last)
         return model
