@@ -156,10 +156,10 @@ def convolution(s: Drawn) -> Callable[..., Array]:
     return conv
 
 
-def attention(q: Array, k: Array, v: Array, causal: bool) -> Array:
-    """Attention with four heads over queries, keys and values of (batch, length, width)."""
-    batch, length, width = q.shape
-    q, k, v = (y.reshape(batch, length, 4, width // 4) for y in (q, k, v))
+def attention(qkv: Array, causal: bool) -> Array:
+    """Attention with four heads; queries, keys and values lie side by side in the last dimension."""
+    batch, length, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
+    q, k, v = (y.reshape(batch, length, 4, width // 4) for y in jnp.split(qkv, 3, axis=-1))
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * (width // 4) ** -0.5
     if causal:
         scores = jnp.where(jnp.tri(length, dtype=bool), scores, -jnp.inf)
@@ -444,7 +444,7 @@ def transformer(s: Drawn) -> Twin:
     def loss(w: Weights, x: Array, y: Array) -> Array:
         for n in names:
             qkv = x @ w[f"{n}.self_attn.in_proj_weight"].T + w[f"{n}.self_attn.in_proj_bias"]
-            mixed = attention(*jnp.split(qkv, 3, axis=-1), causal=False)
+            mixed = attention(qkv, causal=False)
             x = layer_norm(w, f"{n}.norm1", x + linear(w, f"{n}.self_attn.out_proj", mixed))
             wide = jax.nn.relu(linear(w, f"{n}.linear1", x))
             x = layer_norm(w, f"{n}.norm2", x + linear(w, f"{n}.linear2", wide))
@@ -473,7 +473,7 @@ def gpt(s: Drawn) -> Twin:
         x = w["words.weight"][text[:, :-1]] + w["places.weight"]
         for n in names:
             qkv = linear(w, f"{n}.qkv", layer_norm(w, f"{n}.norm1", x))
-            mixed = attention(*jnp.split(qkv, 3, axis=-1), causal=True)
+            mixed = attention(qkv, causal=True)
             x = x + linear(w, f"{n}.project", mixed)
             wide = linear(w, f"{n}.mlp.0", layer_norm(w, f"{n}.norm2", x))
             x = x + linear(w, f"{n}.mlp.2", jax.nn.gelu(wide, approximate=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,7 @@ class Task:
     optimizer: Any
     losses: Sequence[Callable[[], Any]]
     forward: Callable[[], Any]  # the model on its data, without a loss
+    inputs: Sequence[Any] = ()  # the data, if the model is simply called with it
 
     def step(self) -> Any:
         """Train: one update for each loss. Return the last loss."""
@@ -111,9 +112,9 @@ class Setting:
         def forward() -> Any:
             return model(*inputs)
 
-        return self.task(
-            model, optimizer, [lambda: criterion(model(*inputs), wanted)], forward, **options
-        )
+        losses = [lambda: criterion(model(*inputs), wanted)]
+        task = self.task(model, optimizer, losses, forward, **options)
+        return replace(task, inputs=inputs)
 
     def word_by_word(self, scores: Any, wanted: Any) -> Any:
         """Cross entropy between the scores of every word of every sentence and classes."""
