@@ -147,24 +147,24 @@ def formula(lib: Any, mode: str, count: int) -> Callable[[], object]:
 
 def first_call(module: str, task: str, mode: str) -> float:
     """Seconds from the first call of a compiled step to its result."""
-    return _calls(module, task, mode)[0]
+    return _calls(module, task, mode, 1)[0]
 
 
 def until_ready(module: str, task: str, mode: str) -> float:
     """Seconds that the first calls take more than as many later ones."""
-    seconds = _calls(module, task, mode)
+    seconds = _calls(module, task, mode, COMPILED + 3)
     early, late = seconds[:COMPILED], seconds[COMPILED:]
     return max(sum(early) - COMPILED * min(late), 1e-9)
 
 
-def _calls(module: str, task: str, mode: str) -> list[float]:
+def _calls(module: str, task: str, mode: str, count: int) -> list[float]:
     """Seconds of each of the first calls."""
     lib = importlib.import_module(module)
     if module != "jax":
         lib.set_num_threads(2)
     work = new_step(lib, task, mode)
     seconds = []
-    for _ in range(2 * COMPILED):
+    for _ in range(count):
         start = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
