@@ -1,13 +1,7 @@
-// What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The
-// mode of the CPU for tiny numbers.
+// What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object.
 #include <vector>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include "bind/python.h"
-#include "loops/parallel.h"
 #include "ops/op.h"
 
 namespace weft {
@@ -76,18 +70,6 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {}};
 PyType_Spec spec = {"weft._C.FixedMode", sizeof(FixedMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
-// Lets numbers too small for full precision count as zero, on every thread; false where the CPU cannot.
-bool flush_denormals([[maybe_unused]] bool on) {
-#if defined(__SSE2__)
-  constexpr unsigned kFlush = 0x8040;  // results, and operands
-#pragma omp parallel num_threads(num_threads())
-  _mm_setcsr(on ? _mm_getcsr() | kFlush : _mm_getcsr() & ~kFlush);
-  return true;
-#else
-  return false;
-#endif
-}
-
 }  // namespace
 
 void bind_modes(nb::module_& m) {
@@ -96,7 +78,6 @@ void bind_modes(nb::module_& m) {
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw nb::python_error();
   m.attr("FixedMode") = nb::steal(type);
-  m.def("_flush_denormals", flush_denormals);
 }
 
 }  // namespace weft
