@@ -139,13 +139,12 @@ def test_helpers_are_kept_and_not_made_anew() -> None:
 def test_signals_are_left_to_python() -> None:
     printed = run(
         """
-        import os, weft
+        import pathlib, weft
         weft.set_num_threads(3)
         weft._C._try_loop(10)
-        for task in os.listdir("/proc/self/task"):
-            status = dict(
-                line.split(":", 1) for line in open(f"/proc/self/task/{task}/status")
-            )
+        for task in pathlib.Path("/proc/self/task").iterdir():
+            lines = (task / "status").read_text().splitlines()
+            status = dict(line.split(":", 1) for line in lines)
             blocked = int(status["SigBlk"], 16) >> 1 & 1
             print(status["Name"].strip() == "weft helper", bool(blocked))
         """
@@ -212,7 +211,7 @@ def test_fork_while_another_thread_is_in_a_loop() -> None:
         t = threading.Thread(target=noise)
         t.start()
         ok = 0
-        for k in range(10):
+        for k in range(4):
             pid = os.fork()
             if pid == 0:
                 good = weft.get_num_threads() == 1
@@ -228,23 +227,26 @@ def test_fork_while_another_thread_is_in_a_loop() -> None:
         print(ok)
         """
     )
-    assert printed == "10\n"
+    assert printed == "4\n"
 
 
-def test_a_process_ends_while_a_daemon_is_in_a_loop() -> None:
-    printed = run(
-        """
+def test_a_process_ends_while_daemons_are_in_loops() -> None:
+    program = """
         import threading, time, weft
         weft.set_num_threads(3)
-        def noise():
+        p = weft.nn.Parameter(weft.ones(1 << 18))
+        p.grad = weft.ones(1 << 18)
+        step = weft.optim.SGD([p], lr=0.1).step
+        def noise(work):
             while True:
-                weft._C._try_loop(1000, 10)
-        threading.Thread(target=noise, daemon=True).start()
+                work()
+        for work in (lambda: weft._C._try_loop(1000, 10), lambda: p + p, step):
+            threading.Thread(target=noise, args=(work,), daemon=True).start()
         time.sleep(0.1)
         print("end")
         """
-    )
-    assert printed == "end\n"
+    for _ in range(3):
+        assert run(program) == "end\n"
 
 
 def test_ctrl_c_in_a_loop_leaves_the_helpers_in_order() -> None:
@@ -258,9 +260,9 @@ def test_ctrl_c_in_a_loop_leaves_the_helpers_in_order() -> None:
 
 def test_openmp_is_told_to_wait_briefly_and_the_environment_stays_as_it_was() -> None:
     program = """
-        import os, weft
+        import pathlib, weft
         weft.set_num_threads(2)
-        maps = lambda: "libgomp" in open("/proc/self/maps").read()
+        maps = lambda: "libgomp" in pathlib.Path("/proc/self/maps").read_text()
         before = maps()
         y = weft.nn.functional.conv2d(weft.ones(8, 16, 20, 20), weft.ones(16, 16, 3, 3))
         libc = __import__("ctypes").CDLL(None)

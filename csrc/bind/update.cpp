@@ -54,7 +54,7 @@ void each_piece(const std::vector<Tensor>& params, const F& f) {
     for (size_t k = 0; k < pieces.size(); ++k) run(int64_t(k));
     return;
   }
-  nb::gil_scoped_release free;
+  Unlocked free;
   Uninterrupted whole_step;
   parallel_chunks(int64_t(pieces.size()), 1 + int64_t(pieces.size()) / 64, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) run(k);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "loops/parallel.h"
 #if defined(__SSE2__)
@@ -81,20 +82,8 @@ class Helpers {
     gate_.store(kOpen, std::memory_order_release);
     round_.fetch_add(1);
     call_helpers(0);
-    std::exception_ptr mine;
-    t_working = true;
-    try {
-      work(0);
-    } catch (...) {
-      mine = std::current_exception();
-      stopped_ = true;
-    }
-    t_working = false;
-    wait_for_helpers(start);
-    if (!mine) mine = error_;
-    error_ = nullptr;
-    taken_.clear(std::memory_order_release);
-    if (mine) std::rethrow_exception(mine);
+    std::exception_ptr error = work_and_wait(start);
+    if (error) std::rethrow_exception(error);
     return true;
   }
 
@@ -102,6 +91,30 @@ class Helpers {
 
  private:
   static constexpr uint32_t kOpen = 1u << 31, kCallerSleeps = 1u << 30;  // of the gate; the rest counts who is inside
+
+  // However the caller leaves, it waits for its helpers first: they use what is on its stack. What a helper threw.
+  std::exception_ptr work_and_wait(uint64_t start) {
+    std::exception_ptr error;
+    {
+      struct Leaving {
+        Helpers& all;
+        uint64_t start;
+        std::exception_ptr& error;
+        bool done = false;
+        ~Leaving() {
+          if (!done) all.stopped_ = true;
+          t_working = false;
+          all.wait_for_helpers(start);
+          error = std::exchange(all.error_, nullptr);
+          all.taken_.clear(std::memory_order_release);
+        }
+      } leaving{*this, start, error};
+      t_working = true;
+      work(0);
+      leaving.done = true;
+    }
+    return error;
+  }
 
   void work(int me) {
     for (int k = 0; k < threads_; ++k) {
