@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ constexpr int kMost = 256;                       // threads of a loop
 constexpr uint64_t kMicrosecond = 3000;          // ticks
 constexpr uint64_t kAwake = 100 * kMicrosecond;  // how long a helper looks for the next loop before it sleeps
 constexpr uint64_t kGrace = 50 * kMicrosecond;   // how much longer than the caller a helper may work
-constexpr uint64_t kShortRest = 2000 * kMicrosecond, kLongRest = 64'000 * kMicrosecond;
+constexpr uint64_t kRest = 4;                    // times as long as was waited in vain
+constexpr uint64_t kLongRest = 256'000 * kMicrosecond;
 
 using Word = std::atomic<uint32_t>;  // on which threads sleep
 static_assert(sizeof(Word) == 4);
@@ -79,6 +81,8 @@ class Helpers {
     }
     stopped_.store(false, std::memory_order_relaxed);
     error_ = nullptr;
+    crowded_.store(false, std::memory_order_relaxed);
+    cpu_.store(sched_getcpu(), std::memory_order_relaxed);
     gate_.store(kOpen, std::memory_order_release);
     round_.fetch_add(1);
     call_helpers(0);
@@ -132,22 +136,23 @@ class Helpers {
   // somebody else: then loops run alone for a while, and longer each time.
   void wait_for_helpers(uint64_t start) {
     uint32_t inside = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
-    if (!inside) return;
+    if (!inside && !crowded_) return;
     uint64_t done = ticks(), now = done, patience = done - start + kGrace;
     for (; inside && now - done <= patience; now = ticks()) {
       relax();
       inside = gate_.load(std::memory_order_acquire);
     }
-    if (!inside) {
-      if (rest_ && now - alone_until_ > rest_) rest_ = 0;
-      return;
-    }
+    bool late = inside;
     while (inside) {
       if (gate_.compare_exchange_strong(inside, inside | kCallerSleeps)) sleep_while(gate_, inside | kCallerSleeps);
       inside = gate_.load(std::memory_order_acquire) & ~kCallerSleeps;
     }
-    rest_ = std::clamp(2 * rest_, kShortRest, kLongRest);
-    alone_until_ = ticks() + rest_;
+    now = ticks();
+    if (late || crowded_)
+      rest_ = std::min(std::max(2 * rest_, kRest * std::max(now - done, kGrace)), kLongRest),
+      alone_until_ = now + rest_;
+    else if (rest_ && now - alone_until_ > rest_)
+      rest_ = 0;
   }
 
   // Wakes the helpers that stand below this thread in a tree, as far as the loop has work for them.
@@ -180,20 +185,36 @@ class Helpers {
     pthread_setname_np(pthread_self(), "weft helper");
     t_index = me;
     t_working = true;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
     for (uint32_t seen = 0;;) {
       seen = next_round(me, seen);
-      if (!enter()) continue;
-      if (me < threads_) {
-        call_helpers(me);
-        if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
-        try {
-          work(me);
-        } catch (...) {
-          if (!stopped_.exchange(true)) error_ = std::current_exception();
-        }
+      if (on_callers_cpu() && !move_away(allowed)) {
+        crowded_ = true;
+        continue;
       }
+      if (!enter()) continue;
+      if (me < threads_) help_with_loop(me);
       if (gate_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) wake(gate_);
     }
+  }
+
+  void help_with_loop(int me) {
+    call_helpers(me);
+    if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
+    try {
+      work(me);
+    } catch (...) {
+      if (!stopped_.exchange(true)) error_ = std::current_exception();
+    }
+  }
+
+  // Where a helper only takes the caller's time.
+  bool on_callers_cpu() const { return sched_getcpu() == cpu_.load(std::memory_order_relaxed); }
+  bool move_away(cpu_set_t allowed) const {
+    CPU_CLR(cpu_.load(std::memory_order_relaxed), &allowed);
+    return CPU_COUNT(&allowed) && sched_setaffinity(0, sizeof allowed, &allowed) == 0;
   }
 
   uint32_t next_round(int me, uint32_t seen) {
@@ -201,7 +222,7 @@ class Helpers {
     uint32_t round;
     while ((round = round_.load(std::memory_order_acquire)) == seen) {
       relax();
-      if (ticks() - start > kAwake) {
+      if (ticks() - start > kAwake || on_callers_cpu()) {
         helpers_[me].asleep = 1;
         if (round_ == seen) sleep_while(helpers_[me].asleep, 1);
         helpers_[me].asleep = 0;
@@ -229,7 +250,8 @@ class Helpers {
   int threads_ = 0;
   unsigned arithmetic_ = 0;
   std::exception_ptr error_;  // the first of a helper
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopped_{false}, crowded_{false};
+  std::atomic<int> cpu_{-1};  // of the caller when it began
   Share shares_[kMost];
 
   alignas(64) Word gate_{0};
