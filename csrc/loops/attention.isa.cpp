@@ -19,7 +19,7 @@ struct Block {
   int64_t row, rows, column, columns;
 };
 
-// What each thread needs, taken before the threads start: they cannot throw.
+// What each thread needs, taken before the threads start.
 template <class T>
 class Spaces {
  public:

@@ -85,7 +85,7 @@ struct Parts {  // of one group
         y(rows * places) {}
 };
 
-// Memory for the windows of one image and group on each thread, taken before the threads start: they cannot throw.
+// Memory for the windows of one image and group on each thread, taken before the threads start.
 template <class T>
 class Windows {
  public:

@@ -27,6 +27,7 @@ constexpr uint64_t kMicrosecond = 3000;          // ticks
 constexpr uint64_t kAwake = 100 * kMicrosecond;  // how long a helper looks for the next loop before it sleeps
 constexpr uint64_t kGrace = 50 * kMicrosecond;   // how much longer than the caller a helper may work
 constexpr uint64_t kRest = 4;                    // times as long as was waited in vain
+constexpr uint64_t kWorth = 2;                   // times what was lost, for which helpers need not rest
 constexpr uint64_t kLongRest = 256'000 * kMicrosecond;
 
 using Word = std::atomic<uint32_t>;  // on which threads sleep
@@ -76,8 +77,9 @@ class Helpers {
     threads = std::min({threads, kMost, 1 + hire(threads - 1)});
     run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic();
     for (int t = 0; t < threads; ++t) {
-      shares_[t].next.store(n * t / threads, std::memory_order_relaxed);
-      shares_[t].end = n * (t + 1) / threads;
+      auto border = [&](int64_t k) { return n / threads * k + std::min(k, n % threads); };
+      shares_[t].next.store(border(t), std::memory_order_relaxed);
+      shares_[t].end = border(t + 1);
     }
     stopped_.store(false, std::memory_order_relaxed);
     error_ = nullptr;
@@ -132,8 +134,9 @@ class Helpers {
     }
   }
 
-  // The caller waits for nobody but helpers that work. If one takes far longer than it should, the CPU works for
-  // somebody else: then loops run alone for a while, and longer each time.
+  // The caller waits for nobody but helpers that work. If one takes far longer than it should, its CPU works for
+  // somebody else. If more time was lost by that than was gained since the last time, loops run alone for a while, and
+  // longer each time.
   void wait_for_helpers(uint64_t start) {
     uint32_t inside = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
     if (!inside && !crowded_) return;
@@ -148,11 +151,11 @@ class Helpers {
       inside = gate_.load(std::memory_order_acquire) & ~kCallerSleeps;
     }
     now = ticks();
-    if (late || crowded_)
-      rest_ = std::min(std::max(2 * rest_, kRest * std::max(now - done, kGrace)), kLongRest),
-      alone_until_ = now + rest_;
-    else if (rest_ && now - alone_until_ > rest_)
-      rest_ = 0;
+    if (!late && !crowded_) return;
+    uint64_t lost = std::max(now - done, kGrace), gained = gained_.exchange(0, std::memory_order_relaxed);
+    bool worthwhile = gained > lost && gained - lost > kWorth * lost;  // a late helper has counted what was lost, too
+    rest_ = worthwhile ? 0 : std::min(std::max(2 * rest_, kRest * lost), kLongRest);
+    alone_until_ = now + rest_;
   }
 
   // Wakes the helpers that stand below this thread in a tree, as far as the loop has work for them.
@@ -203,11 +206,13 @@ class Helpers {
   void help_with_loop(int me) {
     call_helpers(me);
     if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
+    uint64_t start = ticks();
     try {
       work(me);
     } catch (...) {
       if (!stopped_.exchange(true)) error_ = std::current_exception();
     }
+    gained_.fetch_add(ticks() - start, std::memory_order_relaxed);
   }
 
   // Where a helper only takes the caller's time.
@@ -242,6 +247,7 @@ class Helpers {
   alignas(64) std::atomic_flag taken_;
   int hired_ = 0;
   std::atomic<uint64_t> alone_until_{0};
+  std::atomic<uint64_t> gained_{0};  // what helpers have worked since one was late
   uint64_t rest_ = 0;
 
   // The loop.
