@@ -85,7 +85,7 @@ $(VENV)/.build: pyproject.toml | $(PY)
 	$(call install,$(PY),build-system build project)
 
 $(VENV)/.test: pyproject.toml $(VENV)/.build
-	$(call install,$(PY),test vision audio tensorboard search examples)
+	$(call install,$(PY),test vision audio tensorboard search distributed examples)
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.build
 	$(call install,$(PY),lint)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("dispatch", "kernels", "train")  # files of this folder that declare rows
+MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static")  # files that declare rows
 ONE_SIZE: Mapping[str, Mapping[str, Any]] = {"": {}}
 NEAR = 0.97  # a ratio this close below its budget is printed as NEAR: within the noise
 NO_THREADS = ("jax", "numpy")  # libraries whose thread count can't be set while they run

@@ -351,6 +351,7 @@ import samples_nn_attention  # noqa: E402, F401
 import samples_nn_loss  # noqa: E402, F401
 import samples_nn_windows  # noqa: E402, F401
 import samples_pointwise  # noqa: E402, F401
+import samples_quantize  # noqa: E402, F401
 import samples_random  # noqa: E402, F401
 import samples_reduce  # noqa: E402, F401
 import samples_shape  # noqa: E402, F401

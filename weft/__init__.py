@@ -105,9 +105,9 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "amp audio backends compat cuda data devices distributions fft func functional hub jit linalg "
-    "masked nn optim serialization signal sparse special switches testing text train types utils "
-    "version view vision"
+    "amp ao audio backends compat cuda data devices distributed distributions fft func functional hub "
+    "jit linalg masked nn optim quantization serialization signal sparse special switches testing text "
+    "train types utils version view vision"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
@@ -118,7 +118,7 @@ _LAZY_FROM = {
     ),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
-    "compile": "jit.eager",
+    "compile": "jit.compile",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",
@@ -153,6 +153,13 @@ set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym
 sym_sum to_dlpack typename
 """.split()
 _LAZY_FROM.update(dict.fromkeys(_QUESTIONS, "questions"))
+_QUANTIZED = "dequantize quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic"
+_KINDS = """
+per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+per_tensor_symmetric qint8 qint32 qscheme quint8
+"""
+_LAZY_FROM.update(dict.fromkeys(_QUANTIZED.split(), "quantization.tensor"))
+_LAZY_FROM.update(dict.fromkeys(_KINDS.split(), "quantization.kinds"))
 _LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
 _ATEN = """
 _batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce

@@ -5,6 +5,7 @@ python -m weft ops               every op, by name
 python -m weft ops NAME          the signatures and the doc of one op
 python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
 python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
+python -m weft launch -n 2 SCRIPT ...  run a program in several processes, over MPI
 python -m weft examples          the examples, by name
 python -m weft examples NAME ... runs one
 """
@@ -157,12 +158,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         from weft.compat.check import main as check
 
         return check(argv[1:])
+    if argv[:1] == ["launch"]:
+        from weft.distributed.launch import main as launch
+
+        return launch(argv[1:])
     parser = argparse.ArgumentParser(prog="python -m weft", description="What this weft is.")
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("info", help="version, instruction set, threads, ops, memory (default)")
     commands.add_parser("run", help="run a program written for PyTorch")
     commands.add_parser("check", help="list the names of PyTorch that programs use")
+    commands.add_parser("launch", help="run a program in several processes")
     ops_parser = commands.add_parser("ops", help="list the ops, or print the doc of one")
     ops_parser.add_argument("name", nargs="?", help="an op, such as softmax or linalg.inv")
     gallery = commands.add_parser("examples", help="list the examples, or run one")

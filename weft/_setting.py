@@ -22,10 +22,8 @@ def is_tracing() -> bool:
     >>> weft.jit.is_tracing()
     False
     """
-    if not _C._pause_recording():
-        return False
-    _C._resume_recording()
-    return True
+    recorder = _C._recorder()
+    return recorder is not None and recorder.traces
 
 
 # ---- devices, layouts, memory formats -----------------------------------------------------------

@@ -35,6 +35,7 @@ void replace_grads(Grads& grads, nb::handle r, const char* what) {
 namespace {
 
 nb::object call_hook(Hook& hook, nb::handle a, nb::handle b = {}) {
+  if (t_recorder) t_recorder->hooked();
   nb::object f = nb::borrow(static_cast<PyHook&>(hook).callable);  // it may remove itself
   nb::object r = nb::steal(PyObject_CallFunctionObjArgs(f.ptr(), a.ptr(), b.ptr(), nullptr));
   if (!r.is_valid()) throw PythonError();

@@ -47,7 +47,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
     if (!(flags & PyBUF_STRIDES) && !t.contiguous)
       throw nb::builtin_exception(nb::exception_type::buffer_error, "the tensor is not contiguous");
-    if (t_recorder) t_recorder->read("numpy() or another look at its memory");
+    if (t_recorder) t_recorder->read("numpy() or another look at its memory", Tensor(&t));
     auto* dims = new BufferShape(t);
     for (int i = 0; i < t.sizes.size(); ++i) {
       dims->shape[i] = t.sizes[i];
@@ -193,7 +193,7 @@ nb::object to_dlpack(Tensor t) {
     throw nb::builtin_exception(nb::exception_type::buffer_error,
                                 "Can't export read-only memory, which DLPack could not protect: clone() the tensor");
   t.data();  // refuses tensors that have none
-  if (t_recorder) t_recorder->read("DLPack");
+  if (t_recorder) t_recorder->read("DLPack", t);
   auto* o = new DLOwner{{}, Shown(*t.get()), t.sizes(), t.strides()};
   o->managed.tensor = {t.data(), {1, 0}, t.dim(), dl_type(t.dtype()), o->sizes.data(), o->strides.data(), 0};
   o->managed.context = o;

@@ -79,6 +79,8 @@ NB_MODULE(_C, m) {
   bind_random(m);
   bind_update(m);
   bind_program(m);
+  bind_fused(m);
+  bind_replay(m);
   bind_module_call(m);
   bind_modes(m);
   bind_threads(m);

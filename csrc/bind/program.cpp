@@ -54,7 +54,12 @@ void bind_program(nb::module_& m) {
       .def("add_constant", &Program::add_constant, "Adds a tensor that is there; returns its number.")
       .def("add", add, "Adds an op; returns the numbers of its results.")
       .def("finish", &Program::finish, "Says which values are results, and lays out memory.")
+      .def("start_timing", &Program::start_timing, "From now on it measures how long each op takes.")
+      .def_prop_ro("seconds", &Program::seconds, "How long each op took, in all runs since then.")
+      .def("set_learning", &Program::set_learning, "Says that its weights change from run to run.")
+      .def("set_number", &Program::set_number, "Lets plain data of an op be another number.")
       .def("run", run, "Runs it; None, having done nothing, where it does not take these inputs now.")
+      .def_prop_ro("step", &Program::step, "The op that runs, or the one that failed.")
       .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
       .def_prop_ro("arena_bytes", &Program::arena_bytes, "The memory of all that stays inside.");
 }

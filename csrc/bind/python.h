@@ -90,6 +90,8 @@ void bind_indexing(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_update(nb::module_& m);
 void bind_program(nb::module_& m);
+void bind_fused(nb::module_& m);
+void bind_replay(nb::module_& m);
 void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
 void bind_threads(nb::module_& m);

@@ -84,7 +84,7 @@ PyObject* item(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *impl_of(self);
     check_single(t, "item");
-    if (t_recorder) t_recorder->read("item()");
+    if (t_recorder) t_recorder->read("item()", Tensor(&t));
     return wrap_number(t.dtype, t.data());
   });
 }
@@ -94,7 +94,7 @@ int truth(PyObject* self) {
     if (t.numel == 0) fail("Boolean value of Tensor with no values is ambiguous: shape ", t.sizes);
     if (t.numel > 1)
       fail("Boolean value of Tensor with more than one value is ambiguous: shape ", t.sizes, ". Use .any() or .all()");
-    if (t_recorder) t_recorder->read("bool()");
+    if (t_recorder) t_recorder->read("bool()", Tensor(&t));
     nb::object v = nb::steal(wrap_number(t.dtype, t.data()));
     return PyObject_IsTrue(v.ptr());
   } catch (...) {
@@ -187,13 +187,17 @@ PyObject* get_grad_fn(PyObject* o, void*) {
   });
 }
 PyObject* get_grad(PyObject* o, void*) {
-  return field(o, [](TensorImpl& t) { return wrap(Tensor(t.grad)); });
+  return field(o, [](TensorImpl& t) {
+    if (t_recorder) t_recorder->grad_read(Tensor(&t));
+    return wrap(Tensor(t.grad));
+  });
 }
 int set_grad(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(o);
     if (!v || v == Py_None) {
       t.grad = nullptr;
+      if (t_recorder) t_recorder->grad_set(Tensor(&t));
       return;
     }
     if (!is_tensor(v))
@@ -205,6 +209,7 @@ int set_grad(PyObject* o, PyObject* v, void*) {
       fail("assigned grad has data of a different type: ", name_of(g.dtype()), " for a ", name_of(t.dtype), " tensor");
     if (g.get() == &t) fail("can't assign Variable as its own grad");
     t.grad = g.ref();
+    if (t_recorder) t_recorder->grad_set(Tensor(&t));
   });
 }
 PyObject* get_data(PyObject* o, void*) {
@@ -331,7 +336,7 @@ PyObject* list_level(TensorImpl& t, int d, char* at) {
 }
 PyObject* tolist(PyObject* o, PyObject*) {
   return guarded([&] {
-    if (t_recorder) t_recorder->read("tolist()");
+    if (t_recorder) t_recorder->read("tolist()", tensor_of(o));
     return list_level(*impl_of(o), 0, impl_of(o)->data());
   });
 }

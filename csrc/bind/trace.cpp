@@ -67,7 +67,14 @@ struct PyRecorder final : Recorder {
   void became(const Tensor& t, const Tensor& view) override {
     tell("became", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(view)).ptr());
   }
-  void read(const char* what) override { tell("read", "ss", what, user_line().c_str()); }
+  void read(const char* what, const Tensor& t) override {
+    tell("read", "ssO", what, user_line().c_str(), nb::steal(wrap(t)).ptr());
+  }
+  void hooked() override { tell("hooked", "s", user_line().c_str()); }
+  void grad_read(const Tensor& t) override { tell("grad_read", "O", nb::steal(wrap(t)).ptr()); }
+  void grad_set(const Tensor& t) override {
+    tell("grad_set", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(Tensor(t->grad))).ptr());
+  }
   void lost(const char* what) override { tell("lost", "ss", what, user_line().c_str()); }
 };
 
@@ -177,10 +184,19 @@ void bind_trace(nb::module_& m) {
     if (t_recorder) fail("a trace is already being taken on this thread");
     auto* r = new PyRecorder;
     r->target = f;
+    r->differentiated = nb::cast<bool>(f.attr("traces"));
     t_recorder = r;
   });
+  m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op
+  m.def("_place", [](Tensor t) {  // the same for tensors that begin at the same place of the same memory
+    return nb::make_tuple(reinterpret_cast<uintptr_t>(t->storage.get()), t->offset);
+  });
+  m.def("_recorder", []() -> nb::object {  // what a trace or a capture on this thread tells of, or None
+    auto* r = dynamic_cast<PyRecorder*>(t_recorder);
+    return r ? r->target : nb::none();
+  });
   m.def("_custom_function", [](const char* name) {  // is about to run, with a derivative of its own
-    if (t_recorder) t_recorder->lost((std::string("the derivative of the custom Function ") + name).c_str());
+    if (auto* r = dynamic_cast<PyRecorder*>(t_recorder)) r->tell("custom_function", "ss", name, user_line().c_str());
   });
   m.def("_pause_recording", [] {  // true: resume it
     if (!t_recorder) return false;

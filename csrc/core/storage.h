@@ -27,7 +27,8 @@ struct Storage : Counted {
   uint32_t version = 0;  // how often it was changed in place
   uint32_t changes = 0;  // the same, with changes that the tape is not told of (through `.data`, by others)
   bool writable = true;
-  int32_t shown = 0;  // how many buffers look at the data: while there are some, it must not move
+  bool planned = false;  // a place in the memory of a static program: it cannot move, but is nobody else's
+  int32_t shown = 0;     // how many buffers look at the data: while there are some, it must not move
   char* data = nullptr;
   int64_t bytes = 0;                      // what its owner asked for
   int64_t block = 0;                      // the allocator's block; 0 when the memory is someone else's

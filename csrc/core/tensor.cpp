@@ -66,6 +66,13 @@ void Storage::put_in_order() {
     fail_missing("this needs elements in memory, which a tensor of a sparse layout has not: use to_dense() first");
   while (readers) g_let_others_run();
   if (!last.channels) return;
+  if (planned) {
+    Scratch copy(bytes);
+    std::memcpy(copy.as<char>(), data, size_t(bytes));
+    g_channels_first(data, copy.as<char>(), bytes, last);
+    last = {};
+    return;
+  }
   int64_t new_block = bytes;
   auto* ordered = static_cast<char*>(allocate_block(&new_block));
   g_channels_first(ordered, data, bytes, last);

@@ -1,16 +1,27 @@
 #include "exec/program.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/record.h"
 
 namespace weft {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 constexpr int64_t kLine = 64;  // bytes: where memory of the arena begins
 
 int64_t rounded(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// A mode that is another one for a while.
+struct Scope {
+  bool& mode;
+  bool before;
+  Scope(bool& mode, bool on) : mode(mode), before(std::exchange(mode, on)) {}
+  ~Scope() { mode = before; }
+};
 
 // Places for pieces of memory that are not in use at the same time to lie in the same place: each goes, the largest
 // first, to the lowest place that is free for as long as it is used.
@@ -52,6 +63,7 @@ int Program::add_memory(int kind, const Ref<Storage>& storage, int step) {
   Memory m;
   m.kind = decltype(m.kind)(kind);
   m.storage = storage;
+  m.bytes = storage->bytes;
   m.first = m.last = step;
   memories_.push_back(std::move(m));
   return by_storage_[storage.get()] = int(memories_.size()) - 1;
@@ -106,10 +118,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
   c.fill_defaults();
   c.inplace = inplace || op.is(kInplaceOnly);
   {
-    struct Scope {
-      bool before;
-      ~Scope() { t_modes.derivative = before; }
-    } scope{std::exchange(t_modes.derivative, derivative)};
+    Scope scope(t_modes.derivative, derivative);
     if (op.form.infer)
       op.form.infer(c);
     else
@@ -163,7 +172,11 @@ void Program::finish(std::vector<int> results) {
   }
   arena_bytes_ = lay_out(pieces);
   arena_ = Storage::make(arena_bytes_);
-  for (const Piece& p : pieces) memories_[size_t(p.memory)].storage->data = arena_->data + p.at;
+  for (const Piece& p : pieces) {
+    Storage& storage = *memories_[size_t(p.memory)].storage;
+    storage.data = arena_->data + p.at;
+    storage.planned = true;
+  }
 }
 
 void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t offset) {
@@ -174,17 +187,35 @@ void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t offset) {
   }
 }
 
-bool Program::takes(const std::vector<Tensor>& inputs) const {
+bool Program::fits(const std::vector<Tensor>& inputs) const {
   if (running_ || inputs.size() != inputs_.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor &given = inputs[i], &mine = values_[size_t(inputs_[i])];
     if (given.dtype() != mine.dtype() || given.sparse() || !(given.sizes() == mine.sizes()) ||
-        !(given.strides() == mine.strides()) || (t_modes.grad && wants_grad(*given.get())))
+        !(given.strides() == mine.strides()))
       return false;
   }
-  for (const Constant& c : constants_)
-    if (t_modes.grad && wants_grad(*values_[size_t(c.value)].get())) return false;
   return !stale();
+}
+
+bool Program::takes(const std::vector<Tensor>& inputs) const {
+  if (t_modes.grad) {
+    for (const Tensor& t : inputs)
+      if (wants_grad(*t.get())) return false;
+    for (const Constant& c : constants_)
+      if (wants_grad(*values_[size_t(c.value)].get())) return false;
+  }
+  return fits(inputs);
+}
+
+bool Program::shares_memory(const std::vector<Tensor>& inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t k = 0; k < i; ++k)
+      if (inputs[i]->storage.get() == inputs[k]->storage.get()) return true;
+    for (const Constant& c : constants_)
+      if (inputs[i]->storage.get() == memories_[size_t(c.memory)].storage.get()) return true;
+  }
+  return false;
 }
 
 bool Program::stale() const {
@@ -198,38 +229,46 @@ bool Program::stale() const {
 }
 
 std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
-  if (!takes(inputs)) fail("a program was given other inputs than it was made for, or runs already");
+  if (!fits(inputs)) fail("a program was given other inputs than it was made for, or runs already");
   struct Running {
-    bool& flag;
-    explicit Running(bool& f) : flag(f) { flag = true; }
-    ~Running() { flag = false; }
-  } running(running_);
+    Program& p;
+    explicit Running(Program& program) : p(program) { p.running_ = true; }
+    ~Running() {  // lets go of what it was given and gave away
+      p.running_ = false;
+      for (Memory& m : p.memories_)
+        if (m.kind == Memory::input || m.kind == Memory::result) p.point_to(m, p.nothing_, 0);
+    }
+  } running(*this);
   size_t next = 0;
   for (Memory& m : memories_) {
     if (m.kind == Memory::input) {
       const Tensor& given = inputs[next++];
       point_to(m, given->storage, given->offset);
     } else if (m.kind == Memory::result) {
-      point_to(m, Storage::make(m.storage->bytes), 0);
+      point_to(m, Storage::make(m.bytes), 0);
     }
   }
   GradMode off(false);
+  Scope learning(t_modes.learning, learning_);
+  now_ = -1;
   for (Step& s : steps_) {
+    ++now_;
     if (s.call.op.is(kView)) continue;
+    leave_if_interrupted();
     for (int w : s.writes) {
       Storage& storage = *memories_[size_t(w)].storage;
       if (!s.self || s.through_copy) storage.last = {};
       storage.attached.reset();  // it was made from what was there in another run
       ++storage.changes;
     }
+    auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
     run_kernel(s.call);
+    if (!seconds_.empty()) seconds_[size_t(now_)] += std::chrono::duration<double>(Clock::now() - begin).count();
     if (s.through_copy) copy_data(s.self, s.call.out[0]);
     if (s.self) s.self->storage->touch();
   }
   std::vector<Tensor> found;
   for (int r : results_) found.push_back(alias(values_[size_t(r)]));
-  for (Memory& m : memories_)
-    if (m.kind == Memory::input) point_to(m, Storage::foreign(nullptr, 0, nullptr, nullptr), 0);
   return found;
 }
 

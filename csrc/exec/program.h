@@ -34,12 +34,24 @@ class Program {
 
   // Whether a constant has got other memory or another shape since: then it must be built anew.
   bool stale() const;
-  // Whether it can run on these now: they have the geometry of its inputs, no gradient is wanted of them or of
-  // constants, and no other thread runs it.
+  // Whether it can run on these now: they have the geometry of its inputs, and no other thread runs it.
+  bool fits(const std::vector<Tensor>& inputs) const;
+  // The same, where no gradient is wanted of them or of constants either: nothing that it does is recorded.
   bool takes(const std::vector<Tensor>& inputs) const;
   // Runs it. Results have memory of their own, unless they are inputs or constants or look into them.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  // Its weights change from run to run: nothing that is made from them is kept.
+  void set_learning(bool on) { learning_ = on; }
+  // From now on it measures how many seconds each op takes, in all runs together.
+  void start_timing() { seconds_.assign(steps_.size(), 0); }
+  const std::vector<double>& seconds() const { return seconds_; }
+  // Plain data of an op is another number from now on.
+  void set_number(int step, int argument, double number) { steps_.at(size_t(step)).call.arg(argument) = Value(number); }
   int64_t arena_bytes() const { return arena_bytes_; }
+  bool running() const { return running_; }
+  int step() const { return now_; }  // the op that runs, or failed
+  // Whether two of these, or one of them and a constant, share memory: what it changes may be seen through both.
+  bool shares_memory(const std::vector<Tensor>& inputs) const;
 
  private:
   struct Step {
@@ -53,6 +65,7 @@ class Program {
   struct Memory {
     enum { inside, result, input, constant } kind = inside;
     Ref<Storage> storage;
+    int64_t bytes = 0;
     std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
     int first = 0, last = 0;                             // steps that use it
   };
@@ -73,9 +86,11 @@ class Program {
   std::vector<Constant> constants_;
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built
-  Ref<Storage> arena_;
+  Ref<Storage> arena_, nothing_ = Storage::foreign(nullptr, 0, nullptr, nullptr);
   int64_t arena_bytes_ = 0;
-  bool running_ = false;
+  bool running_ = false, learning_ = false;
+  int now_ = -1;
+  std::vector<double> seconds_;  // empty: it does not measure
 };
 
 }  // namespace weft

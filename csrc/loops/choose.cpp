@@ -8,6 +8,7 @@
 #include "loops/copy.h"
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
+#include "loops/int8.h"
 #include "loops/isa.h"
 #include "loops/norm.h"
 #include "loops/pool.h"
@@ -46,6 +47,7 @@ WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
+WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)

@@ -8,12 +8,12 @@ namespace weft {
 namespace {
 
 constexpr int kMaxAxes = 64;
-constexpr int64_t kPackItems = 4096;    // elements that are copied together before a kernel sees them
-constexpr int64_t kMaxPartials = 4096;  // partial results of one reduction that is cut into chunks
-constexpr int64_t kMaxAccSize = 24;     // count, mean and squares
-constexpr int64_t kShortRow = 24;       // shorter rows are taken across, many at a time
-constexpr int64_t kMaxStrided = 256;    // columns at a time if they are not neighbours: their lines stay in the cache
-constexpr int64_t kNarrow = 64;         // narrower columns are taken several rows at a time
+constexpr int64_t kPackItems = 4096;             // elements that are copied together before a kernel sees them
+constexpr int64_t kMaxPartials = 4096;           // partial results of one reduction that is cut into chunks
+constexpr int64_t kMaxAccSize = 24;              // count, mean and squares
+constexpr int64_t kShortRow = kShortestMadeRow;  // shorter rows are taken across, many at a time
+constexpr int64_t kMaxStrided = 256;  // columns at a time if they are not neighbours: their lines stay in the cache
+constexpr int64_t kNarrow = 64;       // narrower columns are taken several rows at a time
 
 struct Axis {
   int64_t size, in, out;  // out is the stride in the result
@@ -69,7 +69,8 @@ struct Walk {
   Axis across, along;
   int64_t total;  // elements joined into one result
   bool by_rows;
-  int64_t grouped = 1;  // narrow columns: so many rows of x are taken as one
+  int64_t grouped = 1;         // narrow columns: so many rows of x are taken as one
+  const Made* made = nullptr;  // then x is no memory, only a place to count from
 
   Walk(const Reducer& r, const void* data, DType dtype, const Axes& k, const Axes& red, const Reducer::Result& res)
       : op(r), x(static_cast<const char*>(data)), x_size(item_size(dtype)), result(res) {
@@ -98,6 +99,7 @@ struct Walk {
 
   // Joins n positions along the reduced axis, starting at p, into `width` partial results.
   void feed(char* acc, const char* p, int64_t width, int64_t step, int64_t n, int64_t stride, int64_t position) const {
+    if (made) return feed_made(acc, (p - x) / x_size, width, step, n, position);
     bool direct = !op.must_pack && (by_rows ? stride == 1 : step == 1);
     if (direct) {
       if (by_rows)
@@ -123,6 +125,17 @@ struct Walk {
         op.columns(acc, buffer, m, width, width, {position + k, result.p});
       }
     }
+  }
+
+  // The same for elements that are made, from the at-th on. The kernels join blocks of kPackItems, too.
+  void feed_made(char* acc, int64_t at, int64_t width, int64_t step, int64_t n, int64_t position) const {
+    alignas(64) char buffer[kPackItems * 8];
+    for (int64_t i = 0; i < width; ++i)
+      for (int64_t k = 0; k < n; k += kPackItems) {
+        int64_t some = std::min(n - k, kPackItems);
+        made->make(made->state, buffer, at + i * step + k, some);
+        op.rows(acc + i * op.acc_size, buffer, 1, 0, some, {position + k, result.p});
+      }
   }
 
   // The same where several narrow rows are taken as one wide one.
@@ -223,6 +236,15 @@ void reduce(Reduce op, DType dtype, const void* x, const Axes& kept, const Axes&
   Reducer::Result result{static_cast<char*>(y), static_cast<char*>(second), 1, 1, p};
   for (int i = 0; i < reduced.n; ++i) result.count *= reduced.sizes[i];
   Walk(*r, x, dtype, kept, reduced, result).run();
+}
+
+void reduce_made(Reduce op, DType dtype, int64_t rows, int64_t length, const Made& made, void* y) {
+  static const char nowhere = 0;
+  int64_t one = 1;
+  Walk walk(*reduce_kernels().find(op, dtype), &nowhere, dtype, {1, &rows, &length}, {1, &length, &one},
+            {static_cast<char*>(y), nullptr, 1, length, 0});
+  walk.made = &made;
+  walk.run();
 }
 
 }  // namespace weft

@@ -47,6 +47,15 @@ constexpr int kReduces = int(Reduce::std) + 1;
 void reduce(Reduce op, DType dtype, const void* x, const Axes& kept, const Axes& reduced, void* y,
             void* second = nullptr, double p = 0);
 
+// Elements that lie nowhere: make(state, to, at, n) writes n of them, from the at-th on.
+struct Made {
+  void (*make)(const void* state, char* to, int64_t at, int64_t n);
+  const void* state;
+};
+constexpr int64_t kShortestMadeRow = 24;  // shorter rows are taken across where they lie
+// The same as if they lay contiguous, in rows that are reduced to one value each: made a block at a time, in no order.
+void reduce_made(Reduce op, DType dtype, int64_t rows, int64_t length, const Made& made, void* y);
+
 // One operation on one type, as loops over contiguous elements. Partial results are arrays of acc_size bytes each;
 // at most kMaxColumns of them at a time.
 struct Reducer {

@@ -63,13 +63,18 @@ bool overlaps_partly(Call& c, const Tensor& written) {
   return false;
 }
 
+// In a trace the makers are ops: what they give may be changed in place, and is new in each run.
 Tensor zeros(const Dims& sizes, DType dtype) {
+  static const OpRef made{"zeros"};
+  if (t_recorder) return made(sizes, dtype);
   Tensor t = empty(sizes, dtype);
   std::memset(t.data(), 0, size_t(t.numel() * item_size(dtype)));
   return t;
 }
 
 Tensor full(const Dims& sizes, const Value& value, DType dtype) {
+  static const OpRef made{"full"};
+  if (t_recorder) return made(sizes, value, dtype);
   Tensor t = empty(sizes, dtype);
   fill_data(t, value);
   return t;

@@ -249,7 +249,8 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
   bool again = false;  // self is a further argument too, as in x.mul_(x)
   for (int i = 1; i < c.count; ++i) again = again || (c.arg(i).is_tensor() && c.tensor(i).is(self));
   if (recording && ((keeps & keep::x0) || again)) {  // the value before, with its place in the graph
-    original_self = clone_data(self);
+    GradMode off(false);
+    original_self = t_recorder ? clone_of(self) : clone_data(self);
     Edge before = gradient_edge(*self.get());
     original_self->set_history(std::move(before.node), before.slot);
   }

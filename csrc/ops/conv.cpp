@@ -1,19 +1,13 @@
 // Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
-#include "loops/conv.h"
-
-#include <mutex>
+#include "ops/conv.h"
 
 #include "ops/api.h"
 #include "ops/order.h"
+#include "ops/prepacked.h"
 #include "ops/reduced.h"
 
 namespace weft {
-namespace {
 
-const OpRef convolve{"convolve"}, convolve_input{"convolve_input"}, convolve_weight{"convolve_weight"},
-    channel_sums{"channel_sums"};
-
-// The arguments that all three end with: stride, padding, dilation, groups.
 Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
   const Dims &stride = c.ints(at), &padding = c.ints(at + 1), &dilation = c.ints(at + 2);
   Conv v;
@@ -49,6 +43,11 @@ Dims result_sizes(const Conv& v) {
   return sizes;
 }
 
+namespace {
+
+const OpRef convolve{"convolve"}, convolve_input{"convolve_input"}, convolve_weight{"convolve_weight"},
+    channel_sums{"channel_sums"};
+
 DType common(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
     fail(c.name(), ": Input type (", name_of(a.dtype()), ") and weight type (", name_of(b.dtype()),
@@ -56,44 +55,6 @@ DType common(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() == DType::Bool) fail_missing(c.name(), ": not implemented for 'Bool'");
   return a.dtype();
 }
-
-// A kernel as oneDNN wants it, kept with the kernel's storage until that changes. Only without gradients: a network
-// that learns changes its kernels with every step.
-struct KeptKernel final : Attached {
-  std::shared_ptr<PackedKernel> packed;
-  uint32_t changes = 0;  // of the storage, when it was made
-  int64_t offset = 0;
-};
-
-class Prepacked {
- public:
-  explicit Prepacked(const Tensor& w) : storage_(*w->storage), offset_(w->offset) {
-    if (t_modes.grad || !w->contiguous || !storage_.block || storage_.shown) return;
-    used_ = true;
-    std::lock_guard<std::mutex> hold(lock());
-    auto* kept = dynamic_cast<KeptKernel*>(storage_.attached.get());
-    if (kept && kept->changes == storage_.changes && kept->offset == offset_) packed_ = kept->packed;
-    before_ = packed_;
-  }
-  ~Prepacked() {
-    if (!used_ || packed_ == before_) return;
-    auto kept = std::make_unique<KeptKernel>();
-    kept->packed = packed_, kept->changes = storage_.changes, kept->offset = offset_;
-    std::lock_guard<std::mutex> hold(lock());
-    storage_.attached = std::move(kept);
-  }
-  std::shared_ptr<PackedKernel>* get() { return used_ ? &packed_ : nullptr; }
-
- private:
-  static std::mutex& lock() {
-    static std::mutex m;
-    return m;
-  }
-  Storage& storage_;
-  int64_t offset_;
-  bool used_ = false;
-  std::shared_ptr<PackedKernel> packed_, before_;
-};
 
 const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
 float* floats(char* p) { return reinterpret_cast<float*>(p); }
@@ -141,7 +102,8 @@ WEFT_OP{
           Last x(c.tensor(0));
           LaidOut w(c.tensor(1), DType::Float);
           Given bias(c, 2, DType::Float);
-          Prepacked packed(c.tensor(1));
+          bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
+          Prepacked packed(c.tensor(1), !learns);
           LastWritten y(c.out[0]);
           return conv_forward(v, floats(x.data()), floats(w.data()), floats(bias.data()), floats(y.data()),
                               packed.get());

@@ -281,11 +281,12 @@ class PartsNode final : public Node {
 // Views made by `part(i)` without a history of their own, with one node for all of them.
 template <class F>
 TensorList cut(const Tensor& x, int64_t parts, int dim, const Dims& widths, const char* name, const F& part) {
-  bool recording = t_modes.grad && wants_grad(*x.get()) && !t_recorder;  // in a trace each part stands for itself
+  bool apart = t_recorder && t_recorder->differentiated;  // in such a trace each part stands for itself
+  bool recording = t_modes.grad && wants_grad(*x.get()) && !apart;
   TensorList list;
   list.reserve(size_t(parts));
   {
-    GradMode parts_too(t_modes.grad && t_recorder);
+    GradMode parts_too(t_modes.grad && apart);
     for (int64_t i = 0; i < parts; ++i) list.push_back(part(i));
   }
   if (!recording || list.empty()) return list;

@@ -148,9 +148,9 @@ constexpr Form from_input(std::string_view signature, std::string_view doc) {
     .infer =
         [](Call& c) {
           infer_real(c);
-          bool recorded =
-              t_modes.derivative || (t_modes.grad && (wants_grad(*c.tensor(0).get()) || wants_grad(*c.tensor(1).get()) ||
-                                                      (c.has(2) && wants_grad(*c.tensor(2).get()))));
+          bool recorded = t_modes.derivative ||
+                          (t_modes.grad && (wants_grad(*c.tensor(0).get()) || wants_grad(*c.tensor(1).get()) ||
+                                            (c.has(2) && wants_grad(*c.tensor(2).get()))));
           const Tensor& y = c.out[0];
           c.give(1, meta(y.dtype(), recorded ? y.sizes() : Dims{0}));
         },

@@ -143,7 +143,7 @@ struct Register {
 #define WEFT_JOIN(a, b) WEFT_JOIN2(a, b)
 #define WEFT_OP static const ::weft::Register WEFT_JOIN(op_, __COUNTER__) = ::weft::Form
 
-constexpr int kMaxArgs = 14, kMaxOut = 4;
+constexpr int kMaxArgs = 14, kMaxOut = 8;
 
 // One call of an op on its way through the gate.
 class Call {
@@ -275,6 +275,7 @@ struct Modes {
   bool inference = false;
   bool anomaly = false;
   bool anomaly_nan = true;
+  bool learning = false;    // a static program that changes the weights runs: nothing is kept of them
   bool derivative = false;  // one follows although no input says so: its steps stand in the same static program
 };
 extern thread_local Modes t_modes;
@@ -290,11 +291,15 @@ class GradMode {  // for a scope
 
 // Watches every call after it ran: how a trace is taken.
 struct Recorder {
+  bool differentiated = true;  // what is recorded will be differentiated op by op; else its walk back is recorded too
   virtual ~Recorder() = default;
   virtual void record(Call& c) = 0;
   virtual void became(const Tensor& t, const Tensor& view) = 0;  // t took the geometry of a view of itself
-  virtual void read(const char* what) = 0;                       // the program looked at elements: they may steer it
+  virtual void read(const char* what, const Tensor& t) = 0;      // the program looked at elements: they may steer it
   virtual void lost(const char* what) = 0;                       // something was done that no op stands for
+  virtual void hooked() = 0;                                     // a hook of the user's is about to see gradients
+  virtual void grad_read(const Tensor& t) = 0;                   // somebody is about to look at t.grad
+  virtual void grad_set(const Tensor& t) = 0;                    // t.grad is another tensor now, or none
 };
 extern thread_local Recorder* t_recorder;
 

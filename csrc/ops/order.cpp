@@ -49,7 +49,7 @@ bool lies_last(const Tensor& t) {
 
 bool can_lie_last(const Tensor& t) {
   const Storage& s = *t->storage;
-  return s.block && !s.shown && item_size(t.dtype()) <= 8 && fills_its_storage(t);
+  return (s.block || s.planned) && !s.shown && item_size(t.dtype()) <= 8 && fills_its_storage(t);
 }
 
 void set_lies_last(const Tensor& t) {

@@ -1,5 +1,6 @@
 // The way back through pointwise rows: a derivative is one loop, or, where it is itself differentiated, recorded ops.
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/pointwise.h"
 
 namespace weft {
@@ -101,6 +102,14 @@ WEFT_OP{
       [](Call& c) {
         Gradient d(c);
         run_gradient(d.row, d.operand, GradientOperands(d.row, d.t), c.out[0]);
+      },
+  .any_order =
+      [](Call& c) {
+        Gradient d(c);
+        GradientOperands in(d.row, d.t);
+        bool number[5] = {};
+        for (int i = 0; i < in.count; ++i) number[i] = in.v[i]->tensor().numel() == 1;
+        return c.out[0].dtype() == DType::Float && all_lie_last(c.out[0], in.v, number, in.count);
       },
   .no_derivative = "it stands for a derivative that was computed without a graph",
 };

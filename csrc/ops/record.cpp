@@ -276,6 +276,7 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
   TensorImpl& v = *variable;
   if (!(g.sizes() == v.sizes))
     fail("AccumulateGrad: a gradient of shape ", g.sizes(), " arrived at a leaf of shape ", v.sizes);
+  if (t_recorder) t_recorder->grad_read(Tensor(&v));
   Tensor before(v.grad);
   if (!before) {
     // Steal the gradient if nobody else can see its memory, else copy it.
@@ -285,8 +286,10 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
     if (!create_graph && !ours) g = clone_of(g);
     if (!create_graph && g.wants_grad()) g = alias(g);
     v.grad = g.ref();
+    if (t_recorder) t_recorder->grad_set(Tensor(&v));
   } else if (create_graph || (before.sparse() && !g.sparse())) {
     v.grad = (before + g).ref();
+    if (t_recorder) t_recorder->grad_set(Tensor(&v));
   } else {
     GradMode off(false);
     add.into(before, g);

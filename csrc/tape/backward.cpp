@@ -21,6 +21,12 @@ namespace {
 uint64_t g_walk = 0;
 bool g_marking = false;  // a walk is using the marks in the nodes: another one that runs meanwhile keeps its own
 
+// A copy, which a trace knows of.
+Tensor copy_of(const Tensor& t) {
+  GradMode off(false);
+  return t_recorder ? clone_of(t) : clone_data(t);
+}
+
 // Shares of a leaf's gradient that wait to be computed together: copies, since hooks may change what they were made of.
 struct Shares {
   std::vector<Share> all;
@@ -127,7 +133,7 @@ class Walk final : private Visitor {
     Waiting& w = waiting_[place_of(e.node)];
     if (!w.shares) w.shares = std::make_unique<Shares>();
     w.shares->sizes = sizes;
-    w.shares->all.push_back({share.kind, clone_data(share.left), clone_data(share.right)});
+    w.shares->all.push_back({share.kind, copy_of(share.left), copy_of(share.right)});
     w.shares->numel += numel;
     if (w.shares->numel > whole) settle(w);
     return true;
@@ -214,7 +220,11 @@ class Walk final : private Visitor {
   // In memory of its own: others that were given the same gradient may be changed in place.
   static void retain(const std::vector<TensorImpl*>& retaining, const Grads& grads) {
     for (const Tensor& t : std::vector<Tensor>(retaining.begin(), retaining.end()))
-      if (const Tensor& g = grads[t->slot]) t->grad = (t->grad ? Tensor(t->grad) + g : clone_of(g)).ref();
+      if (const Tensor& g = grads[t->slot]) {
+        if (t_recorder) t_recorder->grad_read(t);
+        t->grad = (t->grad ? Tensor(t->grad) + g : clone_of(g)).ref();
+        if (t_recorder) t_recorder->grad_set(t);
+      }
   }
 
   // A hook may add or remove hooks: those that were there at the beginning are called.

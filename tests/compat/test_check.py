@@ -60,7 +60,7 @@ torch.nn.Linaer(3, 4)
 x = torch.zeros(2)
 """
     found = lacking(source)
-    assert found == {"torch.distributed": [2], "torch.onnx": [3, 4], "torch.nn.Linaer": [5, 6]}
+    assert found == {"torch.distributed.rpc": [2], "torch.onnx": [3, 4], "torch.nn.Linaer": [5, 6]}
 
 
 def test_methods_of_tensors() -> None:

@@ -22,7 +22,7 @@ FILES = sorted(
     for part in PARTS
     for path in (ROOT / part).rglob("*.py")
     if "shadow" not in path.parts
-) + ["weft.hub", "weft.jit.eager", "weft.switches", "weft.types", "weft.utils.checkpoint"]
+) + ["weft.hub", "weft.jit.compile", "weft.switches", "weft.types", "weft.utils.checkpoint"]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -216,13 +216,10 @@ def test_grad_scaler_switched_off() -> None:
 # ---- compile ------------------------------------------------------------------------------------
 
 
-def test_compile_runs_eagerly_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a function and as a decorator, with all arguments; one warning in all."""
-    monkeypatch.setattr("weft.jit.eager._told", set())
+def test_compile_takes_what_programs_give_it() -> None:
+    """As a function and as a decorator, with all arguments, and nothing is said."""
     model = weft.nn.Linear(2, 1)
-    with pytest.warns(UserWarning, match="eagerly"):
-        assert weft.compile(model) is model
-
+    x = weft.randn(3, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
 
@@ -230,10 +227,18 @@ def test_compile_runs_eagerly_and_says_so_once(monkeypatch: pytest.MonkeyPatch) 
         def f(x: Any) -> Any:
             return x * 2
 
+        assert weft.equal(f(x), x * 2) and weft.compile(f, options={"a": 1})(3) == 6
+        want = model(x)
+        assert weft.equal(weft.compile(model)(x), want)
         model.compile(mode="reduce-overhead")
-        assert weft.compile(f, options={"a": 1})(3) == 6
+        assert weft.equal(model(x), want)
+    assert weft.compile(model, backend="eager") is model
     with pytest.raises(RuntimeError, match="mode or options"):
         weft.compile(f, mode="default", options={})
+    with pytest.raises(RuntimeError, match="unknown mode 'fast'"):
+        weft.compile(f, mode="fast")
+    with pytest.raises(NotImplementedError, match="backend='tvm'"):
+        weft.compile(f, backend="tvm")
     with pytest.raises(TypeError, match="int"):
         weft.compile(3)
 

@@ -197,7 +197,21 @@ def test_wrong_calls() -> None:
         optimize(traced, (weft.ones(2),))
 
 
-@pytest.mark.parametrize("name", ["rebuild", "simplify", "share", "dead"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rebuild",
+        "simplify",
+        "share",
+        "dead",
+        "memory",
+        "inplace",
+        "fold",
+        "norm",
+        "activation",
+        "dropout",
+    ],
+)
 def test_examples_of_docs(name: str) -> None:
     """The examples in the docs of passes give what they print."""
     module = importlib.import_module(f"weft.jit.passes.{name}")

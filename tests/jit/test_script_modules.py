@@ -222,6 +222,24 @@ def test_trace_arguments() -> None:
         jit.trace(nn.Sequential(layer), x).get_submodule("0")(x)
 
 
+class Named(nn.ModuleDict):
+    """Layers by name, whose forward goes over them in each way."""
+
+    def forward(self, x):
+        for layer in self.values():
+            x = layer(x)
+        for name, layer in self.items():
+            if name != "second":
+                x = layer(x)
+        return x * len(list(self.keys()))
+
+
+def test_methods_of_a_dict_of_modules() -> None:
+    """A module that is a ModuleDict goes over its own layers."""
+    net, x = Named({"first": nn.Linear(2, 2), "second": nn.Tanh()}), weft.randn(1, 2)
+    assert jit.script(net)(x).equal(net(x))
+
+
 # ---- freeze -------------------------------------------------------------------------------------
 
 

@@ -253,7 +253,10 @@ def b004_28(b, text):
 
 def _quantized(model, original, x):
     kinds = [type(layer) for layer in model.modules()]
-    assert nn.Linear not in kinds
+    assert nn.Linear not in kinds and nn.Conv2d not in kinds
+    assert not list(model.parameters())
+    ints = [b for name, b in model.named_buffers() if name.endswith("weight_int8")]
+    assert ints and all(b.dtype == weft.int8 for b in ints)
     scores = original(x)
     assert close(model(x), scores, within=0.05 * scores.abs().max().item())
 
@@ -379,7 +382,12 @@ def b004_45(b, text):
 
 def b004_46(b, text):
     x = weft.randn(4, 10)
-    assert close(b.fused_model(x), b.module(x))
+    for _ in range(2):
+        assert b.fused_model(x).equal(b.module(x))
+    assert ops(b.fused_model.graph) == ["linear", "linear"]
+    assert b.fused_model.fc1.weight is b.module.fc1.weight
+    b.fused_model(x).sum().backward()
+    assert all(p.grad is not None for p in b.module.parameters())
 
 
 def b004_47(b, text):
@@ -388,7 +396,10 @@ def b004_47(b, text):
 
 def b004_48(b, text):
     x = weft.randn(4, 10)
-    assert close(b.optimized_model(x), b.model(x))
+    for _ in range(2):
+        assert close(b.optimized_model(x), b.model(x))
+    assert len(b.optimized_model.graphs) == 1 and b.optimized_model.reasons == []
+    assert list(b.optimized_model.parameters()) == []
 
 
 def b004_49(b, text):

@@ -28,21 +28,10 @@ PAGE = HERE.parents[1] / "docs" / "seeds.md"
 BLOCKS = sorted(path.stem for path in HERE.glob("b*.py"))
 pytest.register_assert_rewrite("seeing", *sorted({f"checks_{block[1:4]}" for block in BLOCKS}))
 
-FUSE = "weft has no jit.fuse yet"
-INT8 = "weft has no int8 quantisation yet"
-GROUPS = "weft has no process groups yet"
 
 # Programs that need what weft does not have yet. Each must leave this table when it begins to pass.
 WAITING = {
-    "b004_29": INT8,
     "b004_34": "weft has no amp.initialize yet",
-    "b004_43": GROUPS,
-    "b004_46": FUSE,
-    "b004_47": INT8,
-    "b004_48": "weft has no jit.optimize_for_inference yet",
-    "b004_53": FUSE,
-    "b004_55": GROUPS,
-    "b004_57": GROUPS,
 }
 
 

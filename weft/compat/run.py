@@ -42,13 +42,16 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def run_path(path: str, args: Sequence[str] = ()) -> None:
-    """Run a script, or a folder or zip file with a ``__main__.py``, as ``__main__``."""
+def run_path(path: str, args: Sequence[str] = (), as_torch: bool = True) -> None:
+    """Run a script, or a folder or zip file with a ``__main__.py``, as ``__main__``.
+
+    ``as_torch`` lets torch mean weft in it.
+    """
     if os.path.isdir(path) or (os.path.isfile(path) and zipfile.is_zipfile(path)):
         spec = PathFinder.find_spec("__main__", [path])
         if spec is None:
             _complain(f"can't find '__main__' module in {path!r}")
-        _prepare([path, *args], path)
+        _prepare([path, *args], path, as_torch)
         _execute(spec.loader.get_code("__main__"), spec.origin or path, spec.loader, spec)  # type: ignore
         return
     try:
@@ -57,13 +60,13 @@ def run_path(path: str, args: Sequence[str] = ()) -> None:
     except OSError as e:
         _complain(f"can't open file {os.path.abspath(path)!r}: [Errno {e.errno}] {e.strerror}")
     full = os.path.abspath(path)
-    _prepare([path, *args], os.path.dirname(full))
+    _prepare([path, *args], os.path.dirname(full), as_torch)
     _execute(source, full, SourceFileLoader("__main__", full), None)
 
 
-def run_module(name: str, args: Sequence[str] = ()) -> None:
+def run_module(name: str, args: Sequence[str] = (), as_torch: bool = True) -> None:
     """Run a module, or the ``__main__`` of a package, as ``__main__``."""
-    _prepare(["-m", *args], os.getcwd())
+    _prepare(["-m", *args], os.getcwd(), as_torch)
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -82,7 +85,7 @@ def _complain(message: str) -> NoReturn:
     raise SystemExit(2 if message.startswith("can't open") else 1)
 
 
-def _prepare(argv: list[str], folder: str) -> None:
+def _prepare(argv: list[str], folder: str, as_torch: bool) -> None:
     """Set the arguments and the path as Python does, and let torch mean weft.
 
     The shadow folder comes right after the program's: processes that multiprocessing starts get
@@ -93,12 +96,13 @@ def _prepare(argv: list[str], folder: str) -> None:
         if sys.path and sys.path[0] in ("", os.getcwd()):  # what `python -m weft` put there
             del sys.path[0]
         sys.path.insert(0, folder)
-    if SHADOW not in sys.path:
+    if as_torch and SHADOW not in sys.path:
         sys.path.insert(1, SHADOW)
     home = os.path.dirname(os.path.dirname(os.path.abspath(weft.__file__)))
     if home not in sys.path:
         sys.path.append(home)
-    install()
+    if as_torch:
+        install()
 
 
 def _execute(code: CodeType | bytes, path: str, loader: Any, spec: Any) -> None:

@@ -8,6 +8,7 @@ from .files import load, save
 from .freeze import freeze
 from .futures import Future, fork, wait
 from .graph import Graph, Node, TracerWarning, Value
+from .inference import optimize_for_inference
 from .marks import (
     Attribute,
     annotate,
@@ -25,14 +26,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from .joined import FusedModule, fuse
     from .script.module import ScriptModule
+    from .showing import show
+    from .specialized import InferenceModule
     from .traced import TracedModule
 
 __all__ = [
     "Attribute",
     "Final",
+    "FusedModule",
     "Future",
     "Graph",
+    "InferenceModule",
     "Node",
     "ScriptError",
     "ScriptFunction",
@@ -45,35 +51,42 @@ __all__ = [
     "export",
     "fork",
     "freeze",
+    "fuse",
     "ignore",
     "is_scripting",
     "is_tracing",
     "isinstance",
     "load",
     "optimize",
+    "optimize_for_inference",
     "save",
     "script",
     "script_method",
+    "show",
     "trace",
     "unused",
     "wait",
 ]
 
 
+_WHERE = {
+    "FusedModule": "joined",
+    "InferenceModule": "specialized",
+    "ScriptModule": "script.module",
+    "TracedModule": "traced",
+    "fuse": "joined",
+    "show": "showing",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Load what needs ``weft.nn`` on first use."""
-    if name == "ScriptModule":
-        from .script.module import ScriptModule
+    import importlib
 
-        return ScriptModule
-    if name == "TracedModule":
-        from .traced import TracedModule
-
-        return TracedModule
-    if name == "passes":
-        import importlib
-
-        return importlib.import_module("weft.jit.passes")
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"weft.jit.{_WHERE[name]}"), name)
+    if name in ("passes", "emit"):
+        return importlib.import_module(f"weft.jit.{name}")
     if name == "Final":
         from typing import Final
 

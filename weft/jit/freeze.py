@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .graph import Graph
+
 __all__ = ["freeze"]
 
 
@@ -79,3 +81,15 @@ def freeze_in_place(module: Any) -> None:
                 frozen[name] = kind
         part.__dict__["_is_frozen"] = True
         part.__dict__.pop("_live", None)
+    graph = module.__dict__.get("_graph")
+    if graph is not None:
+        freeze_graph(graph, constants)
+
+
+def freeze_graph(graph: Graph, constants: dict[int, Any]) -> None:
+    """Let the constants of a graph be those that were frozen, by the ids of what they were."""
+    for v in graph.constants:
+        t: Any = v.constant
+        v.constant = constants.setdefault(id(t), t.detach() if t.requires_grad else t)
+    graph.frozen = True
+    graph.forget()

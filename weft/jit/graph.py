@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+from typing import NamedTuple
+
 import weft
 from weft import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from weft import Tensor, dtype
@@ -16,15 +19,17 @@ if TYPE_CHECKING:
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
 
-    __slots__ = ("constant", "dtype", "member", "name", "producer", "shape")
+    __slots__ = ("constant", "dtype", "literal", "member", "name", "producer", "shape", "stride")
 
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
         self.name = name
         self.shape = tuple(t.shape)
         self.dtype: dtype = t.dtype
+        self.stride = None if t.layout != weft.strided else t.stride()
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
+        self.literal = ""  # what such a tensor is made of, where nobody can change it
         self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     @property
@@ -41,10 +46,35 @@ class Value:
         return f"%{self.name}: {self.kind}"
 
 
+class Live:
+    """A number that an op reads anew in each run, from the options of an optimiser.
+
+    >>> weft.jit.graph.Live({"betas": (0.9, 0.99)}, "betas", 1).now()
+    0.99
+    """
+
+    def __init__(self, group: dict[str, Any], key: str, place: int) -> None:
+        """Name a dict, a key, and the place in a tuple there (-1: it is no tuple)."""
+        self.group, self.key, self.place = group, key, place
+
+    def now(self) -> float:
+        """Return the number as it is now.
+
+        >>> weft.jit.graph.Live({"lr": 0.1}, "lr", -1).now()
+        0.1
+        """
+        value = self.group[self.key]
+        return value if self.place < 0 else value[self.place]
+
+    def __repr__(self) -> str:
+        """Return its name."""
+        return f"{self.key}[{self.place}]" if self.place >= 0 else self.key
+
+
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs")
+    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs", "parts")
 
     def __init__(
         self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
@@ -52,6 +82,7 @@ class Node:
         """Start a node without outputs; ``grad``: whether the tape was on."""
         self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
+        self.parts: list[Node] | None = None  # the ops that a fused one stands for
 
     def inputs(self) -> Iterator[Value]:
         """Iterate over the values it reads.
@@ -83,6 +114,14 @@ def _text(a: Any) -> str:
     return repr(a)
 
 
+class Step(NamedTuple):
+    """A pass that a graph went through: its name, and the graph before and after, without tensors."""
+
+    name: str
+    before: Graph
+    after: Graph
+
+
 class Graph:
     """The ops of one call, in order."""
 
@@ -92,8 +131,12 @@ class Graph:
         self.nodes: list[Node] = []
         self.outputs: Any = None  # values in the structure that the function returned
         self.constants: list[Value] = []
+        self.frozen = False  # whether its constants stay as they are for good
+        self.training = False  # whether it is the call of a module in the mode of training
+        self.history: list[Step] = []  # the passes that it went through
         self._programs: dict[Any, Any] = {}  # by the strides of the inputs; None: it cannot be one
         self._fast: Any = None  # the one that ran last
+        self._order: Any = None  # how it runs op by op
 
     def __iter__(self) -> Iterator[Node]:
         """Iterate over the nodes in the order of the program."""
@@ -121,6 +164,7 @@ class Graph:
             made.keep(node)
         for v in made.new.constants:
             v.constant = copy.deepcopy(v.constant, memo)
+        made.new.history = list(self.history)
         return made.finish()
 
     def put(self, v: Value, tensor: Tensor) -> None:
@@ -135,11 +179,34 @@ class Graph:
             kind = Value("", tensor).kind
             raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
         if tensor.dtype != v.dtype:
-            others = [*self.inputs, *(w for n in self.nodes for w in n.outputs)]
+            others = [*self.inputs]
+            self.unfuse()  # a loop is made for its dtypes
+            others += [w for n in self.nodes for w in n.outputs]
             for w in (*(w for w in others if w.dtype == v.dtype), v):
                 w.dtype = tensor.dtype
-        v.constant, self._fast = tensor, None
+        v.constant = tensor
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget how it was run: a constant is another tensor now.
+
+        >>> weft.jit.Graph().forget()
+        """
+        self._fast = self._order = None
         self._programs.clear()
+
+    def unfuse(self) -> None:
+        """Put the ops that fused ones stand for in their places.
+
+        >>> g = weft.jit.passes.fuse(weft.jit.trace(lambda x: x * 2 + 1, (weft.ones(2),)).graph)
+        >>> g.unfuse()
+        >>> [node.op for node in g]
+        ['mul', 'add']
+        """
+        self.nodes = list(one_by_one(self.nodes))
+        for n in self.nodes:
+            for v in n.outputs:
+                v.producer = n
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.
@@ -208,58 +275,143 @@ class Graph:
 
     def run(self, *args: Tensor) -> Any:
         """Run the program on tensors of the shapes and dtypes it was taken with."""
-        if self._fast is not None and (made := self._fast.run(args)) is not None:
-            return self._finished(made, args)
+        if _C._pause_recording():
+            _C._resume_recording()  # a trace wants to see the ops
+        elif not self._learns(args):
+            if self._fast is not None and (made := self._fast.run(args)) is not None:
+                return self._finished(made, args)
+            self._check(args)
+            program = self._program(args)
+            if program is not None and (made := program.run(args)) is not None:
+                self._fast = program
+                return self._finished(made, args)
+            return self._run_ops(args)
         self._check(args)
-        program = self._program(args)
-        if program is not None and (made := program.run(args)) is not None:
-            self._fast = program
-            return self._finished(made, args)
-        env = self._given(args)
-        for n in self.nodes:
-            given = tuple(_substitute(a, env) for a in n.args)
-            grad = _C._grad_enabled()
-            _C._set_grad_enabled(grad and n.grad)
-            try:
-                made = _C._call_op(n.op, given, n.inplace)
-            finally:
-                _C._set_grad_enabled(grad)
-            for v, t in zip(n.outputs, made):
-                env[id(v)] = t
-        return _rebuild(self.outputs, env)
+        return self._run_ops(args)
+
+    def _learns(self, args: tuple[Any, ...]) -> bool:
+        """Say whether gradients will be wanted of what it gives."""
+        if not _C._grad_enabled():
+            return False
+        given = args if self.frozen else (*args, *(v.constant for v in self.constants))
+        return any(getattr(t, "requires_grad", False) for t in given)
+
+    def _run_ops(self, args: tuple[Tensor, ...]) -> Any:
+        """Run op by op: gradients are recorded, and so are the ops if a trace is taken."""
+        if self._order is None:
+            self._order = _ordered(self)
+        start, steps, results = self._order
+        env = [*args, *start]
+        for op, read, inplace, grad in steps:
+            if grad or not _C._grad_enabled():
+                env += _C._call_op(op, read(env), inplace)
+            else:
+                _C._set_grad_enabled(False)
+                try:
+                    env += _C._call_op(op, read(env), inplace)
+                finally:
+                    _C._set_grad_enabled(True)
+        return _rebuild(self.outputs, {v: env[at] for v, at in results})
+
+
+def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return what stands behind the inputs at first, the ops that add to that, and the results.
+
+    Values and plain arguments are numbers of places in one list.
+    """
+    constants = graph.constants
+    at = {id(v): i for i, v in enumerate([*graph.inputs, *constants])}
+    nodes = list(one_by_one(graph.nodes))
+    plain = [a for n in nodes for a in n.args if not _holds_values(a)]
+    start = [*(v.constant for v in constants), *plain]
+    free, steps = len(at), []  # the place of the next plain argument
+    made = len(graph.inputs) + len(start)
+    for n in nodes:
+        places: list[Any] = []
+        for a in n.args:
+            if isinstance(a, Value):
+                places.append(at[id(a)])
+            elif _holds_values(a):
+                places.append([None if x is None else at[id(x)] for x in a])
+            else:
+                places.append(free)
+                free += 1
+        steps.append((n.op, _reader(places), n.inplace, n.grad))
+        at.update((id(v), made + i) for i, v in enumerate(n.outputs))
+        made += len(n.outputs)
+    return start, steps, [(id(v), at[id(v)]) for v in graph.results()]
+
+
+def _holds_values(a: Any) -> bool:
+    return isinstance(a, Value) or (isinstance(a, list) and any(isinstance(x, Value) for x in a))
+
+
+def _reader(places: list[Any]) -> Any:
+    """Return a function that takes what is in some places of a list."""
+    if len(places) > 1 and all(isinstance(p, int) for p in places):
+        return itemgetter(*places)
+
+    def read(env: list[Any]) -> tuple[Any, ...]:
+        return tuple(
+            env[p] if isinstance(p, int) else [None if i is None else env[i] for i in p]
+            for p in places
+        )
+
+    return read
+
+
+def one_by_one(nodes: list[Node]) -> Iterator[Node]:
+    """Iterate over ops, those that fused ones stand for in their places: some may be without gradient."""
+    for n in nodes:
+        yield from n.parts or (n,)
 
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
-    program = _C.Program()
-    number: dict[int, int] = {}
+    if graph.frozen:
+        from .passes.inplace import in_place
 
-    def where(a: Any) -> Any:
-        if isinstance(a, Value):
-            return number[id(a)]
-        if isinstance(a, list) and any(isinstance(x, Value) for x in a):
-            return [-1 if x is None else number[id(x)] for x in a]
-        return None
-
+        graph = in_place(graph)
     try:
-        number.update((id(v), program.add_input(t)) for v, t in zip(graph.inputs, args))
-        number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
-        for n in graph.nodes:
-            places = tuple(map(where, n.args))
-            plain = tuple(None if p is not None else a for a, p in zip(n.args, places))
-            derivative = all(0 not in v.shape for v in n.outputs[1:])
-            made = program.add(n.op, plain, places, n.inplace, derivative)
-            number.update((id(v), k) for v, k in zip(n.outputs, made))
-        program.finish([number[v] for v in graph._results()])
+        return program_of(graph, args, graph._results())[0]
     except NotImplementedError:  # an op whose shapes follow from values, a sparse tensor
         return None
-    return program
 
 
-def _substitute(a: Any, env: dict[int, Tensor]) -> Any:
-    if isinstance(a, Value):
-        return env[id(a)]
-    return [_substitute(x, env) for x in a] if isinstance(a, list) else a
+def program_of(graph: Graph, args: Sequence[Tensor], results: list[int]) -> tuple[Any, list[Any]]:
+    """Return a graph as a static program.
+
+    Args:
+        graph: whose ops it runs.
+        args: tensors that lie as its inputs will.
+        results: the ids of the values that it gives, in this order.
+
+    Returns:
+        The program, and the numbers that its ops read anew in each run: (op, argument, where).
+    """
+    program = _C.Program()
+    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
+    number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
+    live = []
+    for step, n in enumerate(graph.nodes):
+        plain: list[Any] = []
+        places: list[Any] = []
+        for k, a in enumerate(n.args):
+            if isinstance(a, Value):
+                places.append(number[id(a)])
+            elif _holds_values(a):
+                places.append([-1 if x is None else number[id(x)] for x in a])
+            else:
+                places.append(None)
+                if isinstance(a, Live):
+                    live.append((step, k, a))
+                    a = a.now()
+            plain.append(a if places[-1] is None else None)
+        derivative = all(0 not in v.shape for v in n.outputs[1:])
+        made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
+        number.update((id(v), i) for v, i in zip(n.outputs, made))
+    program.finish([number[v] for v in results])
+    return program, live
 
 
 def _listed(x: Any) -> Any:
@@ -294,7 +446,7 @@ def _like(x: Any, parts: list[Any]) -> Any:
 
 def _place(t: Tensor) -> tuple[Any, ...]:
     """Return what two tensors of the same elements in the same memory have in common."""
-    return t.data_ptr(), tuple(t.shape), t.stride(), t.dtype
+    return _C._place(t), tuple(t.shape), t.stride(), t.dtype
 
 
 class TracerWarning(UserWarning):
@@ -307,6 +459,8 @@ class TracerWarning(UserWarning):
 
 class Recorder:
     """Builds a graph from the calls that pass the gate."""
+
+    traces = True  # the graph must have a derivative: fused ops that have none run as their twins
 
     def __init__(self) -> None:
         """Start with an empty graph."""
@@ -370,7 +524,19 @@ class Recorder:
         self.values[id(t)] = self.value(view)
         self.alive.append(t)
 
-    def read(self, what: str, line: str) -> None:
+    def literal(self, t: Tensor, data: Any) -> None:
+        """``t`` was made of Python data: a trace keeps it as it is."""
+
+    def hooked(self, line: str) -> None:
+        """A hook is about to see gradients: a trace keeps the ops that it calls."""
+
+    def grad_read(self, t: Tensor) -> None:
+        """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
+
+    def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
+        """``t.grad`` is another one now: a trace keeps what its function returns, not this."""
+
+    def read(self, what: str, line: str, t: Tensor) -> None:
         """Warn that elements became Python numbers: what depends on them is fixed in the graph."""
         import warnings
 
@@ -384,6 +550,10 @@ class Recorder:
     def lost(self, what: str, line: str) -> None:
         """Raise: the graph has no op for what was done, and would be wrong without it."""
         raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")
+
+    def custom_function(self, name: str, line: str) -> None:
+        """A Function with a derivative of its own runs: a graph would have that of its ops."""
+        self.lost(f"the derivative of the custom Function {name}", line)
 
     def structure(self, x: Any) -> Any:
         """Replace the tensors in a result by their values."""

@@ -7,7 +7,7 @@ from weft import nn
 from weft.serialization.common import FileError
 from weft.serialization.modules import class_name, describe, make_layer
 
-from .graph import Graph, Node, Value
+from .graph import Graph, Node, Value, one_by_one
 from .script.allowed import is_member_name
 from .script.data import check_calls, from_json, to_json
 from .script.evaluate import is_value
@@ -53,6 +53,7 @@ class Writer:
 
     def module(self, module: Any) -> int:
         """Return the number of a module; its children have lower ones."""
+        module = module.__dict__.get("_inner", module)  # of what was optimised: the program
         if id(module) not in self._modules:
             container = _CONTAINERS.get(_class_of(module))
             if isinstance(module, TracedModule):
@@ -157,7 +158,7 @@ class Writer:
         nodes = [
             [n.op, [encode(a) for a in n.args], n.inplace, n.line, n.grad,
              [described(v) for v in n.outputs]]
-            for n in graph.nodes
+            for n in one_by_one(graph.nodes)
         ]  # fmt: skip
         return {
             "inputs": inputs, "constants": constants, "nodes": nodes,
@@ -374,6 +375,7 @@ class Reader:
             if number in values or not isinstance(name, str) or not isinstance(dtype, weft.dtype):
                 self.fail(f"{described!r:.100} does not describe a value")
             v = Value.__new__(Value)
+            v.stride, v.literal = None, ""  # not kept
             v.name, v.shape, v.dtype = name, tuple(sizes), dtype
             v.producer = v.constant = v.member = None
             values[number] = v

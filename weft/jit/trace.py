@@ -88,7 +88,7 @@ def trace(
     _refuse(optimize=optimize, strict=strict or "False", **others)
     if example_inputs is None:
         raise TypeError("trace: needs example_inputs, a tensor or a tuple of tensors")
-    inputs = (example_inputs,) if isinstance(example_inputs, weft.Tensor) else tuple(example_inputs)
+    inputs = as_inputs(example_inputs)
     for i, t in enumerate(inputs):
         if not isinstance(t, weft.Tensor):
             raise TypeError(f"trace: example input {i} must be a Tensor, not {type(t).__name__}")
@@ -112,9 +112,14 @@ def trace(
     if check_trace:
         _check(traced, inputs, result, check_tolerance)
     for more in check_inputs or ():
-        given = (more,) if isinstance(more, weft.Tensor) else tuple(more)
+        given = as_inputs(more)
         _check(traced, given, func(*given), check_tolerance)
     return traced
+
+
+def as_inputs(example: Any) -> tuple[Any, ...]:
+    """Return the arguments that an example stands for."""
+    return (example,) if isinstance(example, weft.Tensor) else tuple(example)
 
 
 def optimize(func: Callable[..., Any], example_inputs: Any = None) -> TracedFunction:

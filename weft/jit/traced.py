@@ -22,15 +22,17 @@ class TracedModule(ScriptModule):
     """
 
     def forward(self, *args: Any) -> Any:
-        if self.graph is None:
+        graph = self.__dict__.get("_graph")
+        if graph is None:
             raise RuntimeError(
                 f"{self.original_name}: only the whole of a traced module can be called, not a part"
             )
-        for v, part, name in self._live_members():
-            now = part.__dict__[name]
-            if now is not v.constant or now.dtype != v.dtype:  # it was replaced, or converted
-                self.graph.put(v, now)
-        return self.graph.run(*args)
+        if not graph.frozen:
+            for v, part, name in self._live_members():
+                now = part.__dict__[name]
+                if now is not v.constant or now.dtype != v.dtype:  # it was replaced, or converted
+                    graph.put(v, now)
+        return graph.run(*args)
 
     def _live_members(self) -> list[tuple[Any, Any, str]]:
         """Return the constants of the graph that are members, and where these are."""
@@ -110,5 +112,6 @@ def traced_module(module: Any, graph: Graph) -> TracedModule:
     names = {id(t): name for name, t in reversed(list(bare.members().items()))}
     for v in graph.constants:
         v.member = names.get(id(v.constant))
+    graph.training = module.training
     bare.__dict__["_graph"] = graph
     return bare

@@ -24,7 +24,7 @@ from weft.nn.loss_linear import *
 from weft.nn.module import Module
 from weft.nn.normalization import *
 from weft.nn.padding import *
-from weft.nn.parallel import *
+from weft.nn.parallel import DataParallel
 from weft.nn.parameter import (
     Buffer,
     Parameter,

@@ -384,8 +384,14 @@ class TreeMethods:
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Ask for this module to be compiled, as by ``weft.compile``: for now it runs eagerly."""
-        weft.compile(self, *args, **kwargs)
+        """Let calls of this module be compiled, as by ``weft.compile``, whose arguments it takes.
+
+        >>> model = weft.nn.Linear(2, 1)
+        >>> model.compile()
+        >>> model(weft.ones(3, 2)).shape
+        torch.Size([3, 1])
+        """
+        self.forward: Any = weft.compile(self.forward, *args, **kwargs)
 
 
 def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -146,6 +146,8 @@ def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     if not outputs:
         return 0
     y = outputs[0]
+    if "Int8Layer" in kinds:  # quantised: of any number of dimensions
+        return y.numel() * math.prod(module.weight_int8.shape[1:])
     if "Linear" in kinds:
         return y.numel() * module.weight.shape[1]
     if "Bilinear" in kinds:
@@ -157,7 +159,8 @@ def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     if "RNNBase" in kinds or "RNNCellBase" in kinds:
         rows = _tensors(args[0])[0]
         steps = rows.numel() // rows.shape[-1]
-        return steps * sum(p.numel() for p in module.parameters() if p.dim() == 2)
+        weights = (*module.parameters(), *module.buffers())  # quantised ones are buffers
+        return steps * sum(w.numel() for w in weights if w.dim() == 2)
     if "MultiheadAttention" in kinds:
         q, k = _tensors(args)[:2]
         width = q.shape[-1]

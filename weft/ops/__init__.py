@@ -452,6 +452,7 @@ from . import (  # noqa: E402, F401
     create,
     decompositions,
     einsum,
+    fake_quantize,
     index,
     join,
     linalg,

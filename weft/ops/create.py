@@ -93,6 +93,8 @@ def tensor(
         warn_of_copy("tensor(x)")
     with weft.no_grad():
         t = _read(data, dtype, True)
+    if (recorder := _C._recorder()) is not None:
+        recorder.literal(t, data)
     return t.requires_grad_(requires_grad)
 
 

@@ -108,6 +108,8 @@ class Adam(ByGroup):
         }
         super().__init__(params, defaults)
 
+    _native = True
+
     def _begin(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         state["step"] = counter()
         state["exp_avg"] = zeros(p)

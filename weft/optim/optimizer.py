@@ -13,7 +13,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from weft import Tensor
+from weft import _C, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +85,8 @@ def _with_hooks(step: Any) -> Any:
     @functools.wraps(step)
     def run(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        if (recorder := _C._recorder()) is not None and not getattr(self, "_captured", False):
+            return _in_capture(recorder, self, run, args, kwargs)
         own_pre, own_post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (own_pre or own_post or _pre_hooks or _post_hooks):
             return step(*args, **kwargs)
@@ -105,6 +107,19 @@ def _with_hooks(step: Any) -> Any:
 
     run.hooked = True  # type: ignore[attr-defined]
     return run
+
+
+def _in_capture(recorder: Any, self: Any, run: Any, args: Any, kwargs: Any) -> Any:
+    """Make a step that ``weft.compile`` watches: as an op where it is one, else as Python."""
+    if not hasattr(recorder, "step_of"):  # a trace: it keeps the ops of the step
+        return run.__wrapped__(*args, **kwargs)
+    hooked = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+    native = self._native and not (hooked or _pre_hooks or _post_hooks or args[1:] or kwargs)
+    self._captured = True
+    try:
+        return recorder.step_of(self, lambda: run(*args, **kwargs), native)
+    finally:
+        del self._captured
 
 
 def _typename(x: Any) -> str:
@@ -136,6 +151,9 @@ class Optimizer:
     >>> x
     tensor([0.], requires_grad=True)
     """
+
+    # A step is one op, which reads the options of the groups anew each time.
+    _native = False
 
     # States that are one number for a whole parameter: loading does not cast them to its dtype.
     _numbers: tuple[str, ...] = ("step",)

@@ -85,6 +85,8 @@ class SGD(ByGroup):
         }
         super().__init__(params, defaults)
 
+    _native = True
+
     def _states(self, group: dict[str, Any], params: list[Tensor]) -> list[dict[str, Any]]:
         return [self.state[p] for p in params] if group["momentum"] != 0 else []
 

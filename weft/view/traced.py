@@ -80,7 +80,7 @@ def record(func: Callable[..., Any], inputs: Any) -> Any:
     class Watcher(Recorder):
         """Goes on where a graph that is to be run could not."""
 
-        def read(self, what: str, line: str) -> None:
+        def read(self, what: str, line: str, t: Any) -> None:
             pass
 
         def lost(self, what: str, line: str) -> None:
@@ -177,11 +177,12 @@ def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
     for node in static.nodes if unused else _used(static):
         for v in node.inputs():
             if id(v) not in at:  # a tensor from outside, when it is first read
-                name, kind = names.of(v.constant) or ("constant", "constant")
+                name, kind = _outside(v, names)
                 at[id(v)] = made.add(name, kind, shapes=[v.shape], dtype=v.dtype)
         line, module = split_origin(node.line)
+        label = f"{node.op}_" if node.inplace and not node.op.endswith("_") else node.op
         step = made.add(
-            node.op, "op", op=node.op, shapes=[v.shape for v in node.outputs], module=module,
+            label, "op", op=node.op, shapes=[v.shape for v in node.outputs], module=module,
             line=line, dtype=node.outputs[0].dtype if node.outputs else None,
         )  # fmt: skip
         for source in dict.fromkeys(at[id(v)] for v in node.inputs()):
@@ -192,13 +193,19 @@ def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
     return made
 
 
+def _outside(v: Value, names: Names) -> tuple[str, str]:
+    """Return the name and the kind of a value that no op makes."""
+    member = (v.member, "parameter") if v.member else ("constant", "constant")
+    return names.of(v.constant) or member if v.constant is not None else member
+
+
 def _add_outputs(made: Graph, outputs: Any, at: dict[int, Node], names: Names) -> None:
     from weft.jit.graph import Value
 
     found: list[tuple[str, Value]] = list(_named("output", outputs, Value))
     for name, v in found:
         if id(v) not in at:  # what came from outside is returned as it is
-            label, kind = names.of(v.constant) or ("constant", "constant")
+            label, kind = _outside(v, names)
             at[id(v)] = made.add(label, kind, shapes=[v.shape], dtype=v.dtype)
         node = made.add(name, "output", shapes=[v.shape], dtype=v.dtype)
         made.connect(at[id(v)], node)

@@ -1,12 +1,24 @@
-"""Passes: each takes a graph and returns a better one that computes the same, bit for bit.
+"""Passes: each takes a graph and returns a better one that computes the same.
 
-A pass reads a graph and builds a new one; the old one stays as it was. Graphs with in-place ops
-are returned as they are: there, what may be left out or shared depends on who else sees the memory.
+A pass reads a graph and builds a new one, which is verified; the old one stays as it was. ``PASSES``
+and ``LAYERS`` keep every bit of the results; of ``INFERENCE``, the folding of batch norms rounds
+anew. Most passes return graphs with in-place ops as they are: there, what may be left out or shared
+depends on who else sees the memory. ``out_of_place`` goes before them.
 """
 
 from __future__ import annotations
 
+from weft.jit.graph import Step
+
+from .activation import join_activations
+from .copies import drop_copies
 from .dead import remove_dead
+from .dropout import drop_dropout
+from .fold import fold
+from .fuse import fuse
+from .inplace import in_place, out_of_place
+from .norm import fold_batch_norm
+from .rebuild import copied
 from .share import share
 from .simplify import simplify
 
@@ -16,18 +28,53 @@ if TYPE_CHECKING:
 
     from weft.jit.graph import Graph
 
-__all__ = ["PASSES", "remove_dead", "run_passes", "share", "simplify"]
+    Pass = Callable[[Graph], Graph]
 
-PASSES: tuple[Callable[[Graph], Graph], ...] = (simplify, share, remove_dead)
+__all__ = [
+    "INFERENCE", "LAYERS", "PASSES", "STEPS", "drop_copies", "drop_dropout", "fold", "fold_batch_norm",
+    "fuse", "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
+]  # fmt: skip
+
+#: What ``jit.optimize`` runs: for any graph.
+PASSES: tuple[Pass, ...] = (simplify, share, remove_dead)
+#: What ``jit.fuse`` runs: for networks, also those that learn.
+LAYERS: tuple[Pass, ...] = (out_of_place, simplify, share, join_activations, remove_dead)
+#: What ``jit.optimize_for_inference`` runs: for networks whose weights are frozen.
+INFERENCE: tuple[Pass, ...] = (
+    out_of_place, drop_dropout, simplify, share, fold, fold_batch_norm, join_activations,
+    remove_dead,
+)  # fmt: skip
+#: What ``weft.compile`` runs: for any calls, also those that learn.
+STEPS: tuple[Pass, ...] = (
+    out_of_place, fold, simplify, share, drop_copies, fuse, remove_dead,
+)  # fmt: skip
 
 
-def run_passes(graph: Graph) -> Graph:
-    """Run all passes, in order.
+def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:
+    """Run passes, in order; ``history`` of the result says what each did.
 
     >>> f = weft.jit.trace(lambda x: x.exp() + x.exp() * 1, (weft.ones(2),))
-    >>> [node.op for node in weft.jit.passes.run_passes(f.graph)]
+    >>> g = weft.jit.passes.run_passes(f.graph)
+    >>> [node.op for node in g]
     ['exp', 'add']
+    >>> [(step.name, len(step.after.nodes)) for step in g.history]
+    [('simplify', 3), ('share', 2), ('remove_dead', 2)]
     """
-    for improve in PASSES:
-        graph = improve(graph)
+    given, history, before = graph, list(graph.history), _without_tensors(graph)
+    for improve in passes:
+        made = improve(graph)
+        made.verify()
+        after = before if made is graph else _without_tensors(made)
+        history.append(Step(improve.__name__, before, after))
+        graph, before = made, after
+    graph = copied(graph) if graph is given else graph
+    graph.history = history
     return graph
+
+
+def _without_tensors(graph: Graph) -> Graph:
+    """Return a graph to look at, which keeps no memory alive."""
+    bare = copied(graph)
+    for v in bare.constants:
+        v.constant = None
+    return bare

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .rebuild import Rebuild, is_random, mutates
+from .memory import disturbs
+from .rebuild import Rebuild, is_random, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ __all__ = ["remove_dead"]
 
 
 def remove_dead(graph: Graph) -> Graph:
-    """Leave out what does not lead to a result. Ops that draw random numbers stay.
+    """Leave out what does not lead to a result. Ops that draw random numbers or write stay.
 
     >>> def f(x):
     ...     x.exp().sum()
@@ -21,12 +22,12 @@ def remove_dead(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.remove_dead(g)]
     ['add']
     """
-    if mutates(graph):
+    if disturbs(graph):
         return graph
     read = {id(v) for v in graph.results()}
     needed = set()
     for node in reversed(graph.nodes):
-        if is_random(node) or any(id(v) in read for v in node.outputs):
+        if is_random(node) or writes(node) or any(id(v) in read for v in node.outputs):
             needed.add(id(node))
             read |= {id(v) for v in node.inputs()}
     new = Rebuild(graph)

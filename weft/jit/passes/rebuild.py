@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["Rebuild", "escaping", "is_random", "mutates"]
+    from weft import Tensor
+
+__all__ = [
+    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
+    "readers", "writes", "written",
+]  # fmt: skip
 
 
 class Rebuild:
@@ -21,13 +26,14 @@ class Rebuild:
     >>> old = weft.jit.trace(lambda x: (x + 1).exp(), (weft.ones(2),)).graph
     >>> new = weft.jit.passes.rebuild.Rebuild(old)
     >>> for node in old:
-    ...     new.keep(node)
+    ...     _ = new.keep(node)
     >>> repr(new.finish()) == repr(old)
     True
     """
 
     def __init__(self, old: Graph) -> None:
         self.old, self.new = old, Graph()
+        self.new.frozen, self.new.training = old.frozen, old.training
         self.values: dict[int, Value] = {}  # by the id of the old value
         self.new.inputs = [self._copy(v) for v in old.inputs]
         self.new.constants = [self._copy(v) for v in old.constants]
@@ -37,6 +43,20 @@ class Rebuild:
         for name in Value.__slots__:
             setattr(new, name, getattr(old, name))
         self.values[id(old)] = new
+        return new
+
+    def fresh(self, like: Value, name: str, shape: tuple[int, ...]) -> Value:
+        """Return a value that no op has made yet, of the dtype of another.
+
+        >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+        >>> weft.jit.passes.rebuild.Rebuild(old).fresh(old.inputs[0], "y", ())
+        %y: float32[]
+        """
+        new = Value.__new__(Value)
+        for slot in Value.__slots__:
+            setattr(new, slot, getattr(like, slot))
+        new.name, new.shape, new.literal = name, shape, ""
+        new.producer = new.constant = new.member = new.stride = None
         return new
 
     def mapped(self, x: Any) -> Any:
@@ -54,21 +74,43 @@ class Rebuild:
             return type(x)(*map(self.mapped, x))
         return type(x)(map(self.mapped, x)) if isinstance(x, (tuple, list)) else x
 
-    def keep(self, old: Node) -> None:
-        """Add the twin of an old node.
+    def keep(self, old: Node, **changed: Any) -> Node:
+        """Add the twin of an old node, with another ``op``, ``args``, ``inplace`` or ``outputs``.
+
+        Arguments are values of the new graph, outputs are values of the old one.
 
         >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
         >>> new = weft.jit.passes.rebuild.Rebuild(old)
-        >>> new.keep(old.nodes[0])
-        >>> new.new.nodes[0].op
-        'add'
+        >>> new.keep(old.nodes[0], op="mul").op
+        'mul'
         """
-        args = tuple(self.mapped(a) for a in old.args)
-        node = Node(old.op, args, old.inplace, old.line, old.grad)
-        node.outputs = [self._copy(v) for v in old.outputs]
+        parts = []
+        for part in () if changed else old.parts or ():
+            parts.append(self.keep(part))
+            self.new.nodes.pop()
+        args = changed["args"] if "args" in changed else tuple(self.mapped(a) for a in old.args)
+        op, inplace = changed.get("op", old.op), changed.get("inplace", old.inplace)
+        node = Node(op, args, inplace, old.line, old.grad)
+        outputs = changed.get("outputs", old.outputs)
+        node.outputs = [self.mapped(v) if parts else self._copy(v) for v in outputs]
+        node.parts = parts or None
         for v in node.outputs:
             v.producer = node
         self.new.nodes.append(node)
+        return node
+
+    def constant(self, name: str, t: Tensor) -> Value:
+        """Add a constant under a name that no other value has.
+
+        >>> new = weft.jit.passes.rebuild.Rebuild(weft.jit.Graph())
+        >>> new.constant("w", weft.ones(2))
+        %w: float32[2]
+        """
+        taken = {v.name for v in self.new.constants}
+        made = Value(name if name not in taken else f"{name}_{len(taken)}", t)
+        made.constant = t
+        self.new.constants.append(made)
+        return made
 
     def replace(self, old: Value, by: Value) -> None:
         """Let a value of the new graph stand for one of the old graph.
@@ -86,7 +128,7 @@ class Rebuild:
 
         >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
         >>> new = weft.jit.passes.rebuild.Rebuild(old)
-        >>> new.keep(old.nodes[0])
+        >>> node = new.keep(old.nodes[0])
         >>> len(new.finish().nodes)
         1
         """
@@ -97,6 +139,19 @@ class Rebuild:
         new.constants = [v for v in new.constants if id(v) in read]
         new.verify()
         return new
+
+
+def copied(graph: Graph) -> Graph:
+    """Return a graph of the same nodes on the same constants.
+
+    >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
+    >>> repr(weft.jit.passes.rebuild.copied(g)) == repr(g)
+    True
+    """
+    new = Rebuild(graph)
+    for node in graph:
+        new.keep(node)
+    return new.finish()
 
 
 @functools.cache
@@ -112,6 +167,14 @@ def _may_alias(row: dict[str, Any]) -> bool:
     return row["view"] or row["composed"] or row["python"]
 
 
+def _is_pointwise(row: dict[str, Any]) -> bool:
+    return row["pointwise"]
+
+
+def _is_python(row: dict[str, Any]) -> bool:
+    return row["python"]
+
+
 def is_random(node: Node) -> bool:
     """Say whether a node draws random numbers: it can be neither left out nor shared.
 
@@ -122,6 +185,61 @@ def is_random(node: Node) -> bool:
     return node.op in _ops_that(_draws)
 
 
+def is_pointwise(node: Node) -> bool:
+    """Say whether each element of what a node gives follows from one of each of its arguments.
+
+    >>> g = weft.jit.trace(lambda x: x.exp().sum(), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.is_pointwise(node) for node in g]
+    [True, False]
+    """
+    return node.op in _ops_that(_is_pointwise)
+
+
+def is_python(node: Node) -> bool:
+    """Say whether a node calls an op that was declared in Python.
+
+    >>> g = weft.jit.trace(lambda x: x.exp(), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.is_python(node) for node in g]
+    [False]
+    """
+    return node.op in _ops_that(_is_python)
+
+
+def is_view(node: Node) -> bool:
+    """Say whether what a node gives may lie in the memory of what it takes.
+
+    >>> g = weft.jit.trace(lambda x: x.view(-1).exp(), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.is_view(node) for node in g]
+    [True, False]
+    """
+    return node.op in _ops_that(_may_alias)
+
+
+def writes(node: Node) -> bool:
+    """Say whether a node writes into the memory of its first argument.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.writes(node) for node in g]
+    [False, True]
+    """
+    return node.inplace or node.op.partition(".")[0].endswith("_")
+
+
+_STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
+
+
+def written(node: Node) -> list[Value]:
+    """Return the values into whose memory a node writes.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.written(node) for node in g]
+    [[], [%v1: float32[2]]]
+    """
+    if node.op in _STEPS:
+        return [v for i in _STEPS[node.op] for v in node.args[i]]
+    return [next(node.inputs())] if writes(node) else []
+
+
 def mutates(graph: Graph) -> bool:
     """Say whether an op of a graph writes into memory that it did not make.
 
@@ -129,7 +247,23 @@ def mutates(graph: Graph) -> bool:
     >>> weft.jit.passes.rebuild.mutates(f.graph)
     True
     """
-    return any(node.inplace or node.op.partition(".")[0].endswith("_") for node in graph)
+    return any(map(writes, graph))
+
+
+def readers(graph: Graph) -> dict[int, list[Node | None]]:
+    """Return who reads each value, by its id; None stands for the caller, who gets it.
+
+    >>> g = weft.jit.trace(lambda x: x.exp() + x, (weft.ones(2),)).graph
+    >>> [len(weft.jit.passes.rebuild.readers(g)[id(v)]) for v in (*g.inputs, *g.results())]
+    [2, 1]
+    """
+    found: dict[int, list[Node | None]] = {}
+    for node in graph:
+        for v in node.inputs():
+            found.setdefault(id(v), []).append(node)
+    for v in graph.results():
+        found.setdefault(id(v), []).append(None)
+    return found
 
 
 def escaping(graph: Graph) -> set[int]:
@@ -142,7 +276,7 @@ def escaping(graph: Graph) -> set[int]:
     """
     seen = {id(v) for v in graph.results()}
     for node in reversed(graph.nodes):
-        if node.op in _ops_that(_may_alias) and _any_in(node.outputs, seen):
+        if is_view(node) and _any_in(node.outputs, seen):
             seen |= {id(v) for v in node.inputs()}
     return seen
 

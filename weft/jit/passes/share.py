@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from weft.jit.graph import Value
 
-from .rebuild import Rebuild, escaping, is_random, mutates
+from .memory import disturbs, unchanging
+from .rebuild import Rebuild, escaping, is_random, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +25,15 @@ def share(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.share(g)]
     ['mul', 'exp', 'add']
     """
-    if mutates(graph):
+    if disturbs(graph):
         return graph
-    seen_outside = escaping(graph)
+    seen_outside, still = escaping(graph), unchanging(graph)
     new = Rebuild(graph)
     first: dict[Any, Node] = {}
     for node in graph:
         key = _key(node, new)
-        twin = None if is_random(node) else first.setdefault(key, node)
+        alone = is_random(node) or writes(node) or any(id(v) not in still for v in node.outputs)
+        twin = None if alone else first.setdefault(key, node)
         apart = twin is not None and any(
             {id(a), id(b)} <= seen_outside for a, b in zip(node.outputs, twin.outputs)
         )

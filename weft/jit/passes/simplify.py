@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from weft.jit.graph import Value
 
-from .rebuild import Rebuild, escaping, mutates
+from .memory import disturbs, unchanging
+from .rebuild import Rebuild, escaping, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,26 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["simplify"]
 
-# The second operand that changes nothing, in any bit. (x + 0 is not here: it turns -0.0 into 0.0.)
-_NEUTRAL = {"mul": 1, "div": 1, "pow": 1, "sub": 0}
+# The second operand that changes nothing, in any bit. (0.0 is none of add: -0.0 + 0.0 is 0.0.)
+_NEUTRAL = {"mul": 1.0, "div": 1.0, "pow": 1.0, "sub": 0.0, "add": -0.0}
+_NEVER_MINUS_ZERO = ("abs", "exp", "sigmoid", "softmax")
 
 
 def simplify(graph: Graph) -> Graph:
     """Leave out ``x * 1``, ``x / 1``, ``x - 0``, ``x ** 1`` and ``-(-x)``.
 
+    Also ``x + 0``, where ``x`` cannot be a negative zero, which that would make a positive one.
     A result that leaves the graph is not touched: it must stay another tensor than the input.
 
     >>> g = weft.jit.trace(lambda x: (-(-x * 1) / 1).exp(), (weft.ones(2),)).graph
     >>> [node.op for node in weft.jit.passes.simplify(g)]
     ['neg', 'exp']
     """
-    if mutates(graph):
+    if disturbs(graph):
         return graph
-    seen_outside = escaping(graph)
+    seen_outside, still = escaping(graph), unchanging(graph)
     new = Rebuild(graph)
     for node in graph:
         same = _unchanged(node, new)
-        if same is None or not node.grad or id(node.outputs[0]) in seen_outside:
+        free = node.outputs and id(node.outputs[0]) in still - seen_outside
+        if same is None or not node.grad or not free:
             new.keep(node)
         else:
             new.replace(node.outputs[0], same)
@@ -42,9 +48,13 @@ def simplify(graph: Graph) -> Graph:
 
 def _unchanged(node: Node, new: Rebuild) -> Value | None:
     """Return the value of the new graph that the output of an old node is equal to."""
+    if writes(node):
+        return None
     op = node.op.partition(".")[0]
+    if op == "pointwise_gradient":
+        return _same_gradient(node, new)
     operands = [new.mapped(a) for a in node.args]
-    if op == "mul" and len(operands) == 2 and isinstance(operands[1], Value):
+    if op in ("mul", "add") and len(operands) == 2 and isinstance(operands[1], Value):
         operands.reverse()
     same: Any = None
     if op == "neg":
@@ -52,8 +62,28 @@ def _unchanged(node: Node, new: Rebuild) -> Value | None:
         if before is not None and before.op == "neg" and before.grad:
             same = before.args[0]
     elif len(operands) == 2 and type(operands[1]) in (int, float):
-        same = operands[0] if operands[1] == _NEUTRAL.get(op) else None
+        same = operands[0] if _neutral(op, *operands) else None
     if not isinstance(same, Value) or len(node.outputs) != 1:
         return None
     out = node.outputs[0]
     return same if (same.shape, same.dtype) == (out.shape, out.dtype) else None
+
+
+def _same_gradient(node: Node, new: Rebuild) -> Value | None:
+    """Return the gradient that a sum passes on as it is."""
+    name, operand, g = node.args[:3]
+    passed = name == "add" or (name == "sub" and operand == 0)
+    out = node.outputs[0]
+    return new.mapped(g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
+
+
+def _neutral(op: str, x: Any, number: float) -> bool:
+    """Say whether ``x op number`` is ``x``, in every bit."""
+    wanted = _NEUTRAL.get(op)
+    if wanted is None or number != wanted or not isinstance(x, Value):
+        return False
+    if wanted or not x.dtype.is_floating_point:
+        return not x.dtype.is_complex
+    signed = math.copysign(1, number) == math.copysign(1, wanted)
+    made_by = "" if x.producer is None else x.producer.op.partition(".")[0]
+    return signed or (op == "add" and made_by in _NEVER_MINUS_ZERO)

@@ -162,6 +162,8 @@ def _method_of_module(module: Any, name: str) -> Callable[..., Any]:
     containers = (weft.nn.ModuleDict, weft.nn.ParameterDict)
     if name in allowed.OF_MODULES and isinstance(module, containers):
         return getattr(module, name)
+    if name in allowed.OF_MODULES and module.__dict__.get("_container") == "dict":
+        return getattr(module._modules, name)
     child = module._modules.get(name)
     if child is not None:
         return child

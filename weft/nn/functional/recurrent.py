@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     State = tuple[Tensor, ...]
 
 
+def project(x: Tensor, weight: Any, bias: Tensor | None = None) -> Tensor:
+    """A linear map; the weight may be a layer of its own (``weft.quantization.nn.recurrent``)."""
+    return linear(x, weight, bias) if isinstance(weight, Tensor) else weight(x, bias)
+
+
 def rnn_tanh_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State:
     """One step of a network with tanh: x and hidden are the projections of input and state."""
     return (weft.tanh(x + hidden),)
@@ -43,12 +48,12 @@ def gru_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State
     return (new + update * (state[0] - new),)
 
 
-def lstm_step(x: Tensor, state: State, hidden: Tensor, more: Tensor | None = None) -> State:
+def lstm_step(x: Tensor, state: State, hidden: Tensor, more: Any = None) -> State:
     """One step of a long short-term memory: input, forget, cell and output gates."""
     i, f, g, o = (x + hidden).chunk(4, -1)
     c = weft.sigmoid(f) * state[1] + weft.sigmoid(i) * weft.tanh(g)
     h = weft.sigmoid(o) * weft.tanh(c)
-    return (h if more is None else linear(h, more)), c
+    return (h if more is None else project(h, more)), c
 
 
 STEPS: dict[str, Callable[..., State]] = {
@@ -64,7 +69,8 @@ def _one_way(
 ) -> tuple[Tensor, State]:
     """Run one layer in one direction over rows of all steps; return all outputs, the last state."""
     steps = is_tracing() and weft.is_grad_enabled()  # a graph has no derivative of the whole
-    if weights[-1] is None and x.is_floating_point() and not steps:
+    whole = weights[-1] is None and isinstance(weights[0], Tensor)
+    if whole and x.is_floating_point() and not steps:
         return _whole(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
@@ -128,7 +134,7 @@ def plain_one_way(
 ) -> tuple[Tensor, State]:
     """The same step by step, and with projections."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    states, final = _walk(mode, linear(x, w_ih, b_ih), sizes, state, w_hh, b_hh, w_hr, reverse)
+    states, final = _walk(mode, project(x, w_ih, b_ih), sizes, state, w_hh, b_hh, w_hr, reverse)
     return weft.cat([s[0] for s in states]), final
 
 
@@ -137,9 +143,9 @@ def _walk(
     x: Tensor,
     sizes: Sequence[int],
     start: State,
-    weight: Tensor,
+    weight: Any,
     bias: Tensor | None,
-    projection: Tensor | None,
+    projection: Any,
     reverse: bool,
 ) -> tuple[list[State], State]:
     """Take one step after the other; x holds the input's share of all. Return all states, the last."""
@@ -156,7 +162,7 @@ def _walk(
             ended.append(tuple(s[size:] for s in state))
             state = tuple(s[:size] for s in state)
         running = size
-        state = STEPS[mode](parts[t], state, linear(state[0], weight, bias), projection)
+        state = STEPS[mode](parts[t], state, project(state[0], weight, bias), projection)
         states.append(state)
     if ended:
         state = tuple(weft.cat([s, *rest]) for s, *rest in zip(state, *reversed(ended)))
@@ -170,7 +176,7 @@ def plain_recurrent(
     data: Tensor,
     sizes: Sequence[int],
     hx: Sequence[Tensor],
-    params: Sequence[Tensor],
+    params: Sequence[Any],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -226,13 +232,11 @@ def recurrent(mode: str, *args: Any) -> tuple[Tensor, ...]:
     return (y, *final)
 
 
-def cell(
-    mode: str, input: Tensor, hx: State, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
-) -> State:
+def cell(mode: str, input: Tensor, hx: State, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> State:
     """Run one step of a network."""
     if input.shape[-1] != w_ih.shape[1]:
         raise RuntimeError(
             f"{mode.lower()}_cell: input has {input.shape[-1]} features, the weights expect "
             f"{w_ih.shape[1]}"
         )
-    return STEPS[mode](linear(input, w_ih, b_ih), hx, linear(hx[0], w_hh, b_hh))
+    return STEPS[mode](project(input, w_ih, b_ih), hx, project(hx[0], w_hh, b_hh))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import weft
@@ -44,9 +42,9 @@ class DistributedSampler(Sampler[T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None:
-            num_replicas = int(_group("num_replicas").get_world_size())
+            num_replicas = weft.distributed.get_world_size()
         if rank is None:
-            rank = int(_group("rank").get_rank())
+            rank = weft.distributed.get_rank()
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"DistributedSampler: Invalid rank {rank}, rank should be in the interval "
@@ -107,13 +105,3 @@ class DistributedSampler(Sampler[T_co]):
         3
         """
         self.seed, self.epoch = state_dict["seed"], state_dict["epoch"]
-
-
-def _group(wanted: str) -> Any:
-    """The module that knows how many processes there are, and which this one is."""
-    if importlib.util.find_spec("weft.distributed") is None:
-        raise RuntimeError(
-            f"DistributedSampler: {wanted} is not given, and weft.distributed, which would know "
-            f"it, is not there: give num_replicas and rank"
-        )
-    return importlib.import_module("weft.distributed")

@@ -1,0 +1,83 @@
+// Fused groups (csrc/ops/fused.h) as weft/jit/emit makes them.
+#include "ops/fused.h"
+#include <nanobind/stl/vector.h>
+
+#include "bind/args.h"
+#include "loops/isa.h"
+#include "tape/backward.h"
+
+namespace weft {
+namespace {
+
+DType dtype_from(nb::handle o) {
+  DType t;
+  if (!read_dtype(o.ptr(), &t)) fail_type("fused: expected a dtype");
+  return t;
+}
+
+// (op, arguments, values, dtype): an argument is plain data where its value is None. Without an op: (number, sizes).
+FusedKernel::Step step_from(nb::handle row) {
+  FusedKernel::Step step{nullptr, {}, dtype_from(nb::object(row[3]))};
+  nb::object name = row[0], plain = row[1], values = row[2];
+  if (name.is_none()) {
+    Param number, sizes;
+    number.type = Type::Scalar;
+    sizes.type = Type::Ints;
+    step.arguments.push_back({-1, value_from(number, nb::object(plain[0]).ptr())});
+    step.arguments.push_back({-1, value_from(sizes, nb::object(plain[1]).ptr())});
+    return step;
+  }
+  step.op = Registry::get().find(nb::cast<std::string>(name));
+  if (!step.op || !step.op->form.infer || nb::len(plain) > step.op->params.size())
+    fail("fused: no op of a group: ", nb::cast<std::string>(name));
+  for (size_t i = 0; i < nb::len(plain); ++i) {
+    nb::object value = values[i];
+    if (value.is_none())
+      step.arguments.push_back({-1, value_from(step.op->params[i], nb::object(plain[i]).ptr())});
+    else
+      step.arguments.push_back({nb::cast<int>(value), Value()});
+  }
+  return step;
+}
+
+void add(const std::string& text, uintptr_t function, int lanes, nb::list inputs, nb::list steps,
+         std::vector<int> outputs, bool reduces) {
+  FusedKernel k;
+  k.function = reinterpret_cast<FusedKernel::Function>(function);
+  k.lanes = lanes;
+  for (nb::handle i : inputs) k.inputs.push_back({dtype_from(nb::object(i[0])), nb::cast<bool>(nb::object(i[1]))});
+  for (nb::handle s : steps) k.steps.push_back(step_from(s));
+  k.outputs = std::move(outputs);
+  k.reduces = reduces;
+  add_fused(text, std::move(k));
+}
+
+std::vector<Tensor> differentiate(const TensorList& outputs, const TensorList& grads, const TensorList& inputs,
+                                  bool create_graph) {
+  BackwardRequest r;
+  r.create_graph = create_graph;
+  r.retain_graph = create_graph;
+  r.accumulate = false;
+  r.grads = grads;
+  for (const Tensor& t : outputs) r.roots.push_back(gradient_edge(*t.get()));
+  for (const Tensor& t : inputs) r.inputs.push_back(gradient_edge(*t.get()));
+  return run_backward(r);
+}
+
+}  // namespace
+
+void bind_fused(nb::module_& m) {
+  g_differentiate = differentiate;
+  g_make_fused = [](const std::string& text) {
+    nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(text);
+  };
+  m.def("_add_fused", add);
+  m.def("_has_fused", has_fused);
+  m.def("_fused_count", fused_count);
+  m.attr("_MAX_FUSED") = kMaxFused;
+  m.attr("_MAX_FUSED_KERNELS") = kMaxFusedKernels;
+  m.attr("_MAX_OUTPUTS") = kMaxOut;
+  m.def("_isa", [] { return machine_isa() == Isa::avx512 ? "avx512" : machine_isa() == Isa::avx2 ? "avx2" : "base"; });
+}
+
+}  // namespace weft

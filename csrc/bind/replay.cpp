@@ -1,0 +1,328 @@
+// A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
+// results. One crossing from Python to here and back.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <unordered_set>
+
+#include "bind/python.h"
+#include "bind/replay_back.h"
+#include "ops/record.h"
+
+namespace weft {
+namespace {
+
+// Stands for the graph of a result whose graph was walked, and freed, inside of the captured call.
+class Spent final : public Node {
+ public:
+  std::string name() const override { return "CompiledBackward0"; }
+  Grads apply(Grads&&, bool) override { fail_freed(*this); }
+  bool released() const override { return true; }
+  size_t bytes() const override { return sizeof(Spent); }
+  std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
+};
+
+// The same object, or an equal number, text or tuple of the same type.
+bool same(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+      if (!same(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    return true;
+  }
+  if (PyFloat_CheckExact(a)) {  // zeros differ by their signs, NaN is itself
+    double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (!(PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyComplex_CheckExact(a) || PyBytes_CheckExact(a)))
+    return false;
+  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) throw nb::python_error();
+  return equal;
+}
+
+// Whether a dict, list, cell or class has this value at a key (null: has none; Ellipsis: so many).
+bool holds(PyObject* where, PyObject* key, PyObject* value) {
+  if (PyDict_Check(where)) {
+    if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
+    PyObject* found = PyDict_GetItemWithError(where, key);
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return same(found, value);
+  }
+  if (PyList_Check(where)) {
+    if (key == Py_Ellipsis) return PyList_GET_SIZE(where) == PyLong_AsSsize_t(value);
+    Py_ssize_t i = PyLong_AsSsize_t(key);
+    return i >= 0 && i < PyList_GET_SIZE(where) && same(PyList_GET_ITEM(where, i), value);
+  }
+  if (PyCell_Check(where)) return same(PyCell_GET(where), value);
+  nb::object found = nb::steal(PyObject_GetAttr(where, key));
+  if (!found.is_valid()) PyErr_Clear();
+  return same(found.ptr(), value);
+}
+
+bool has_hooks(const Tensor& t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); }
+
+class Replay {
+ public:
+  Replay(nb::object program, nb::object owner) : program_(&nb::cast<Program&>(program)) {
+    keep(program);
+    keep(owner);
+  }
+
+  // ---- what must hold
+
+  void set_modes(bool grad, bool inference) { grad_ = grad, inference_ = inference; }
+  // The next argument is the next input of the program: of the class of that tensor, with or without a history as it.
+  void take_input(nb::object like) {
+    arguments_.push_back({nullptr, keep(like.type()), wants_grad(*tensor_of(like.ptr()).get())});
+  }
+  // The next argument is this object, or an equal one of the same simple type.
+  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, false}); }
+  // That dict, list, cell or class has this value at a key; nothing is there if `absent`.
+  void require(nb::object where, nb::object key, nb::object value, bool absent) {
+    held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
+  }
+  // t.grad is that one, or none.
+  void require_grad(Tensor t, nb::object grad) {
+    grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
+  }
+  // t has or wants no history, as then.
+  void require_wants(Tensor t, bool wants) { wants_.push_back({t, wants}); }
+  void set_apart(bool apart) { apart_ = apart; }  // nothing that it is given may share memory
+
+  // ---- what is done
+
+  // A number of an op is read from a dict, there from a tuple's place if it is not -1.
+  void read_number(int step, int argument, nb::dict where, nb::object key, int place) {
+    live_.push_back({step, argument, keep(where), keep(key), place});
+  }
+  // t.grad becomes a result, or none (-1).
+  void set_grad(Tensor t, int result) { grads_after_.push_back({t, result}); }
+  void set_input_grad(int input, int result) { input_grads_.push_back({size_t(input), result}); }
+  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. The program of the derivative,
+  // which `build` makes when it is given what is saved (results by number, inputs as -1 - number), gives `gradients`.
+  void set_derivative(nb::callable build, std::vector<int> outputs, nb::list leaves, std::vector<int> saved,
+                      nb::list watched, std::vector<int> gradients) {
+    build_ = keep(build);
+    back_ = Ref<CompiledBack>(new CompiledBack);
+    back_->gradients = std::move(gradients);
+    back_->saved = saved.size();
+    differentiable_ = std::move(outputs);
+    saved_ = std::move(saved);
+    for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
+    for (nb::handle o : leaves) {
+      bool input = nb::isinstance<nb::int_>(o);
+      leaves_.push_back({input ? nb::cast<int>(o) : -1, input ? Tensor() : to_tensor(o, "a leaf")});
+    }
+  }
+  void give(int result, bool spent) { given_.push_back({result, spent}); }
+  void give_alone() { alone_ = true; }  // one result, as it is, not in a list
+
+  // None, having done nothing, where something does not hold.
+  nb::object run(nb::handle args) {
+    if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
+        t_recorder || g_interpreter.pack_active)
+      return nb::none();
+    size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
+    if (n != arguments_.size()) return nb::none();
+    std::vector<Tensor> inputs;
+    inputs.reserve(n);
+    for (size_t i = 0; i < n; ++i) {
+      PyObject* given = PyTuple_GET_ITEM(args.ptr(), Py_ssize_t(i));
+      const Argument& a = arguments_[i];
+      if (a.value) {
+        if (!same(given, a.value)) return nb::none();
+      } else {
+        if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
+        TensorImpl& t = *impl_of(given);
+        if (wants_grad(t) != a.wants_grad) return nb::none();
+        inputs.emplace_back(&t);
+      }
+    }
+    for (const Held& h : held_) {
+      if (!holds(h.where, h.key, h.value)) return nb::none();
+    }
+    for (const auto& [t, grad] : grads_before_)
+      if (t->grad.get() != grad.get()) return nb::none();
+    for (const auto& [t, wants] : wants_)
+      if (wants_grad(*t.get()) != wants || (wants && has_hooks(t))) return nb::none();
+    if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
+    for (const auto& [t, result] : grads_after_) t->grad = nullptr;  // what is there is not read: its memory is free
+    for (const auto& [i, result] : input_grads_) inputs[i]->grad = nullptr;
+    ++calls_;
+    std::vector<Tensor> made = program_->run(inputs);
+    for (const auto& [t, result] : grads_after_)
+      if (result >= 0) t->grad = made[size_t(result)].ref();
+    for (const auto& [i, result] : input_grads_)
+      if (result >= 0) inputs[i]->grad = made[size_t(result)].ref();
+    for (const Given& g : given_)
+      if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
+    if (back_) record(inputs, made);
+    if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
+    nb::list results;
+    for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
+    return results;
+  }
+
+  int64_t calls() const { return calls_; }
+  PyObject* refs() const { return refs_.ptr(); }
+  void drop_refs() { refs_ = nb::list(); }
+
+ private:
+  struct Argument {
+    PyObject* value;  // null: a tensor
+    PyObject* type;   // of the tensor
+    bool wants_grad;
+  };
+  struct Held {
+    PyObject *where, *key, *value;
+  };
+  struct Live {
+    int step, argument;
+    PyObject *where, *key;
+    int place;
+  };
+  struct Given {
+    int result;
+    bool spent;
+  };
+
+  PyObject* keep(nb::handle o) {
+    refs_.append(o);
+    return o.ptr();
+  }
+
+  void record(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
+    std::vector<Tensor> leaves, kept, outputs;
+    for (int s : saved_) kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
+    for (int r : differentiable_) outputs.push_back(made[size_t(r)]);
+    for (const auto& [input, t] : leaves_) leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
+    if (!back_->program || (!back_->program->running() && back_->program->stale())) {
+      nb::list saved;
+      for (const Tensor& t : kept) saved.append(nb::steal(wrap(t)));
+      nb::object built = nb::steal(PyObject_CallOneArg(build_, saved.ptr()));
+      if (!built.is_valid()) throw nb::python_error();
+      auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
+      next->gradients = back_->gradients;
+      next->saved = back_->saved;
+      next->program = nb::cast<std::shared_ptr<Program>>(built);
+      for (const Tensor& t : outputs) next->outputs.push_back({t.sizes(), t.dtype()});
+      back_ = std::move(next);
+    }
+    for (const Tensor& t : watched_) kept.push_back(t);
+    record_compiled(back_, leaves, kept, outputs);
+  }
+
+  bool read_numbers() {
+    for (Live& l : live_) {
+      PyObject* found = PyDict_GetItemWithError(l.where, l.key);
+      if (found && l.place >= 0) {
+        if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) <= l.place) return false;
+        found = PyTuple_GET_ITEM(found, l.place);
+      }
+      if (!found || !(PyFloat_CheckExact(found) || PyLong_CheckExact(found))) return false;
+      double number = PyFloat_AsDouble(found);
+      if (number == -1 && PyErr_Occurred()) throw nb::python_error();
+      program_->set_number(l.step, l.argument, number);
+    }
+    return true;
+  }
+
+  const Ref<Node>& spent() {
+    if (!spent_) {
+      spent_ = Ref<Node>(new (pool_allocate(sizeof(Spent))) Spent);
+      spent_->origin = Origin::here();
+    }
+    return spent_;
+  }
+
+  nb::list refs_;  // every Python object that is held, where the collector sees them
+  Program* program_;
+  bool grad_ = true, inference_ = false, apart_ = false, alone_ = false;
+  std::vector<Argument> arguments_;
+  std::vector<Held> held_;
+  std::vector<Live> live_;
+  std::vector<std::pair<Tensor, Tensor>> grads_before_;
+  std::vector<std::pair<Tensor, int>> grads_after_;
+  std::vector<std::pair<size_t, int>> input_grads_;
+  int64_t calls_ = 0;
+  std::vector<Given> given_;
+  Ref<Node> spent_;
+  std::vector<std::pair<Tensor, bool>> wants_;
+  // Of a call whose results have gradients.
+  Ref<CompiledBack> back_;
+  PyObject* build_ = nullptr;
+  std::vector<int> differentiable_, saved_;
+  std::vector<std::pair<int, Tensor>> leaves_;
+  std::vector<Tensor> watched_;
+};
+
+// Whether a part of the graph of t was walked and freed.
+bool is_spent(Tensor t) {
+  std::unordered_set<Node*> seen;
+  std::vector<Node*> waiting;
+  if (t->grad_fn) waiting.push_back(t->grad_fn.get());
+  while (!waiting.empty()) {
+    Node* n = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(n).second) continue;
+    if (n->released()) return true;
+    for (uint32_t i = 0; i < n->edge_count; ++i)
+      if (Node* next = n->edges[i].node.get()) waiting.push_back(next);
+  }
+  return false;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<Replay>(self)->refs());
+  return 0;
+}
+int clear(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Replay>(self)->drop_refs();
+  return 0;
+}
+PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
+
+}  // namespace
+
+void bind_replay(nb::module_& m) {
+  m.def(
+      "_holds",
+      [](nb::object where, nb::object key, nb::object value, bool absent) {
+        return holds(where.ptr(), key.ptr(), absent ? nullptr : value.ptr());
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+  m.def("_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
+  m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
+    Tensor result = alias(t);
+    Ref<Node> node(new (pool_allocate(sizeof(Spent))) Spent);
+    node->origin = Origin::here();
+    result->set_history(node, 0);
+    return result;
+  });
+  m.def("_is_spent", is_spent);
+  m.def("_has_hooks", has_hooks);
+  nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
+      .def(nb::init<nb::object, nb::object>())
+      .def("set_modes", &Replay::set_modes)
+      .def("take_input", &Replay::take_input)
+      .def("take_value", &Replay::take_value, nb::arg().none())
+      .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+      .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
+      .def("require_wants", &Replay::require_wants)
+      .def("set_derivative", &Replay::set_derivative)
+      .def("set_apart", &Replay::set_apart)
+      .def("read_number", &Replay::read_number)
+      .def("set_grad", &Replay::set_grad)
+      .def("set_input_grad", &Replay::set_input_grad)
+      .def_prop_ro("calls", &Replay::calls)
+      .def("give", &Replay::give)
+      .def("give_alone", &Replay::give_alone)
+      .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
+}
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+// A group of pointwise ops that run as one loop, whose machine code weft/jit/emit makes. What the group does is said by
+// a text, which is an argument of the op `fused`; here it is known by that text.
+#pragma once
+
+#include "ops/op.h"
+
+namespace weft {
+
+constexpr int kMaxFused = 32;  // inputs and outputs of one group
+
+struct FusedKernel {
+  // p: the elements of the outputs, of what is reduced (if anything is), and of the inputs; n of each, at least
+  // `lanes`.
+  using Function = void (*)(char* const* p, int64_t n);
+  struct Input {
+    DType dtype;
+    bool once;  // one element along the last dimension: the loop reads it once
+  };
+  struct Argument {
+    int value = -1;  // the number of a value: inputs come first, then the results of steps
+    Value plain;
+  };
+  // What eager would do. Without an op: a number, expanded to a shape (number, sizes, dtype).
+  struct Step {
+    const Op* op;
+    std::vector<Argument> arguments;
+    DType dtype;
+  };
+  Function function = nullptr;
+  int lanes = 1;
+  std::vector<Input> inputs;
+  std::vector<Step> steps;
+  std::vector<int> outputs;  // values
+  bool reduces = false;      // the last step and output is a reduction of the value before
+};
+
+void add_fused(const std::string& text, FusedKernel kernel);
+bool has_fused(const std::string& text);
+int fused_count();
+constexpr int kMaxFusedKernels = 4096;
+
+// Set by bind/. The first makes a kernel that is asked for by its text, and adds it. The second gives the gradients of
+// outputs by inputs.
+extern void (*g_make_fused)(const std::string& text);
+extern std::vector<Tensor> (*g_differentiate)(const TensorList& outputs, const TensorList& grads,
+                                              const TensorList& inputs, bool create_graph);
+
+}  // namespace weft

@@ -1,0 +1,1 @@
+"""A module beside a program, which it imports."""

@@ -1,0 +1,292 @@
+"""Products of bytes against their plain twin in NumPy, bit for bit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import _C
+
+linear = _C._op_function("quantized_linear")
+convolve = _C._op_function("quantized_convolve")
+f4 = np.float32
+Grid = tuple[Any, int]
+
+
+def grid_of(x: np.ndarray) -> Grid:
+    """The grid that just holds x, and zero."""
+    low, high = min(float(x.min()), 0.0), max(float(x.max()), 0.0)
+    scale = f4((high - low) / 255)
+    return scale, int(np.clip(np.rint(-low / float(scale)), 0, 255))
+
+
+def bytes_of(x: np.ndarray, grid: Grid) -> np.ndarray:
+    """The nearest bytes, as integers."""
+    scale, zero = grid
+    return np.clip(np.rint(x * (f4(1) / f4(scale))) + zero, 0, 255).astype(np.int64)
+
+
+def finish(
+    sums: Any, grid: Grid, scale: Any, bias: Any, out: Grid | None = None, relu: bool = False
+) -> Any:
+    """From sums of products, the last dimension the outputs, to floats."""
+    y = sums.astype(np.int32).astype(f4) * (f4(grid[0]) * scale)
+    y = y if bias is None else y + bias
+    y = np.maximum(y, 0) if relu else y
+    return y if out is None else (bytes_of(y, out) - out[1]).astype(f4) * f4(out[0])
+
+
+def plain_linear(
+    x: Any, w: Any, scale: Any, bias: Any, grid: Grid | None = None, **more: Any
+) -> Any:
+    """The product in int64."""
+    grid = grid_of(x) if grid is None else grid
+    return finish((bytes_of(x, grid) - grid[1]) @ w.astype(np.int64).T, grid, scale, bias, **more)
+
+
+def plain_conv(
+    x: Any, w: Any, scale: Any, bias: Any, stride: int, pad: int, dilation: int, groups: int,
+    **more: Any,
+) -> Any:  # fmt: skip
+    """A convolution over images, place by place."""
+    grid = grid_of(x)
+    a = np.pad(bytes_of(x, grid) - grid[1], [(0, 0), (0, 0), (pad, pad), (pad, pad)])
+    n, _, h, wide = a.shape
+    out, channels, kh, kw = w.shape
+    rows, columns = dilation * (kh - 1) + 1, dilation * (kw - 1) + 1
+    sums = np.zeros((n, (h - rows) // stride + 1, (wide - columns) // stride + 1, out), np.int64)
+    for o, i, j in itertools.product(range(out), range(sums.shape[1]), range(sums.shape[2])):
+        first = o // (out // groups) * channels
+        window = a[
+            :, first : first + channels, i * stride : i * stride + rows : dilation,
+            j * stride : j * stride + columns : dilation,
+        ]  # fmt: skip
+        sums[:, i, j, o] = (window * w[o].astype(np.int64)).sum((1, 2, 3))
+    return finish(sums, grid, scale, bias, **more).transpose(0, 3, 1, 2)
+
+
+def layer(n: int, *shape: int) -> tuple[Any, Any, Any]:
+    """Random int8 weights with the extremes among them, scales and biases."""
+    rng = np.random.default_rng(n)
+    w = rng.integers(-128, 128, (n, *shape)).astype(np.int8)
+    w.flat[0] = -128
+    return w, rng.random(n).astype(f4) + f4(0.01), rng.normal(size=n).astype(f4)
+
+
+def given(*arrays: Any) -> list[Any]:
+    """The same as tensors of their own memory."""
+    return [None if a is None else weft.from_numpy(np.ascontiguousarray(a)).clone() for a in arrays]
+
+
+SHAPES = [(1, 1, 1), (3, 10, 7), (4, 64, 4), (5, 65, 9), (1, 1024, 300), (70, 200, 33), (9, 3, 257)]
+
+
+@pytest.mark.parametrize("m, k, n", SHAPES)
+def test_linear(m: int, k: int, n: int) -> None:
+    """Every element is that of the twin: signs, tails of rows and columns, with and without bias."""
+    x = np.random.default_rng(m).normal(size=(m, k)).astype(f4)
+    w, scale, bias = layer(n, k)
+    for b in (bias, None):
+        got = linear(*given(x, w, scale, b)).numpy()
+        assert np.array_equal(got, plain_linear(x, w, scale, b))
+    fixed: Grid = (f4(0.02), 100)
+    args = (*given(x, w, scale, bias), 0.02, 100, 0.5, 3, True)
+    want = plain_linear(x, w, scale, bias, fixed, out=(f4(0.5), 3), relu=True)
+    assert np.array_equal(linear(*args).numpy(), want)
+
+
+def test_linear_extremes() -> None:
+    """Sums at the edge of int32 are exact, as are inputs of one sign and of a single value."""
+    k = 65536
+    w = np.full((2, k), -128, np.int8)
+    w[1] = 127
+    x = np.ones((1, k), f4)
+    x[0, 0] = -1e-3
+    scale = np.ones(2, f4)
+    got = linear(*given(x, w, scale, None)).numpy()
+    assert np.array_equal(got, plain_linear(x, w, scale, None))
+    for x in (
+        np.full((2, 3), 7, f4),
+        np.full((2, 3), -7, f4),
+        np.arange(6, dtype=f4).reshape(2, 3),
+    ):
+        w, scale, bias = layer(4, 3)
+        assert np.array_equal(
+            linear(*given(x, w, scale, bias)).numpy(), plain_linear(x, w, scale, bias)
+        )
+    zero = linear(*given(np.zeros((2, 3), f4), w, scale, bias)).numpy()
+    assert np.array_equal(zero, np.broadcast_to(bias, (2, 4)))
+
+
+def test_linear_shapes_and_layouts() -> None:
+    """More dimensions, transposed memory, one scale for all, no rows."""
+    w, scale, bias = layer(5, 6)
+    x = np.random.default_rng(0).normal(size=(2, 3, 6)).astype(f4)
+    want = plain_linear(x, w, scale, bias)
+    assert np.array_equal(linear(*given(x, w, scale, bias)).numpy(), want)
+    turned = weft.from_numpy(np.ascontiguousarray(x.transpose(2, 1, 0))).permute(2, 1, 0)
+    w_turned = weft.from_numpy(np.ascontiguousarray(w.T)).t()
+    assert np.array_equal(linear(turned, w_turned, *given(scale, bias)).numpy(), want)
+    assert np.array_equal(
+        linear(*given(x, w), weft.tensor(0.5), None).numpy(), plain_linear(x, w, f4(0.5), None)
+    )
+    assert linear(weft.ones(0, 6), *given(w, scale, bias)).shape == (0, 5)
+    assert linear(*given(x[0, 0], w, scale, bias)).shape == (5,)
+
+
+SETTINGS = [
+    (1, 0, 1, 1, 4, 6, 3), (2, 1, 1, 1, 3, 5, 3), (1, 2, 2, 1, 2, 4, 3), (1, 1, 1, 2, 4, 6, 3),
+    (1, 0, 1, 4, 4, 8, 1), (3, 2, 1, 1, 70, 3, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stride, pad, dilation, groups, channels, out, size", SETTINGS)
+def test_convolve(
+    stride: int, pad: int, dilation: int, groups: int, channels: int, out: int, size: int
+) -> None:
+    """Every element is that of the twin, with strides, borders, dilations and groups."""
+    x = np.random.default_rng(out).normal(size=(2, channels, 9, 8)).astype(f4)
+    w, scale, bias = layer(out, channels // groups, size, size)
+    settings = ([stride] * 2, [pad] * 2, [dilation] * 2, groups)
+    want = plain_conv(x, w, scale, bias, stride, pad, dilation, groups)
+    assert np.array_equal(convolve(*given(x, w, scale, bias), *settings).numpy(), want)
+    relu = plain_conv(x, w, scale, bias, stride, pad, dilation, groups, out=(f4(0.3), 9), relu=True)
+    grid = grid_of(x)
+    args = (*given(x, w, scale, bias), *settings, float(grid[0]), grid[1], 0.3, 9, True)
+    assert np.array_equal(convolve(*args).numpy(), relu)
+
+
+def test_convolve_other_dimensions() -> None:
+    """Sequences and volumes are images with sizes of one."""
+    x = np.random.default_rng(1).normal(size=(2, 3, 11)).astype(f4)
+    w, scale, bias = layer(4, 3, 5)
+    want = plain_conv(x[:, :, None], w[:, :, None], scale, bias, 1, 0, 1, 1)[:, :, 0]
+    assert np.array_equal(convolve(*given(x, w, scale, bias), [1], [0], [1], 1).numpy(), want)
+    got = convolve(
+        *given(x[:, :, None, None], w[:, :, None, None], scale, bias),
+        *[[1] * 3, [0] * 3, [1] * 3],
+        1,
+    )
+    assert np.array_equal(got.numpy()[:, :, 0, 0], want)
+
+
+def test_images_in_any_order() -> None:
+    """An image that a convolution left channels last, and a view, give the same."""
+    x = weft.randn(2, 4, 6, 6)
+    before = weft.nn.functional.conv2d(x, weft.randn(8, 4, 3, 3))
+    w, scale, bias = given(*layer(5, 8, 3, 3))
+    args = (w, scale, bias, [1, 1], [1, 1], [1, 1], 1)
+    want = convolve(before.contiguous().clone(), *args)
+    assert weft.equal(convolve(before, *args), want)
+    turned = before.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    assert weft.equal(convolve(turned, *args), want)
+
+
+def test_threads_change_nothing() -> None:
+    """One thread and several give the same bits."""
+    w, scale, bias = given(*layer(300, 520))
+    x, image = weft.randn(90, 520), weft.randn(4, 8, 40, 40)
+    kernel = given(*layer(16, 8, 3, 3))
+    before = weft.get_num_threads()
+    results = []
+    for threads in (1, 3):
+        weft.set_num_threads(threads)
+        y = convolve(image, *kernel, [1, 1], [1, 1], [1, 1], 1)
+        results.append((linear(x, w, scale, bias), linear(x[:1], w, scale, bias), y))
+    weft.set_num_threads(before)
+    assert all(weft.equal(a, b) for a, b in zip(*results))
+
+
+def test_weights_that_change() -> None:
+    """What is kept of a weight for the next call is made anew when the weight changes."""
+    w, scale, _ = layer(3, 10)
+    x = np.random.default_rng(0).normal(size=(2, 10)).astype(f4)
+    tx, tw, ts = given(x, w, scale)
+    linear(tx, tw, ts)
+    tw[1] = 5
+    w[1] = 5
+    assert np.array_equal(linear(tx, tw, ts).numpy(), plain_linear(x, w, scale, None))
+    shown = tw.numpy()  # memory that others may write to
+    shown[2], w[2] = 7, 7
+    assert np.array_equal(linear(tx, tw, ts).numpy(), plain_linear(x, w, scale, None))
+    square = weft.randint(-9, 9, (4, 4, 1, 1), dtype=weft.int8)
+    y = weft.randn(1, 4)
+    flat = linear(y, square.reshape(4, 4), weft.ones(4))
+    image = convolve(y.reshape(1, 4, 1, 1), square, weft.ones(4), None, [1, 1], [0, 0], [1, 1], 1)
+    assert weft.equal(flat, image.reshape(1, 4))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_have_no_grid(bad: float) -> None:
+    """NaN and infinities are not hidden: all results are NaN."""
+    x = weft.ones(3, 8)
+    x[1, 2] = bad
+    assert linear(x, weft.ones(4, 8, dtype=weft.int8), weft.ones(4)).isnan().all()
+
+
+def test_tiny_numbers() -> None:
+    """Numbers too small for a grid of floats count as zero."""
+    x = weft.full((1, 4), 1e-42)
+    assert weft.equal(linear(x, weft.ones(2, 4, dtype=weft.int8), weft.ones(2)), weft.zeros(1, 2))
+
+
+def test_errors() -> None:
+    """Messages name the op, the rule and what was given."""
+    x, w, s = weft.ones(2, 4), weft.ones(3, 4, dtype=weft.int8), weft.ones(3)
+    with pytest.raises(RuntimeError, match=r"quantized_linear: mat1 and mat2 .*\[2, 5\]"):
+        linear(weft.ones(2, 5), w, s)
+    with pytest.raises(RuntimeError, match=r"float32, a weight of int8 .* got float64, int8"):
+        linear(x.double(), w, s)
+    with pytest.raises(
+        RuntimeError, match="weight_scale must have one element or one for each of the 3"
+    ):
+        linear(x, w, weft.ones(2))
+    with pytest.raises(RuntimeError, match=r"bias of float32 and shape \[3\]"):
+        linear(x, w, s, weft.ones(4))
+    with pytest.raises(RuntimeError, match="input_scale must be positive and finite, got 0"):
+        linear(x, w, s, None, 0.0)
+    with pytest.raises(RuntimeError, match="output_zero_point must be between 0 and 255, got 300"):
+        linear(x, w, s, None, 1.0, 0, 1.0, 300)
+    with pytest.raises(NotImplementedError, match=r"more than 65536 products"):
+        linear(weft.ones(1, 65537), weft.ones(1, 65537, dtype=weft.int8), weft.ones(1))
+    with pytest.raises(RuntimeError, match=r"quantized_convolve: .* channels"):
+        convolve(
+            weft.ones(1, 3, 4, 4), weft.ones(2, 4, 1, 1, dtype=weft.int8), s, None, [1, 1], [0, 0],
+            [1, 1], 1,
+        )  # fmt: skip
+
+
+SAME = """
+import weft
+from weft import _C
+weft.manual_seed(1)
+x, image = weft.randn(7, 150), weft.randn(2, 5, 9, 9)
+w = weft.randint(-128, 128, (37, 150), dtype=weft.int8)
+kernel = weft.randint(-128, 128, (6, 5, 3, 3), dtype=weft.int8)
+y = _C._op_function("quantized_linear")(x, w, weft.ones(37))
+z = _C._op_function("quantized_convolve")(image, kernel, weft.ones(6), None, [1, 1], [1, 1], [1, 1], 1)
+import hashlib
+print(hashlib.sha256(y.numpy().tobytes() + z.numpy().tobytes()).hexdigest())
+"""
+
+
+def test_machines_agree() -> None:
+    """Every instruction set gives the same bits."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", SAME],
+            env={**os.environ, "WEFT_ISA": isa},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for isa in ("base", "avx2", "avx512")
+    }
+    assert len(found) == 1

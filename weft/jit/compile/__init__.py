@@ -1,0 +1,98 @@
+"""``weft.compile``: a function's calls, captured as they run and made again without Python.
+
+``function.py`` decides what happens in a call, ``capture.py`` records one, ``state.py`` knows what
+Python values it depends on, ``pieces.py`` cuts it at decisions, ``variant.py`` runs what was captured,
+``gradient.py`` lets gradients through, ``report.py`` tells of it all.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from weft import _C
+
+from .function import CompiledFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["CompiledFunction", "OptimizedModule", "compile"]
+
+_BACKENDS = ("inductor", "weft", "eager", "aot_eager")
+_MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    exact: bool = True,
+) -> Any:
+    """Return a function or module whose calls are captured and made again as static programs.
+
+    A call is captured while it runs as ever: forward, backward and steps of optimisers alike. When
+    two calls in a row were the same, further ones run without Python, as long as everything that
+    Python could see is as it was: shapes, modes, attributes, globals. Decisions on values (``if``,
+    ``while``, ``item()``) split the program, and the value selects how it goes on. What cannot be
+    captured runs eagerly, and a warning says why.
+
+    Args:
+        model: what to compile; without it, a decorator is returned.
+        fullgraph: raise where the program is split or runs eagerly, naming the line.
+        dynamic, mode, options: hints that steer PyTorch's compiler. Here each shape is a variant of
+            its own, and there is one mode.
+        backend: ``"inductor"`` (or ``"weft"``) compiles, ``"eager"`` and ``"aot_eager"`` do not.
+        disable: return the function as it is.
+        exact: results have every bit that eager gives them. They have in any case so far: no pass
+            that weft runs here rounds in another way.
+
+    >>> model = weft.nn.Linear(3, 1)
+    >>> optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+    >>> @weft.compile
+    ... def step(x, y):
+    ...     optimizer.zero_grad()
+    ...     loss = ((model(x) - y) ** 2).mean()
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> x, y = weft.randn(8, 3), weft.randn(8, 1)
+    >>> losses = [step(x, y).item() for _ in range(10)]
+    >>> losses[-1] < losses[0]
+    True
+    """
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+            options=options, disable=disable, exact=exact,
+        )  # fmt: skip
+    if not callable(model):
+        raise TypeError(f"compile: expected a module or a function, got {type(model).__name__}")
+    if mode is not None and options is not None:
+        raise RuntimeError("compile: either mode or options can be given, not both")
+    if backend not in _BACKENDS:
+        raise NotImplementedError(f"compile(backend={backend!r}): weft has {', '.join(_BACKENDS)}")
+    if mode not in _MODES:
+        raise RuntimeError(f"compile: unknown mode {mode!r}, expected one of {_MODES}")
+    if disable or backend in ("eager", "aot_eager"):
+        return model
+    if isinstance(model, _C.ModuleBase):
+        from .module import OptimizedModule
+
+        return OptimizedModule(model, fullgraph)
+    return CompiledFunction(model, fullgraph)
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs ``weft.nn`` on first use."""
+    if name == "OptimizedModule":
+        from .module import OptimizedModule
+
+        return OptimizedModule
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

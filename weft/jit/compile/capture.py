@@ -1,0 +1,242 @@
+"""One call of a function, recorded while it runs: forward, backward, updates, decisions."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+
+import weft
+from weft import _C
+from weft.jit.graph import Live, Node, Recorder, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from weft import Tensor
+
+__all__ = ["Capture", "Outside", "Read"]
+
+
+class Read:
+    """The program looked at a value: what follows depends on it."""
+
+    def __init__(self, at: int, value: Value, outcome: Any, what: str, line: str) -> None:
+        """Note the number of ops before it, the value, what was found, and where."""
+        self.at, self.value, self.outcome, self.what, self.line = at, value, outcome, what, line
+        self.returned = False  # it is handed to the caller at once: nothing depends on it
+
+
+class Outside:
+    """Python that is called again in each call, between ops: a step of an optimiser or scheduler."""
+
+    def __init__(self, at: int, call: Callable[[], Any], name: str, line: str) -> None:
+        """Note the number of ops before it and what is called."""
+        self.at, self.call, self.name, self.line = at, call, name, line
+        self.grads: list[tuple[Any, Value | None]] = []  # that it can see: as at the end of a piece
+
+
+class Capture(Recorder):
+    """Records a call that runs as ever. What cannot be made again is noted as a problem."""
+
+    traces = False  # a derivative is captured too, as it runs
+
+    def __init__(self, code: Any) -> None:
+        """Start; ``code``: that of the function, if it is one written in Python."""
+        super().__init__()
+        self.code = code
+        self.problem = ""
+        self.reads: list[Read] = []
+        self.outside: list[Outside] = []
+        self.grads_before: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self.grads_after: dict[int, tuple[Tensor, Value | None]] = {}
+        self.optimizers: list[Any] = []
+        self.derivative: Any = None  # of its results, where they have one
+        self.spent: list[Value] = []  # results whose graph was walked and freed in the call
+        self.given: dict[int, Value] = {}  # tensors that did exist before, by their id
+        self._made: set[int] = set()  # tensors that did not
+
+    # ---- what the gate tells -------------------------------------------------------------------
+
+    def record(
+        self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
+    ) -> None:
+        """Take one op; the numbers of an optimiser's step stay live."""
+        known = {id(t) for t in _tensors(args)}
+        super().record(op, args, outs, inplace, line, given, grad)
+        self._made |= {id(t) for t in outs} - known
+        if op in ("sgd_step_", "adam_step_"):
+            self._keep_live(self.graph.nodes[-1], args)
+
+    def name(self, t: Tensor, prefix: str) -> Value:
+        """Give ``t`` a fresh name."""
+        v = super().name(t, prefix)
+        if prefix in "xc":
+            self.given.setdefault(id(t), v)
+        return v
+
+    def value(self, a: Any) -> Any:
+        """Return what stands for an argument; a number that an op made a tensor of is a literal."""
+        v = super().value(a)
+        if isinstance(v, Value) and v.constant is a and not v.literal and _C._is_number(a):
+            _name_literal(v, a)
+        return v
+
+    def lost(self, what: str, line: str) -> None:
+        """Note what no op stands for; the call goes on."""
+        self.fail(f"{what} at {line}")
+
+    def custom_function(self, name: str, line: str) -> None:
+        """Let it be: its forward and backward are recorded as the ops that they are."""
+
+    def read(self, what: str, line: str, t: Tensor) -> None:
+        """Note that Python looked at elements."""
+        if what not in ("bool()", "item()"):
+            return self.fail(f"{what} at {line}")
+        number = t.detach().item()
+        outcome = bool(number) if what == "bool()" else number
+        read = Read(len(self.graph.nodes), self.value(t), outcome, what, line)
+        read.returned = what == "item()" and self._is_returned()
+        self.reads.append(read)
+
+    def literal(self, t: Tensor, data: Any) -> None:
+        """Note a tensor that the call makes of Python numbers: it is made anew each time."""
+        if _is_plain(data):
+            with paused():
+                kept = t.detach().clone()
+            _name_literal(self.value(kept), kept)
+            self.record("clone", (kept, None), (t,), False, _C._here(), False, False)
+
+    def hooked(self, line: str) -> None:
+        """Note that Python looks at gradients in each call."""
+        self.fail(f"a hook on gradients, called at {line}")
+
+    def grad_read(self, t: Tensor) -> None:
+        """Note what ``t.grad`` was before the call, unless the call has set it."""
+        if id(t) in self._made or id(t) in self.grads_after or id(t) in self.grads_before:
+            return
+        self._hold(t)
+        self.grads_before[id(t)] = (t, _quiet_grad(t))
+
+    def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
+        """Note what ``t.grad`` is from now on."""
+        if id(t) in self._made:
+            return
+        self._hold(t)
+        self.grads_after[id(t)] = (t, None if grad is None else self.value(grad))
+
+    # ---- what weft's own Python tells ----------------------------------------------------------
+
+    def step_of(self, optimizer: Any, call: Callable[[], Any], native: bool) -> Any:
+        """Run a step of an optimiser: as an op if it is one, else as Python in each call."""
+        if native:
+            self.optimizers.append(optimizer)
+            return call()
+        return self.run_outside(call, f"{type(optimizer).__name__}.step()")
+
+    def run_outside(self, call: Callable[[], Any], name: str) -> Any:
+        """Run Python that is not recorded, but called again in each call."""
+        made = Outside(len(self.graph.nodes), call, name, _C._here())
+        made.grads = self.grads_now()
+        self.outside.append(made)
+        with paused():
+            result = call()
+        if result is not None:
+            self.fail(f"{name} gives a result")
+        return result
+
+    def grads_now(self) -> list[tuple[Any, Value | None]]:
+        """Return the tensors (inputs by their number) whose gradients were set, and to what."""
+        number = {id(v): i for i, v in enumerate(self.graph.inputs)}
+        return [
+            (number.get(id(self.values.get(id(t))), t), v) for t, v in self.grads_after.values()
+        ]
+
+    # ---- inside --------------------------------------------------------------------------------
+
+    def fail(self, problem: str) -> None:
+        """Note why the call cannot be made again from what is recorded; the first reason stays."""
+        self.problem = self.problem or problem
+
+    def _hold(self, t: Tensor) -> None:
+        self.alive.append(t)
+
+    def _keep_live(self, node: Node, args: Any) -> None:
+        """Let an optimiser's step read its options where the user changes them."""
+        first = args[0][0]
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                if any(p is first for p in group["params"]):
+                    named = zip(_parameters(node.op), node.args)
+                    node.args = tuple(_live(group, name, a) for name, a in named)
+                    return
+
+    def _is_returned(self) -> bool:
+        """Say whether what ``item()`` gives leaves the function at once."""
+        frame = sys._getframe()
+        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is None or frame.f_code is not self.code:
+            return False
+        import dis
+
+        after = [i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti]
+        return bool(after) and after[0].opname == "RETURN_VALUE"
+
+
+_HERE = __file__.rpartition("jit")[0]
+
+
+def _tensors(x: Any) -> Iterator[Any]:
+    for a in x:
+        if isinstance(a, weft.Tensor):
+            yield a
+        elif isinstance(a, list):
+            yield from _tensors(a)
+
+
+def _name_literal(v: Value, t: Tensor) -> None:
+    """Let a constant be known by its elements, not as the object that it is."""
+    with paused():
+        v.literal = f"{t.dtype} {tuple(t.shape)} {t.tolist()}"
+
+
+def _is_plain(data: Any, most: int = 1000) -> bool:
+    """Say whether data are Python numbers, or short lists of them."""
+    if isinstance(data, (list, tuple)):
+        return len(data) <= most and all(_is_plain(x, most // (len(data) or 1)) for x in data)
+    return type(data) in (int, float, bool, complex)
+
+
+def _quiet_grad(t: Tensor) -> Tensor | None:
+    with paused():
+        return t.grad
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Record nothing meanwhile."""
+    was = _C._pause_recording()
+    try:
+        yield
+    finally:
+        if was:
+            _C._resume_recording()
+
+
+@functools.cache
+def _parameters(op: str) -> list[str]:
+    """Return the names of the parameters of an op."""
+    signature = next(row["signature"] for row in _C._ops() if row["name"] == op)
+    return [part.split()[1] for part in signature.partition("(")[2].partition(")")[0].split(", ")]
+
+
+def _live(group: dict[str, Any], name: str, value: Any) -> Any:
+    """Return where a number of a step is read, or the value itself."""
+    if not isinstance(value, float):
+        return value
+    if name in ("beta1", "beta2"):
+        return Live(group, "betas", int(name[-1]) - 1)
+    return Live(group, name, -1) if type(group.get(name)) in (int, float) else value

@@ -1,0 +1,292 @@
+"""A compiled function: calls are captured, and from then on made again without Python."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import random
+import sys
+import threading
+import warnings
+
+import weft
+from weft import _C
+from weft.jit.graph import _like
+
+from .capture import Capture
+from .gradient import capture_derivative
+from .pieces import Number
+from .state import State
+from .variant import NOT_TAKEN, Variant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from weft import Tensor
+
+__all__ = ["CompiledFunction"]
+
+_MOST_VARIANTS = 64
+_MOST_FAILURES = 8
+
+
+class CompiledFunction:
+    """What ``weft.compile`` makes of a function.
+
+    >>> f = weft.compile(lambda x: (x * 2).relu().sum())
+    >>> [f(weft.arange(3.0)).item() for _ in range(3)]
+    [6.0, 6.0, 6.0]
+    >>> f.variants[0].captures
+    2
+    """
+
+    def __init__(self, func: Callable[..., Any], fullgraph: bool = False) -> None:
+        """Wrap a function; nothing is captured before it is called."""
+        functools.update_wrapper(self, func, updated=())
+        self.name = getattr(func, "__name__", type(func).__name__)
+        self.func, self.fullgraph = func, fullgraph
+        self._groups: dict[Any, list[Variant]] = {}
+        # The last variant and its replay, if it runs straight and takes no structures.
+        self._fast: tuple[Any, Any] = (None, None)
+        self._lock = threading.Lock()
+        self._told: set[str] = set()
+        self._failures = 0  # captures that were good for nothing
+        self._problem = ""  # why nothing is captured any more
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the call: from what was captured where that holds, else while it is captured."""
+        fast, replay = self._fast
+        if replay is not None and not kwargs:
+            made = replay.run(args)
+            if made is not None:
+                if fast.alone:
+                    return made
+                return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Return the function as a method, compiled for each object it is a method of."""
+        if instance is None:
+            return self
+        return functools.partial(self, instance)
+
+    @property
+    def variants(self) -> list[Variant]:
+        """What was captured, one for each kind of inputs and state of Python."""
+        return [v for group in self._groups.values() for v in group]
+
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs of all programs that were made, for ``weft.jit.show``."""
+        pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
+        pieces += [p.derivative.piece for p in pieces if p.derivative is not None]
+        return [p.graph for p in pieces if p.graph is not None]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls run eagerly, where they do."""
+        found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
+        return [reason for reason in dict.fromkeys(found) if reason]
+
+    # ---- one call ------------------------------------------------------------------------------
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _C._recorder() is not None or weft.is_anomaly_enabled():
+            return self.func(*args, **kwargs)  # part of what another one captures, or watched
+        if self._problem:
+            return self._eagerly(self._problem, args, kwargs)
+        flat: list[Any] = []
+        structure = _flatten((args, kwargs), flat)
+        inputs = [x for x in flat if isinstance(x, weft.Tensor)]
+        if any(type(t) not in _KINDS for t in inputs) or any(t.is_sparse for t in inputs):
+            return self._eagerly("a tensor of another class, or a sparse one", args, kwargs)
+        key = (structure, _modes(), tuple([_kind(x) for x in flat]))
+        group = self._groups.get(key)
+        variant = None if group is None else next((v for v in group if v.holds()), None)
+        if variant is not None and variant.problem:
+            return self._eagerly(variant.problem, args, kwargs)
+        if variant is not None and variant.ready:
+            result = variant.run(tuple(flat), inputs)
+            if result is not NOT_TAKEN:
+                plain = not kwargs and len(flat) == len(args) and variant.replay is not None
+                self._fast = (variant, variant.replay) if plain else (None, None)
+                return result
+            if variant.problem:
+                return self._eagerly(variant.problem, args, kwargs)
+        return self._capture(variant, key, flat, inputs, args, kwargs)
+
+    def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function as it is, and say so once for each reason."""
+        name = self.name
+        if self.fullgraph:
+            raise RuntimeError(f"compile(fullgraph=True): {name} is not one program: {reason}")
+        if reason not in self._told:
+            self._told.add(reason)
+            warnings.warn(f"compile: {name} runs eagerly: {reason}", stacklevel=4)
+        return self.func(*args, **kwargs)
+
+    def _capture(
+        self, variant: Variant | None, key: Any, flat: list[Any], inputs: list[Tensor],
+        args: tuple[Any, ...], kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """Run the function, and keep what it does."""
+        capture = Capture(getattr(self.func, "__code__", None))
+        for t in inputs:
+            if id(t) not in capture.values:
+                capture.graph.inputs.append(capture.name(t, "x"))
+            else:
+                capture.fail("the same tensor is given twice")
+        state = State(self.func, [x for x in flat if not isinstance(x, weft.Tensor)])
+        with _watching(capture):
+            _C._start_recording(capture)
+            try:
+                result = self.func(*args, **kwargs)
+                _keep_results(capture, result)
+            finally:
+                _C._stop_recording()
+        if self.fullgraph:
+            self._check_whole(capture)
+        if variant is None:
+            variant = Variant([None if isinstance(x, weft.Tensor) else (x,) for x in flat])
+            with self._lock:
+                self._groups.setdefault(key, []).append(variant)
+                self._forget_oldest()
+        variant.add(capture, state)
+        if capture.problem or variant.changes:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                self._problem = variant.trouble
+        return result
+
+    def _check_whole(self, capture: Capture) -> None:
+        cuts = [f"{r.what} at {r.line}" for r in capture.reads if not r.returned]
+        cuts += [f"{o.name} at {o.line}" for o in capture.outside]
+        problem = f"it is split by {cuts[0]}" if cuts else capture.problem
+        if problem:
+            raise RuntimeError(
+                f"compile(fullgraph=True): {self.name} is not one program: {problem}"
+            )
+
+    def _forget_oldest(self) -> None:
+        while len(self.variants) > _MOST_VARIANTS:
+            oldest = next(iter(self._groups))
+            group = self._groups[oldest]
+            del group[0]
+            if not group:
+                del self._groups[oldest]
+
+    # ---- as an object --------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
+        """Return one of a copy of the function, with nothing captured."""
+        from copy import deepcopy
+
+        return CompiledFunction(deepcopy(self.func, memo), self.fullgraph)
+
+    def __reduce__(self) -> Any:
+        """Pickle the function; what was captured is not kept."""
+        return CompiledFunction, (self.func, self.fullgraph)
+
+    def __repr__(self) -> str:
+        """Return its name and how much was captured."""
+        return f"<compiled {self.name}: {len(self.variants)} variants>"
+
+    def report(self) -> Any:
+        """Return what was captured, what is watched, and what is not compiled and why."""
+        from .report import Report
+
+        return Report(self)
+
+
+_KINDS: set[type] = {weft.Tensor}
+
+
+def _modes() -> Any:
+    return (
+        weft.is_grad_enabled(), weft.is_inference_mode_enabled(), weft.get_default_dtype(),
+        _C._autocast_key() if hasattr(_C, "_autocast_key") else None,
+    )  # fmt: skip
+
+
+def _kind(x: Any) -> Any:
+    """Return what must be the same of an argument."""
+    if isinstance(x, weft.Tensor):
+        return (x.dtype, tuple(x.shape), x.stride(), x.requires_grad)
+    if isinstance(x, float):
+        return ("float", x.hex())
+    if isinstance(x, (int, str, bool, bytes, complex, type(None))):
+        return (type(x), x)
+    return ("object", id(x))
+
+
+def _flatten(x: Any, flat: list[Any]) -> Any:
+    """Append the leaves of tuples, lists and dicts; return their structure."""
+    if type(x) in (tuple, list):
+        return (type(x), tuple([_flatten(v, flat) for v in x]))
+    if type(x) is dict:
+        return (dict, tuple([(k, _flatten(v, flat)) for k, v in x.items()]))
+    flat.append(x)
+    return None
+
+
+def _keep_results(capture: Capture, result: Any) -> None:
+    """Note what a call returned, and how gradients of it are computed."""
+    returned = [r for r in capture.reads if r.returned]
+    if returned:
+        capture.graph.outputs = Number(returned[-1].value)
+        return
+    found: list[Tensor] = []
+    capture.graph.outputs = _structure(capture, result, found)
+    if found and not capture.problem:
+        capture_derivative(capture, found)
+
+
+def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
+    """Return a result with values for tensors; ``found``: those that have a gradient."""
+    if isinstance(x, weft.Tensor):
+        value = capture.value(x)
+        if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
+            if x.requires_grad and value is not given:
+                capture.fail("it returns a tensor that it was given and changed, with its history")
+            return given
+        if x.requires_grad and value.producer is not None:
+            if _C._is_spent(x):
+                capture.spent.append(value)
+            elif all(x is not t for t in found):
+                found.append(x)
+        return value
+    if type(x) is dict:
+        return {k: _structure(capture, v, found) for k, v in x.items()}
+    if isinstance(x, (tuple, list)):
+        return _like(x, [_structure(capture, v, found) for v in x])
+    if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
+        capture.fail(f"it returns a {type(x).__name__}")
+    return x
+
+
+@contextlib.contextmanager
+def _watching(capture: Capture) -> Iterator[None]:
+    """Note what a call does that ops do not show: it prints, or draws numbers in Python."""
+    before = random.getstate()
+    numpy = sys.modules.get("numpy")
+    drawn = numpy.random.get_state()[2] if numpy is not None else None
+    say, thread = builtins.print, threading.get_ident()
+
+    def watched(*args: Any, **kwargs: Any) -> None:
+        if threading.get_ident() == thread:
+            capture.fail(f"print() at {_C._here()}")
+        say(*args, **kwargs)
+
+    builtins.print = watched
+    try:
+        yield
+    finally:
+        if builtins.print is watched:
+            builtins.print = say
+    if random.getstate() != before:
+        capture.fail("it draws from Python's random")
+    if numpy is not None and drawn is not None and numpy.random.get_state()[2] != drawn:
+        capture.fail("it draws from numpy.random")

@@ -1,0 +1,72 @@
+"""A module whose calls are compiled."""
+
+from __future__ import annotations
+
+from weft import nn
+
+from .function import CompiledFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["OptimizedModule"]
+
+
+class OptimizedModule(nn.Module):
+    """A module that is called through a compiled function; everything else is the module's own.
+
+    >>> model = weft.compile(weft.nn.Linear(2, 1))
+    >>> model.in_features, list(model.state_dict())
+    (2, ['_orig_mod.weight', '_orig_mod.bias'])
+    """
+
+    _orig_mod: nn.Module
+
+    def __init__(self, module: nn.Module, fullgraph: bool = False) -> None:
+        """Wrap a module."""
+        super().__init__()
+        self._orig_mod = module
+        self.__dict__["compiled"] = CompiledFunction(module, fullgraph)
+        self.training = module.training
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the call from what was captured of the module."""
+        return self.compiled(*args, **kwargs)
+
+    def train(self, mode: bool = True) -> Any:
+        """Set the mode of the module."""
+        self._orig_mod.train(mode)
+        self.training = mode
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Look for an attribute here, then in the module."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_orig_mod"), name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OptimizedModule:
+        """Return one of a copy of the module, with nothing captured."""
+        from copy import deepcopy
+
+        return OptimizedModule(deepcopy(self._orig_mod, memo), self.compiled.fullgraph)
+
+    def __reduce__(self) -> Any:
+        """Pickle the module; what was captured is not kept."""
+        return OptimizedModule, (self._orig_mod, self.compiled.fullgraph)
+
+    @property
+    def graphs(self) -> list[Any]:
+        """The graphs of all programs that were made, for ``weft.jit.show``."""
+        return self.compiled.graphs
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls run eagerly, where they do."""
+        return self.compiled.reasons
+
+    def report(self) -> Any:
+        """Return what was captured, what is watched, and what is not compiled and why."""
+        return self.compiled.report()

@@ -1,0 +1,111 @@
+"""What ``weft.compile`` made of a function, as text."""
+
+from __future__ import annotations
+
+from weft.jit.graph import Live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .function import CompiledFunction
+    from .pieces import Piece
+    from .variant import Variant
+
+__all__ = ["Report"]
+
+
+class Report:
+    """What was captured of a function, what is watched, and what is not compiled and why.
+
+    >>> f = weft.compile(lambda x: (x * 2).sum())
+    >>> for _ in range(4):
+    ...     loss = f(weft.ones(3))
+    >>> print(f.report())
+    <lambda>: 1 variant
+    (float32[3])
+      captured in 2 calls, made again in 2
+      one program of 2 ops: mul, sum
+      improved to 1 ops: fused
+      memory inside: 0 bytes
+      watched: 0 Python values
+    """
+
+    def __init__(self, function: CompiledFunction) -> None:
+        """Look at a compiled function as it is now."""
+        self.name = function.name
+        self.variants = [facts(v) for v in function.variants]
+        self.problem = function._problem
+
+    def __str__(self) -> str:
+        """Return it as text."""
+        many = "" if len(self.variants) == 1 else "s"
+        lines = [f"{self.name}: {len(self.variants)} variant{many}"]
+        if self.problem:
+            lines.append(f"runs eagerly: {self.problem}")
+        for facts in self.variants:
+            lines.append(facts["inputs"])
+            lines += [f"  {line}" for line in _lines(facts)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def facts(v: Variant) -> dict[str, Any]:
+    """Return what is known of a variant: inputs, calls, splits, ops, memory, guards."""
+    pieces = list(v.root.walk()) if v.root is not None else []
+    shown = [f"{x.kind}" for x in v.inputs]
+    plain = [repr(a[0]) for a in v.arguments if a is not None]
+    programs = [p[0] for p in v.programs()]
+    return {
+        "inputs": f"({', '.join([*shown, *plain])})",
+        "captures": v.captures,
+        "calls": v.calls + (v.replay.calls if v.replay is not None else 0),
+        "eager": v.problem,
+        "pending": "" if v.ready or v.problem else v.trouble or "one more call like the last",
+        "ops": [n.op for p in pieces for n in p.nodes],
+        "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
+        "pieces": len(pieces),
+        "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
+        "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
+        "backward": any(p.derivative is not None for p in pieces),
+        "live": sorted(
+            {a.key for p in pieces for n in p.nodes for a in n.args if isinstance(a, Live)}
+        ),
+        "bytes": sum(p.arena_bytes for p in programs),
+        "watched": len(v.guards()) if v.state is not None else 0,
+    }
+
+
+def _split(piece: Piece) -> str:
+    if piece.read is not None:
+        return f"{piece.read.what} at {piece.read.line}"
+    assert piece.outside is not None
+    return f"{piece.outside.name} at {piece.outside.line}"
+
+
+def _named(ops: list[str]) -> str:
+    return ", ".join(ops[:8]) + (", ..." if len(ops) > 8 else "")
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    lines = [f"captured in {facts['captures']} calls, made again in {facts['calls']}"]
+    if facts["eager"]:
+        return [*lines, f"runs eagerly: {facts['eager']}"]
+    if facts["pending"]:
+        lines.append(f"not yet a program: {facts['pending']}")
+    if facts["ops"]:
+        ops = facts["ops"]
+        kind = "one program" if facts["pieces"] == 1 else f"{facts['pieces']} programs"
+        lines.append(f"{kind} of {len(ops)} ops: {_named(ops)}")
+    if facts["program"]:
+        lines.append(f"improved to {len(facts['program'])} ops: {_named(facts['program'])}")
+    lines += [f"not fused: {op}: {why}" for op, why in facts["alone"][:5]]
+    lines += [f"split by {split}" for split in facts["splits"]]
+    if facts["backward"]:
+        lines.append("gradients of the results: one more program")
+    if facts["live"]:
+        lines.append(f"read anew in each call: {', '.join(facts['live'])}")
+    lines.append(f"memory inside: {facts['bytes']:,} bytes")
+    lines.append(f"watched: {facts['watched']} Python values")
+    return lines

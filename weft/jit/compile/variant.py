@@ -1,0 +1,387 @@
+"""What was captured of calls that are alike: a tree of pieces, and how it is run."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft.jit.graph import Live, Value, _like
+from weft.jit.passes.rebuild import is_random
+
+from .capture import Capture
+from .gradient import Differentiated
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from weft import Tensor
+
+    from .state import State
+
+__all__ = ["NOT_TAKEN", "Variant"]
+
+NOT_TAKEN = object()
+_MOST_OUTCOMES = 8  # of a decision
+_MOST_TRIES = 4  # captures that differ from each other
+
+
+class Variant:
+    """Calls with inputs of one kind, in one state of Python."""
+
+    def __init__(self, arguments: list[Any]) -> None:
+        """Begin without a capture; ``arguments``: None for a tensor, else a tuple of the value."""
+        self.arguments = arguments
+        self.inputs: list[Value] = []
+        self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
+        self.wants: dict[int, bool] = {}  # by value: whether a gradient of such a tensor is wanted
+        self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
+        self.root: Piece | None = None
+        self.state: Any = None
+        self.problem = ""  # why it is given up
+        self.changes = ""  # what the last call changed in Python
+        self.trouble = ""  # why the last capture was not like the one before
+        self.calls = 0  # by way of pieces: the replay counts its own
+        self.captures = self.failures = 0
+        self.replay: Any = None
+        self.alone = False  # it returns one tensor that it makes
+        self._value_of: dict[int, Value] = {}  # by tensor
+        self._programs: dict[int, Any] = {}
+        self._made: dict[int, Value] = {}
+        self._given: list[Value] = []
+
+    # ---- what was captured ---------------------------------------------------------------------
+
+    def add(self, capture: Capture, state: State) -> None:
+        """Take one more capture in."""
+        self.captures += 1
+        self.state, self.replay = state, None
+        self._programs.clear()
+        self.changes = state.changed()
+        problem = capture.problem or _unsuitable(capture, state)
+        if problem:
+            self.root = None
+            return self._fail(problem)
+        if not self.inputs:
+            self.inputs = capture.graph.inputs
+        self.before = list(capture.grads_before.values())
+        self._merge(capture)
+
+    def _fail(self, trouble: str) -> None:
+        self.failures += 1
+        self.trouble = trouble
+        if self.failures >= _MOST_TRIES:
+            self.problem = trouble
+
+    def _merge(self, capture: Capture) -> None:
+        """Put the pieces of a capture into the tree: those that are there already are confirmed."""
+        same = {id(new): old for new, old in zip(capture.graph.inputs, self.inputs)}
+        for v in capture.graph.constants:
+            old = self._value_of.setdefault(id(v.constant), v)
+            same[id(v)] = old
+            self.tensors[id(old)] = v.constant
+            self.wants[id(old)] = bool(v.constant is not None and v.constant.requires_grad)
+        parent: Piece | None = None
+        for piece in pieces_of(capture):
+            key = None if parent is None or parent.read is None else _key(parent.read.outcome)
+            old_piece = self.root if parent is None else parent.children.get(key)
+            if old_piece is not None and old_piece.signature == piece.signature:
+                old_piece.seen += 1
+                for a, b in zip(piece.nodes, old_piece.nodes):
+                    same.update((id(new), v) for new, v in zip(a.outputs, b.outputs))
+                if piece.read is not None and old_piece.read is not None:
+                    old_piece.read.outcome = piece.read.outcome
+                parent = old_piece
+                continue
+            if old_piece is not None:
+                self._fail(difference(old_piece, piece))
+            rename(piece, same)
+            if parent is None:
+                self.root = piece
+            else:
+                parent.children[key] = piece
+                if parent.read is not None and len(parent.children) > _MOST_OUTCOMES:
+                    what = f"{parent.read.what} at {parent.read.line}"
+                    self.problem = self.trouble = f"{what} gives another number in each call"
+            parent = piece
+        read = {id(v) for p in self.root.walk() for v in p.reads()} if self.root else set()
+        self.tensors = {k: t for k, t in self.tensors.items() if k in read}
+        self._value_of = {k: v for k, v in self._value_of.items() if id(v) in read}
+
+    # ---- what holds ----------------------------------------------------------------------------
+
+    @property
+    def ready(self) -> bool:
+        """Whether its first piece was captured twice, the same both times."""
+        return self.root is not None and self.root.seen >= 2 and not self.problem
+
+    def holds(self) -> bool:
+        """Say whether Python is as it was when it was captured."""
+        wanted = all(t.requires_grad == self.wants[k] for k, t in self.tensors.items())
+        kept = all(t.grad is grad for t, grad in self.before)
+        return wanted and kept and all(h.holds() for h in self.guards())
+
+    def guards(self) -> list[Any]:
+        """Return the places in Python that must be as they were."""
+        free = self._live_places()
+        options = [h for h in self.state.options if (id(h.where), h.key) not in free]
+        return [*self.state.held, *options]
+
+    def _live_places(self) -> set[tuple[int, str]]:
+        """Return the options of optimisers that need not stay as they were."""
+        if self.state.reads_options or self.root is None:
+            return set()
+        places = set()
+        for piece in self.root.walk():
+            if piece.outside is not None:
+                places |= {(id(h.where), h.key) for h in self.state.options}
+            for node in piece.nodes:
+                places |= {(id(a.group), a.key) for a in node.args if isinstance(a, Live)}
+        return places
+
+    def programs(self) -> list[Any]:
+        """Return the programs that were made so far, each with what it takes and gives."""
+        return list(self._programs.values())
+
+    # ---- running -------------------------------------------------------------------------------
+
+    def run(self, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+        """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
+        root = self.root
+        assert root is not None
+        try:
+            return self._run(root, flat, inputs)
+        except CannotBuild as e:
+            self.problem = self.trouble = str(e)
+            return NOT_TAKEN
+
+    def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+        if root.ends:
+            return self._run_straight(root, flat, inputs)
+        undo = self._prepare_undo(root, inputs)
+        recording = _C._set_grad_enabled(False)
+        try:
+            env = {id(v): t for v, t in zip(self.inputs, inputs)}
+            end = self._run_pieces(root, env)
+        except CannotBuild:
+            undo()
+            raise
+        finally:
+            _C._set_grad_enabled(recording)
+        if end is None:
+            undo()
+            return NOT_TAKEN
+        self.calls += 1
+        return self._finish(end, env, inputs)
+
+    # One piece: all of it happens in C++.
+
+    def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+        for _ in range(2):  # the second time if a tensor has other memory than before
+            if self.replay is None:
+                self.replay = self._replay(root, inputs)
+            made = self.replay.run(flat)
+            if made is not None:
+                return self.rebuilt(made, inputs)
+            self.replay = None
+        return NOT_TAKEN
+
+    def rebuilt(self, made: Any, inputs: Any) -> Any:
+        """Return what a straight call gave in the structure that the function returns."""
+        if self.alone:
+            return made
+        env: dict[int, Any] = {**self.tensors, **{id(v): t for v, t in zip(self.inputs, inputs)}}
+        env.update((id(v), t) for v, t in zip(self._given, made))
+        return _rebuild(self.root.outputs if self.root is not None else None, env)
+
+    def _replay(self, root: Piece, inputs: list[Tensor]) -> Any:
+        self._made = {id(v): v for node in root.nodes for v in node.outputs}
+        wanted = {id(v): v for v in leaves(root.outputs) if id(v) in self._made}
+        self._given = list(wanted.values())
+        grads = [v for _, v in root.grads if v is not None]
+        d = root.derivative
+        saved = [v for v in d.saved if id(v) in self._made] if d is not None else []
+        results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
+        place = {id(v): i for i, v in enumerate(results)}
+        like = {id(v): t for v, t in zip(self.inputs, inputs)}
+        program, live = build(root, self.inputs, like, self.tensors, results)
+        self._programs[id(root)] = (program, self.inputs, results, live)
+        r = _C.Replay(program, self.state)
+        r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
+        given = iter(inputs)
+        for a in self.arguments:
+            if a is None:
+                r.take_input(next(given))
+            else:
+                r.take_value(a[0])
+        for h in self.guards():
+            r.require(h.where, h.key, h.value, h.absent)
+        for t, grad in self.before:
+            r.require_grad(t, grad)
+        for k, wants in self.wants.items():
+            if k in self.tensors:
+                r.require_wants(self.tensors[k], wants)
+        for step, argument, number in live:
+            r.read_number(step, argument, number.group, number.key, number.place)
+        for t, v in root.grads:
+            result = -1 if v is None else place[id(v)]
+            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result)
+        spent = {id(v) for v in root.spent}
+        for v in self._given:
+            r.give(place[id(v)], id(v) in spent)
+        if d is not None:
+            d.build([_like_value(v) for v in d.saved], self.tensors)  # it is known now if it cannot
+            number = {id(v): i for i, v in enumerate(self.inputs)}
+            r.set_derivative(
+                lambda tensors: d.build(tensors, self.tensors),
+                [place[id(v)] for v in d.outputs],
+                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
+                [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
+                [self.tensors[id(v)] for v in d.watched],
+                d.places(),
+            )
+        self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
+        if self.alone:
+            r.give_alone()
+        r.set_apart(_writes(root))
+        return r
+
+    # Several pieces: Python goes from one to the next.
+
+    def _run_pieces(self, root: Piece, env: dict[int, Any]) -> Piece | None:
+        """Run a path of the tree to its end; None where it leads to what was not captured twice."""
+        piece = root
+        while True:
+            if not self._run_piece(piece, env):
+                return None
+            if piece.ends:
+                return piece
+            key = None
+            if piece.read is not None:
+                number = self._value(piece.read.value, env).item()
+                key = _key(bool(number) if piece.read.what == "bool()" else number)
+            elif piece.outside is not None:
+                self._set_grads(piece.outside.grads, env)
+                piece.outside.call()
+            following = piece.children.get(key)
+            if following is None or following.seen < 2:
+                return None
+            piece = following
+
+    def _value(self, v: Value, env: dict[int, Any]) -> Any:
+        return env[id(v)] if id(v) in env else self.tensors[id(v)]
+
+    def _run_piece(self, piece: Piece, env: dict[int, Any]) -> bool:
+        """Run the ops of a piece; False where its program does not fit."""
+        if not piece.nodes:
+            return True
+        for _ in range(2):
+            if id(piece) not in self._programs:
+                self._programs[id(piece)] = self._program_of(piece, env)
+            program, given, results, live = self._programs[id(piece)]
+            for step, argument, number in live:
+                program.set_number(step, argument, number.now())
+            made = program.run(tuple([env[id(v)] for v in given]))
+            if made is not None:
+                env.update((id(v), t) for v, t in zip(results, made))
+                return True
+            del self._programs[id(piece)]
+        return False
+
+    def _program_of(self, piece: Piece, env: dict[int, Any]) -> Any:
+        own = {id(v): v for node in piece.nodes for v in node.outputs}
+        wanted = {id(v) for p in piece.walk() if p is not piece for v in p.reads()}
+        wanted |= {id(v) for v in leaves([piece.outputs, piece.grads])}
+        if piece.read is not None:
+            wanted.add(id(piece.read.value))
+        if piece.outside is not None:
+            wanted |= {id(v) for v in leaves(piece.outside.grads)}
+        if piece.derivative is not None:
+            wanted |= {id(v) for v in piece.derivative.saved}
+        results = [v for k, v in own.items() if k in wanted]
+        given = needed(piece, self.tensors)
+        program, live = build(piece, given, env, self.tensors, results)
+        return program, given, results, live
+
+    def _set_grads(self, grads: list[tuple[Any, Value | None]], env: dict[int, Any]) -> None:
+        for t, v in grads:
+            target = env[id(self.inputs[t])] if isinstance(t, int) else t
+            target.grad = None if v is None else self._value(v, env)
+
+    def _finish(self, end: Piece, env: dict[int, Any], inputs: list[Tensor]) -> Any:
+        """Set gradients and return the results, with their place in the graph."""
+        d = end.derivative
+        if d is not None:
+            made = [self._value(v, env) for v in d.outputs]
+            saved = tuple(self._value(v, env) for v in d.saved)
+            points = [self._value(v, env) for v in d.leaves]
+            outputs = Differentiated.apply(d, lambda: (made, saved, self.tensors), *points)
+            env.update((id(v), t) for v, t in zip(d.outputs, outputs))
+        for v in end.spent:
+            env[id(v)] = _C._spend(env[id(v)])
+        self._set_grads(end.grads, env)
+        return _rebuild(end.outputs, {**self.tensors, **env})
+
+    def _prepare_undo(self, root: Piece, inputs: list[Tensor]) -> Callable[[], None]:
+        """Remember what the pieces before a decision change, should it lead to something new."""
+        unsure = [p for p in root.walk() if p.read is not None]
+        if not unsure or all(p.seen >= 2 and len(p.children) > 1 for p in root.walk() if p.read):
+            return _nothing
+        early = [p for p in root.walk() if not p.ends]
+        generator = None
+        if any(is_random(n) for p in early for n in p.nodes):
+            generator = weft.get_rng_state()
+        kept = []
+        if any(_writes(p) for p in early):
+            with weft.no_grad():
+                kept = [(t, t.clone()) for t in [*inputs, *self.tensors.values()]]
+
+        def undo() -> None:
+            if generator is not None:
+                weft.set_rng_state(generator)
+            with weft.no_grad():
+                for t, before in kept:
+                    t.copy_(before)
+
+        return undo
+
+
+def _like_value(v: Value) -> Tensor:
+    """Return a tensor that lies as a value does."""
+    if v.stride is None:
+        return weft.empty(v.shape, dtype=v.dtype)
+    return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
+
+
+def _nothing() -> None:
+    """Undo nothing."""
+
+
+def _unsuitable(capture: Capture, state: State) -> str:
+    """Say why a call cannot be made again without Python, if so."""
+    if changed := state.changed():
+        return f"the call changes {changed}, which only Python can do"
+    if state.too_much:
+        return "it can see too many Python values to watch them all"
+    if capture.outside and any(not r.returned for r in capture.reads):
+        return f"{capture.outside[0].name} and a decision on a value are in the same call"
+    return ""
+
+
+def _writes(piece: Piece) -> bool:
+    return any(n.inplace or n.op.partition(".")[0].endswith("_") for n in piece.nodes)
+
+
+def _key(outcome: Any) -> Any:
+    return type(outcome), repr(outcome)
+
+
+def _rebuild(x: Any, env: dict[int, Any]) -> Any:
+    if isinstance(x, Value):
+        return env[id(x)]
+    if isinstance(x, Number):
+        return env[id(x.value)].item()
+    if isinstance(x, dict):
+        return {k: _rebuild(v, env) for k, v in x.items()}
+    return _like(x, [_rebuild(v, env) for v in x]) if isinstance(x, (tuple, list)) else x

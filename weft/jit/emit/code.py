@@ -1,0 +1,102 @@
+"""Machine code from LLVM's text, for this machine."""
+
+from __future__ import annotations
+
+import functools
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .loop import Loop
+
+__all__ = ["function"]
+
+_lock = threading.Lock()
+_addresses: dict[str, int] = {}  # by key
+
+
+class _Machine:
+    """LLVM, set up for the host: what compiles, and the memory that holds code."""
+
+    def __init__(self) -> None:
+        try:
+            import llvmlite
+            import llvmlite.binding as llvm
+        except ImportError as error:
+            raise ImportError(
+                "fused: compiling a loop needs llvmlite: pip install llvmlite"
+            ) from error
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.llvm = llvm
+        self.cpu = llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features().flatten()
+        self.versions = f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
+        target = llvm.Target.from_default_triple()
+        # 256 bits where the CPU would rather have them: the loops say how wide they are.
+        self.target = target.create_target_machine(
+            cpu=self.cpu, features=f"{self.features},-prefer-256-bit", opt=2, jit=True
+        )
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target)
+        _add_libm(llvm)
+
+    def object_of(self, text: str) -> bytes:
+        """Compile a text to an object file."""
+        module = self.llvm.parse_assembly(text)
+        module.verify()
+        return self.target.emit_object(module)
+
+    def load(self, data: bytes, name: str) -> int:
+        """Link an object file; return where a function of it begins."""
+        self.engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(data))
+        self.engine.finalize_object()
+        address = self.engine.get_function_address(name)
+        if not address:
+            raise RuntimeError(f"fused: {name} is not in the object file that should have it")
+        return address
+
+
+def _add_libm(llvm: Any) -> None:
+    """Let code find the functions of long doubles that it may call."""
+    import ctypes
+
+    libm = ctypes.CDLL("libm.so.6")
+    for name in ("sinl", "cosl", "tanl"):
+        llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
+
+
+@functools.cache
+def _machine() -> _Machine:
+    return _Machine()
+
+
+def function(loop: Loop) -> int:
+    """Return the address of a loop's machine code: from memory, from the disk, or compiled.
+
+    >>> from weft.jit.emit import code, group, loop
+    >>> written = loop.write(group.parse("v0: float32; v1: float32 = neg(v0); return v1"), "base")
+    >>> code.function(written) == code.function(written) != 0
+    True
+    """
+    import hashlib
+
+    from . import cache
+    from .loop import NAME
+
+    with _lock:
+        machine = _machine()
+        said = "\n".join(
+            (loop.text, machine.cpu, machine.features, machine.versions, cache.VERSION)
+        )
+        key = hashlib.sha256(said.encode()).hexdigest()
+        if key not in _addresses:
+            name = f"weft_{key[:32]}"
+            data = cache.read(key)
+            if data is None:
+                data = machine.object_of(loop.text.replace(f"@{NAME}(", f"@{name}("))
+                cache.write(key, data)
+            _addresses[key] = machine.load(data, name)
+        return _addresses[key]

@@ -1,0 +1,69 @@
+"""A linear layer and the activation behind it become one op."""
+
+from __future__ import annotations
+
+from .rebuild import Rebuild, readers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from weft.jit.graph import Graph, Node
+
+__all__ = ["join_activations"]
+
+# The op of the activation, the op of both, and whether that gives what its derivative reads too.
+_JOINED = {
+    "relu": ("linear_relu", False),
+    "tanh": ("linear_tanh", False),
+    "sigmoid": ("linear_sigmoid", False),
+    "gelu_erf": ("linear_gelu", True),
+    "gelu_tanh": ("linear_gelu_tanh", True),
+    "silu": ("linear_silu", True),
+    "mish": ("linear_mish", True),
+    "hardswish": ("linear_hardswish", True),
+}
+
+
+def join_activations(graph: Graph) -> Graph:
+    """Let a linear layer apply the activation that is all that reads it. Results are the same.
+
+    >>> layer = weft.nn.Linear(2, 3)
+    >>> g = weft.jit.trace(lambda x: weft.tanh(layer(x)), (weft.ones(1, 2),)).graph
+    >>> [node.op for node in weft.jit.passes.join_activations(g)]
+    ['linear_tanh']
+    """
+    read = readers(graph)
+    after: dict[int, Node] = {}  # activations, by the id of their layer
+    for node in graph:
+        layer = _layer_before(node, read)
+        if layer is not None:
+            after[id(layer)] = node
+    if not after:
+        return graph
+    new, gone = Rebuild(graph), {id(node) for node in after.values()}
+    for node in graph:
+        if id(node) in after:
+            _join(new, node, after[id(node)])
+        elif id(node) not in gone:
+            new.keep(node)
+    return new.finish()
+
+
+def _layer_before(node: Node, read: dict[int, list[Node | None]]) -> Node | None:
+    """Return the layer to which an activation belongs, or None."""
+    if node.op not in _JOINED:
+        return None
+    x = node.args[0]
+    layer = x.producer
+    if layer is None or layer.op != "linear" or layer.grad != node.grad:
+        return None
+    return layer if read[id(x)] == [node] and x.dtype.is_floating_point else None
+
+
+def _join(new: Rebuild, layer: Node, activation: Node) -> None:
+    op, pair = _JOINED[activation.op]
+    outputs = list(activation.outputs)
+    if pair:
+        outputs += layer.outputs
+    made = new.keep(layer, op=op, outputs=outputs)
+    if pair and (new.old.frozen or not layer.grad):  # no derivative follows
+        made.outputs[1].shape = (0,)

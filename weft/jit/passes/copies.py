@@ -1,0 +1,58 @@
+"""Copies that nobody could tell from what they copy are left out."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .memory import Places, disturbs
+from .rebuild import Rebuild, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from weft.jit.graph import Graph, Value
+
+__all__ = ["drop_copies"]
+
+
+def drop_copies(graph: Graph) -> Graph:
+    """Let a copy be what it copies, where neither is written to after and at most one leaves.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).clone() + 1, (weft.ones(2),)).graph
+    >>> [node.op for node in weft.jit.passes.drop_copies(g)]
+    ['mul', 'add']
+    """
+    if disturbs(graph):
+        return graph
+    places, new = Places(graph), Rebuild(graph)
+    first: dict[int, Value] = {}
+    last: dict[int, int] = {}  # by place: when it is written to
+    for now, node in enumerate(graph):
+        places.follow(node)
+        last.update((places.of(v), now) for v in written(node))
+        for v in node.outputs:
+            first.setdefault(places.of(v), v)
+    leaving = {places.of(v) for v in graph.results()}
+    for now, node in enumerate(graph):
+        if node.op not in ("clone", "contiguous_copy") or node.inplace:
+            new.keep(node)
+            continue
+        source, copy = next(node.inputs()), node.outputs[0]
+        place, leaves = places.of(source), places.of(copy) in leaving
+        same = (source.shape, source.dtype, source.stride) == (copy.shape, copy.dtype, copy.stride)
+        ours = (
+            source.stride is not None
+            and place not in places.outside
+            and not (leaves and (place in leaving or not _fills(source, first, places)))
+        )
+        settled = last.get(place, -1) < now and places.of(copy) not in last
+        if same and ours and settled:
+            new.replace(copy, new.mapped(source))
+            leaving |= {place} if leaves else set()
+        else:
+            new.keep(node)
+    return new.finish()
+
+
+def _fills(v: Value, first: dict[int, Value], places: Places) -> bool:
+    """Say whether a value is as large as the memory in which it lies."""
+    return prod(v.shape) == prod(first[places.of(v)].shape)

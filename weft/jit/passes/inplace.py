@@ -1,0 +1,122 @@
+"""Ops in place on memory that nobody else looks into become ordinary ops, and back."""
+
+from __future__ import annotations
+
+import weft
+from weft import _C
+from weft.jit.graph import Value
+
+from .memory import Places
+from .rebuild import Rebuild, is_pointwise, is_view, mutates, readers, writes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from weft.jit.graph import Graph, Node
+
+__all__ = ["in_place", "out_of_place"]
+
+
+def out_of_place(graph: Graph) -> Graph:
+    """Let pointwise ops and copies in place give new values, where no one could tell.
+
+    Other passes leave graphs alone in which memory changes; most networks change only what the
+    layer before has made. What changes inputs, parameters or buffers, or what is seen through
+    another view later, stays in place.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1).relu_(), (weft.ones(2),)).graph
+    >>> [node.inplace for node in weft.jit.passes.out_of_place(g)]
+    [False, False, False]
+    """
+    if not mutates(graph):
+        return graph
+    last = _last_readings(graph)
+    places, new = Places(graph), Rebuild(graph)
+    for now, node in enumerate(graph):
+        fresh = _unseen(node, places, last, now)
+        if fresh and _moves(node, places, last, now):
+            new.replace(node.outputs[0], new.mapped(node.args[1]))
+            places.move(node.outputs[0], node.args[1])
+            continue
+        fresh = fresh and node.inplace and _same_kind(node)
+        new.keep(node, inplace=node.inplace and not fresh)
+        places.follow(node, fresh)
+    return new.finish()
+
+
+def in_place(graph: Graph) -> Graph:
+    """Let pointwise ops write over what nobody reads after them: for runs without gradients.
+
+    >>> g = weft.jit.trace(lambda x: (x * 2).add(1).relu(), (weft.ones(2),)).graph
+    >>> [node.inplace for node in weft.jit.passes.in_place(g)]
+    [False, True, True]
+    """
+    last = _last_readings(graph)
+    places, new = Places(graph), Rebuild(graph)
+    for now, node in enumerate(graph):
+        over = _overwrites(node, places, last, now)
+        places.follow(node)
+        if over:
+            places.move(node.outputs[0], node.args[0])
+        new.keep(node, inplace=node.inplace or over)
+    return new.finish()
+
+
+def _overwrites(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node may write over its first argument, which it reads once."""
+    target = node.args[0] if node.args else None
+    if not isinstance(target, Value) or writes(node) or not _ends(target, places, last, now):
+        return False
+    return sum(v is target for v in node.inputs()) == 1 and _same_kind(node)
+
+
+def _last_readings(graph: Graph) -> dict[int, float]:
+    """Return when each value is read for the last time, by its id."""
+    at = {id(node): i for i, node in enumerate(graph)}
+    return {
+        v: max(float("inf") if node is None else at[id(node)] for node in found)
+        for v, found in readers(graph).items()
+    }
+
+
+def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node changes the whole of memory that is read only through what it gives."""
+    return writes(node) and _ends(next(node.inputs()), places, last, now)
+
+
+def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node of the graph made the memory of a value, all of it, for nodes until now."""
+    place = places.of(v)
+    whole = v.producer is not None and not is_view(v.producer)
+    read = max(last.get(member, 0) for member in places.members[place])
+    return whole and place not in places.outside and read <= now
+
+
+def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+    """Say whether a node copies what nobody needs any more: then what it gives can be that."""
+    if node.op != "copy_" or not isinstance(node.args[1], Value):
+        return False
+    source, out = node.args[1], node.outputs[0]
+    same = (source.shape, source.dtype) == (out.shape, out.dtype)
+    return same and _ends(source, places, last, now)
+
+
+def _same_kind(node: Node) -> bool:
+    """Say whether an op would give the shape and dtype that it gives in place."""
+    target, out = next(node.inputs()), node.outputs[0]
+    if not is_pointwise(node) or len(node.outputs) != 1 or target.shape != out.shape:
+        return False
+
+    def tiny(a: Any) -> Any:
+        if not isinstance(a, Value):
+            return a
+        return weft.ones((0,) if a.shape else (), dtype=a.dtype)  # numbers count less in promotion
+
+    grad = _C._grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        (made,) = _C._call_op(node.op, tuple(map(tiny, node.args)), False)
+    finally:
+        _C._set_grad_enabled(grad)
+    return made.dtype == out.dtype
