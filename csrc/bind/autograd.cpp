@@ -352,6 +352,7 @@ struct SavedHooks {
   nb::object pack, unpack;
 };
 thread_local std::vector<SavedHooks> t_saved_hooks;
+int g_saved_hooks = 0;  // of all threads
 
 Ref<Opaque> pack(const Tensor& t) {
   if (t_saved_hooks.empty()) return nullptr;
@@ -520,10 +521,12 @@ void bind_autograd(nb::module_& m) {
   });
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});
-    g_interpreter.pack_active = true;
+    g_interpreter.pack_active = ++g_saved_hooks > 0;
   });
   m.def("_pop_saved_hooks", [] {
-    if (!t_saved_hooks.empty()) t_saved_hooks.pop_back();
+    if (t_saved_hooks.empty()) return;
+    t_saved_hooks.pop_back();
+    g_interpreter.pack_active = --g_saved_hooks > 0;
   });
   m.def("_increment_version", [](Tensor t) { t->storage->touch(); });
   m.def("_view_as_one", [](Tensor t) { return alias(t); });
