@@ -84,6 +84,7 @@ void bind_fused(nb::module_& m);
 void bind_replay(nb::module_& m);
 void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
+void bind_threads(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 std::string user_line();  // "train.py:12, in step", for messages

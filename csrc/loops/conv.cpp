@@ -84,7 +84,7 @@ struct Parts {  // of one group
         y(rows * places) {}
 };
 
-// Memory for the windows of one image and group on each thread, taken before the threads start: they cannot throw.
+// Memory for the windows of one image and group on each thread, taken before the threads start.
 template <class T>
 class Windows {
  public:
@@ -92,7 +92,7 @@ class Windows {
       : each_(checked_mul(p.inner, p.places)),
         count_(work > 1 && !in_parallel() ? num_threads() : 1),
         memory_(checked_mul(checked_mul(each_, int64_t(sizeof(T))), count_)) {}
-  T* mine() const { return memory_.template as<T>() + omp_get_thread_num() % count_ * each_; }
+  T* mine() const { return memory_.template as<T>() + thread_index() % count_ * each_; }
 
  private:
   int64_t each_, count_;
@@ -164,14 +164,16 @@ const OneDnn* onednn() {
     path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
-    auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
+    auto offer = reinterpret_cast<const OneDnn* (*)(const Gang&)>(dlsym(library, "weft_onednn"));
     if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
-    return offer();
+    return offer(kGang);
   }();
   return found;
 }
 
 namespace {
+
+int onednn_threads() { return kGang.most(num_openmp_threads()); }
 
 void check(const char* problem) {
   if (problem) fail("convolution: oneDNN: ", problem);
@@ -201,17 +203,17 @@ void conv_forward(const Conv& c, const float* x, const float* w, const float* bi
                   std::shared_ptr<PackedKernel>* packed) {
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
   if (small(c)) return direct_conv_forward(c, x, w, bias, y);
-  check(onednn()->forward(c, num_threads(), x, w, bias, y, packed));
+  check(onednn()->forward(c, onednn_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
   if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
-  check(onednn()->input(c, num_threads(), g, w, dx));
+  check(onednn()->input(c, onednn_threads(), g, w, dx));
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
   if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
-  check(onednn()->weight(c, num_threads(), x, g, dw));
+  check(onednn()->weight(c, onednn_threads(), x, g, dw));
 }
 
 }  // namespace weft

@@ -1,6 +1,4 @@
 // Convolutions by oneDNN: a library of its own beside the module, loaded with the first convolution (loops/conv.cpp).
-#include <omp.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <unordered_map>
 
 #include "loops/conv.h"
+#include "onednn/openmp.h"
 
 namespace weft {
 namespace {
@@ -278,4 +277,7 @@ const OneDnn kOffer = {forward, input, weight};
 }  // namespace
 }  // namespace weft
 
-extern "C" __attribute__((visibility("default"))) const weft::OneDnn* weft_onednn() { return &weft::kOffer; }
+extern "C" __attribute__((visibility("default"))) const weft::OneDnn* weft_onednn(const weft::Gang& gang) {
+  weft::use_gang(gang);
+  return &weft::kOffer;
+}
