@@ -60,7 +60,9 @@ class Capture(Recorder):
         self.grads_at: dict[int, list[tuple[int, Value | None]]] = {}  # when grads were set
         self.custom = ""  # a Function with a derivative of its own that took part
         self._joined = False  # an input has a history, along which gradients go on
-        self._roles: dict[int, int] = {}  # of tensors that did exist before: when they were seen first
+        self._roles: dict[
+            int, int
+        ] = {}  # of tensors that did exist before: when they were seen first
 
     # ---- what the gate tells -------------------------------------------------------------------
 
@@ -164,18 +166,14 @@ class Capture(Recorder):
         """Return the gradients of leaves; it is recorded, but no backward pass of the function."""
         joined, self._joined = self._joined, False
         try:
-            return weft.autograd.grad(
-                outputs, leaves, given, retain_graph=True, allow_unused=True
-            )
+            return weft.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
         finally:
             self._joined = joined
 
     def grads_now(self) -> list[tuple[Any, Value | None]]:
         """Return the tensors (inputs by their number) whose gradients were set, and to what."""
         number = {id(v): i for i, v in enumerate(self.graph.inputs)}
-        return [
-            (number.get(id(self.given.get(id(t))), t), v) for t, v in self.grads_after.values()
-        ]
+        return [(number.get(id(self.given.get(id(t))), t), v) for t, v in self.grads_after.values()]
 
     def grad_times(self) -> dict[Any, tuple[int, int]]:
         """Return how many ops ran before a gradient was first set, and as it is at the end.
@@ -208,7 +206,10 @@ class Capture(Recorder):
     def reached_twice(self, state: Any) -> str:
         """Say which input is at the same place as a tensor that the function can see, if one is."""
         names = {id(v) for v in self.graph.inputs}
-        seen = [*state.tensors.values(), *[g for _, g in self.grads_before.values() if g is not None]]
+        seen = [
+            *state.tensors.values(),
+            *[g for _, g in self.grads_before.values() if g is not None],
+        ]
         places = {_place(t) for t in seen if t.numel()}
         for t in self.alive:
             if id(self.given.get(id(t))) in names and t.numel() and _place(t) in places:

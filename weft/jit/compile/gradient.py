@@ -50,9 +50,7 @@ class Way:
     def _results(self) -> list[Value]:
         return list({id(v): v for v in self.gradients if v is not None}.values())
 
-    def build(
-        self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]
-    ) -> Any:
+    def build(self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
         """Return the program: of the gradients that arrive, contiguous, and what was saved."""
         values = [*self.arriving, *kept]
         arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]

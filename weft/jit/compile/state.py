@@ -100,9 +100,7 @@ class State:
         self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
         self._names: set[str] = set()
         self._waiting: list[tuple[Any, str]] = [(func, getattr(func, "__name__", "the function"))]
-        self._waiting += [
-            (a, "an argument") for a in args if not isinstance(a, weft.Tensor)
-        ]
+        self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
         self._spaces: list[Space] = []  # of them only what code names
         self._types: set[type] = set()
         self._opaque: list[tuple[str, str]] = []  # what cannot be watched, and what may name it

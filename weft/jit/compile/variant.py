@@ -36,7 +36,9 @@ class Variant:
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
         self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
-        self.roles: list[tuple[Tensor, int]] = []  # whether gradients arrive at tensors from outside
+        self.roles: list[
+            tuple[Tensor, int]
+        ] = []  # whether gradients arrive at tensors from outside
         self.times: dict[Any, tuple[int, int]] = {}  # by tensor: after which ops its grad was set
         self.root: Piece | None = None
         self.state: Any = None
