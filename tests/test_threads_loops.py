@@ -26,14 +26,13 @@ def restored() -> Iterator[None]:
     weft.set_num_threads(before)
 
 
-def run(program: str, **variables: str) -> str:
+def run(program: str, timeout: float = 60) -> str:
     """What a process prints that ends well and silently."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
-        timeout=60,
-        env={**os.environ, **variables},
+        timeout=timeout,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -103,7 +102,6 @@ def test_every_item_runs_once(n: int, threads: int) -> None:
         assert all(0 <= t < threads for t in ran_on)
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="nobody helps on the caller's CPU")
 def test_a_helper_comes() -> None:
     weft.set_num_threads(2)
     assert any(1 in _C._try_loop(50, 1000) for _ in range(100))
@@ -260,60 +258,15 @@ def test_ctrl_c_in_a_loop_leaves_the_helpers_in_order() -> None:
     assert WORK["sum"]().item() == WORK["sum"]().item()
 
 
-CONVOLUTION = """
-    import os, pathlib, re, weft
-    from weft.nn.functional import conv2d
-    weft.set_num_threads(3)
-    x = weft.arange(8.0 * 16 * 400).reshape(8, 16, 20, 20).remainder(7)
-    w = weft.arange(16.0 * 16 * 9).reshape(16, 16, 3, 3).remainder(5)
-    x.requires_grad_(), w.requires_grad_()
-    y = conv2d(x, w, padding=1)
-    y.square().sum().backward()
-    print(y.sum().item(), x.grad.sum().item(), w.grad.sum().item())
-    names = [(t / "comm").read_text().strip() for t in pathlib.Path("/proc/self/task").iterdir()]
-    print(sorted(n for n in names if n == "weft helper"), len(names))
-    print(re.search(r"/\\S*libgomp\\S*", pathlib.Path("/proc/self/maps").read_text())[0])
-    """
-
-
-def test_convolutions_of_onednn_run_on_the_helpers() -> None:
-    numbers, threads, libgomp = run(CONVOLUTION).splitlines()
-    assert threads == "['weft helper', 'weft helper'] 3"
-    # where libgomp is loaded for the whole process, its own threads are used
-    preload = " ".join(filter(None, (os.environ.get("LD_PRELOAD"), libgomp)))
-    again = run(CONVOLUTION, LD_PRELOAD=preload).splitlines()
-    assert again[0] == numbers
-
-
-@pytest.mark.parametrize("threads", COUNTS)
-def test_convolutions_of_onednn_are_right_on_any_number(threads: int) -> None:
-    weft.set_num_threads(threads)
-    for shape, kernel, options in [
-        ((5, 32, 17, 19), (48, 32, 3, 3), {"padding": 1}),
-        ((1, 16, 60, 50), (16, 16, 5, 5), {"stride": 2}),
-        ((3, 64, 9, 9), (64, 1, 3, 3), {"groups": 64}),
-        ((2, 3, 64, 64), (64, 3, 7, 7), {"stride": 2, "padding": 3}),
-    ]:
-        results = []
-        for dtype in (weft.float32, weft.float64):  # by oneDNN, and by products
-            x = draw(*shape).to(dtype).requires_grad_()
-            w = draw(*kernel).to(dtype).requires_grad_()
-            y = weft.conv2d(x, w, **options)
-            y.sin().sum().backward()
-            results.append([y, x.grad, w.grad])
-        for mine, wanted in zip(*results, strict=True):
-            assert weft.allclose(mine.double(), wanted, rtol=1e-3, atol=1e-2)
-
-
-def test_convolutions_and_loops_of_many_python_threads() -> None:
-    weft.set_num_threads(3)
-    x, w = draw(4, 32, 20, 20), draw(32, 32, 3, 3)
-    expected = weft.conv2d(x, w)
-
-    def work(i: int) -> bool:
-        for _ in range(10):
-            if min(_C._try_loop(50, 5)) < 0 or not weft.conv2d(x, w).equal(expected):
-                return False
-        return True
-
-    assert all(together(work, 5))
+def test_openmp_is_told_to_wait_briefly_and_the_environment_stays_as_it_was() -> None:
+    program = """
+        import pathlib, weft
+        weft.set_num_threads(2)
+        maps = lambda: "libgomp" in pathlib.Path("/proc/self/maps").read_text()
+        before = maps()
+        y = weft.nn.functional.conv2d(weft.ones(8, 16, 20, 20), weft.ones(16, 16, 3, 3))
+        libc = __import__("ctypes").CDLL(None)
+        libc.getenv.restype = __import__("ctypes").c_char_p
+        print(before, maps(), libc.getenv(b"GOMP_SPINCOUNT"), y.max().item())
+        """
+    assert run(program) == "False True None 144.0\n"

@@ -57,6 +57,16 @@ int guarded_int(F&& f) {
   }
 }
 
+// While one is alive, other threads may use the interpreter, and this one may not.
+class Unlocked {
+ public:
+  Unlocked() : state_(g_interpreter.release_lock()) {}
+  ~Unlocked() { g_interpreter.take_lock(state_); }
+
+ private:
+  void* state_;
+};
+
 // args.cpp: ops as Python callables.
 struct OpSet {  // the overloads of a name
   std::string name, doc;

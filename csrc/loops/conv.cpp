@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -155,6 +156,25 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
   });
 }
 
+namespace {
+
+// OpenMP's threads go on looking for work after each loop, for 5 to 15 ms, on the CPUs that our own loops need next.
+// libgomp is told to let them sleep sooner, by a variable that it reads when it is loaded, unless the user has.
+class LookBriefly {
+ public:
+  LookBriefly() : set_(!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
+    if (set_) setenv("GOMP_SPINCOUNT", "2000", 1);  // 30 to 100 microseconds
+  }
+  ~LookBriefly() {
+    if (set_) unsetenv("GOMP_SPINCOUNT");
+  }
+
+ private:
+  bool set_;
+};
+
+}  // namespace
+
 const OneDnn* onednn() {
   static const OneDnn* found = []() -> const OneDnn* {
     Dl_info here;
@@ -162,18 +182,17 @@ const OneDnn* onednn() {
       fail("convolution: cannot find weft's own folder");
     std::string path = here.dli_fname;
     path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
+    LookBriefly while_it_is_loaded;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
-    auto offer = reinterpret_cast<const OneDnn* (*)(const Gang&)>(dlsym(library, "weft_onednn"));
+    auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
     if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
-    return offer(kGang);
+    return offer();
   }();
   return found;
 }
 
 namespace {
-
-int onednn_threads() { return kGang.most(num_openmp_threads()); }
 
 void check(const char* problem) {
   if (problem) fail("convolution: oneDNN: ", problem);
@@ -203,17 +222,17 @@ void conv_forward(const Conv& c, const float* x, const float* w, const float* bi
                   std::shared_ptr<PackedKernel>* packed) {
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
   if (small(c)) return direct_conv_forward(c, x, w, bias, y);
-  check(onednn()->forward(c, onednn_threads(), x, w, bias, y, packed));
+  check(onednn()->forward(c, num_openmp_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
   if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
-  check(onednn()->input(c, onednn_threads(), g, w, dx));
+  check(onednn()->input(c, num_openmp_threads(), g, w, dx));
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
   if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
-  check(onednn()->weight(c, onednn_threads(), x, g, dw));
+  check(onednn()->weight(c, num_openmp_threads(), x, g, dw));
 }
 
 }  // namespace weft

@@ -75,7 +75,7 @@ class Helpers {
     if (start < alone && alone - start <= kLongRest) return false;
     if (taken_.test_and_set(std::memory_order_acquire)) return false;
     threads = std::min({threads, kMost, 1 + hire(threads - 1)});
-    run_ = run, f_ = f;
+    run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic();
     for (int t = 0; t < threads; ++t) {
       auto border = [&](int64_t k) { return n / threads * k + std::min(k, n % threads); };
       shares_[t].next.store(border(t), std::memory_order_relaxed);
@@ -83,75 +83,20 @@ class Helpers {
     }
     stopped_.store(false, std::memory_order_relaxed);
     error_ = nullptr;
-    open(threads);
+    crowded_.store(false, std::memory_order_relaxed);
+    cpu_.store(sched_getcpu(), std::memory_order_relaxed);
+    gate_.store(kOpen, std::memory_order_release);
+    round_.fetch_add(1);
+    call_helpers(0);
     std::exception_ptr error = work_and_wait(start);
     if (error) std::rethrow_exception(error);
     return true;
-  }
-
-  int most(int threads) {
-    take();
-    threads = std::min(threads, 1 + hire(threads - 1));
-    taken_.clear(std::memory_order_release);
-    return threads;
-  }
-
-  void begin_gang(int threads, void (*run)(void*), void* data) {
-    take();
-    hire(threads - 1);
-    gang_ = run, gang_data_ = data, gang_start_ = ticks();
-    missing_.store(uint32_t(threads - 1), std::memory_order_relaxed);
-    t_working = true;
-    open(threads);
-  }
-
-  void end_gang() {
-    wait_for_zero(missing_, ticks() - gang_start_ + kGrace);
-    t_working = false;
-    gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
-    wait_for_zero(gate_, kGrace);
-    gang_ = nullptr;
-    taken_.clear(std::memory_order_release);
   }
 
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr uint32_t kOpen = 1u << 31, kCallerSleeps = 1u << 30;  // of the gate; the rest counts who is inside
-
-  void take() {
-    for (int tries = 0; taken_.test_and_set(std::memory_order_acquire); ++tries) {
-      if (tries < 1000)
-        relax();
-      else
-        usleep(50);
-    }
-  }
-
-  void open(int threads) {
-    threads_ = threads, arithmetic_ = arithmetic();
-    crowded_.store(false, std::memory_order_relaxed);
-    cpu_.store(sched_getcpu(), std::memory_order_relaxed);
-    gate_.store(kOpen, std::memory_order_release);
-    round_.fetch_add(1);
-    call_helpers(0);
-  }
-
-  // The caller waits until others have counted down, asleep if they take longer than `patience`. Whether they did.
-  static bool wait_for_zero(Word& word, uint64_t patience) {
-    uint32_t count = word.load(std::memory_order_acquire);
-    for (uint64_t start = ticks(); count && ticks() - start <= patience; count = word.load(std::memory_order_acquire))
-      relax();
-    bool late = count;
-    while (count) {
-      if (word.compare_exchange_strong(count, count | kCallerSleeps)) sleep_while(word, count | kCallerSleeps);
-      count = word.load(std::memory_order_acquire) & ~kCallerSleeps;
-    }
-    return late;
-  }
-  static void count_down(Word& word) {
-    if (word.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) wake(word);
-  }
 
   // However the caller leaves, it waits for its helpers first: they use what is on its stack. What a helper threw.
   std::exception_ptr work_and_wait(uint64_t start) {
@@ -195,11 +140,19 @@ class Helpers {
   void wait_for_helpers(uint64_t start) {
     uint32_t inside = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
     if (!inside && !crowded_) return;
-    uint64_t done = ticks();
-    bool late = wait_for_zero(gate_, done - start + kGrace);
+    uint64_t done = ticks(), now = done, patience = done - start + kGrace;
+    for (; inside && now - done <= patience; now = ticks()) {
+      relax();
+      inside = gate_.load(std::memory_order_acquire);
+    }
+    bool late = inside;
+    while (inside) {
+      if (gate_.compare_exchange_strong(inside, inside | kCallerSleeps)) sleep_while(gate_, inside | kCallerSleeps);
+      inside = gate_.load(std::memory_order_acquire) & ~kCallerSleeps;
+    }
+    now = ticks();
     if (!late && !crowded_) return;
-    uint64_t now = ticks(), lost = std::max(now - done, kGrace),
-             gained = gained_.exchange(0, std::memory_order_relaxed);
+    uint64_t lost = std::max(now - done, kGrace), gained = gained_.exchange(0, std::memory_order_relaxed);
     bool worthwhile = gained > lost && gained - lost > kWorth * lost;  // a late helper has counted what was lost, too
     rest_ = worthwhile ? 0 : std::min(std::max(2 * rest_, kRest * lost), kLongRest);
     alone_until_ = now + rest_;
@@ -240,23 +193,19 @@ class Helpers {
     sched_getaffinity(0, sizeof allowed, &allowed);
     for (uint32_t seen = 0;;) {
       seen = next_round(me, seen);
-      bool room = !on_callers_cpu() || move_away(allowed);
-      if (!enter()) continue;
-      if (me < threads_) {
-        call_helpers(me);
-        if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
-        if (gang_)
-          gang_(gang_data_), count_down(missing_);
-        else if (room)
-          help_with_loop(me);
-        else
-          crowded_ = true;
+      if (on_callers_cpu() && !move_away(allowed)) {
+        crowded_ = true;
+        continue;
       }
-      count_down(gate_);
+      if (!enter()) continue;
+      if (me < threads_) help_with_loop(me);
+      if (gate_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) wake(gate_);
     }
   }
 
   void help_with_loop(int me) {
+    call_helpers(me);
+    if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
     uint64_t start = ticks();
     try {
       work(me);
@@ -301,12 +250,6 @@ class Helpers {
   std::atomic<uint64_t> gained_{0};  // what helpers have worked since one was late
   uint64_t rest_ = 0;
 
-  // The gang.
-  void (*gang_)(void*) = nullptr;
-  void* gang_data_ = nullptr;
-  uint64_t gang_start_ = 0;
-  alignas(64) Word missing_{0};
-
   // The loop.
   void (*run_)(const void*, int64_t) = nullptr;
   const void* f_ = nullptr;
@@ -345,13 +288,6 @@ bool loop_stopped() { return Helpers::the().stopped(); }
 bool share_out(int64_t n, int threads, void (*run)(const void* f, int64_t i), const void* f) {
   return Helpers::the().share_out(n, threads, run, f);
 }
-
-const Gang kGang = {
-  [](int threads) { return Helpers::the().most(threads); },
-  [](int threads, void (*run)(void*), void* data) { Helpers::the().begin_gang(threads, run, data); },
-  [] { Helpers::the().end_gang(); },
-  thread_index,
-};
 
 void forget_helpers() { new (&Helpers::the()) Helpers; }
 

@@ -15,15 +15,6 @@ bool loop_stopped();  // on a thread that helps: its loop will end in an excepti
 // False: nothing was called, since the helpers are another loop's, or rest. Throws what run throws, on any thread.
 bool share_out(int64_t n, int threads, void (*run)(const void* f, int64_t i), const void* f);
 
-// For a library whose threads may wait for each other, so that all of them must run: csrc/onednn/openmp.cpp.
-struct Gang {
-  int (*most)(int threads);                                         // as many of them as there can be
-  void (*begin)(int threads, void (*run)(void* data), void* data);  // run(data) begins on all but this thread
-  void (*end)();                                                    // waits until it has ended on all of them
-  int (*index)();                                                   // of this thread
-};
-extern const Gang kGang;
-
 void forget_helpers();  // in a child after fork, which has none of its parent's threads
 
 }  // namespace weft

@@ -101,7 +101,10 @@ void run_kernel(Call& c) {
   if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
   if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
     Order order(c);
-    Unlocked others_may_run;
+    struct Unlocked {
+      void* state = g_interpreter.release_lock();
+      ~Unlocked() { g_interpreter.take_lock(state); }
+    } unlocked;
     c.op.form.run(c);
   } else {
     c.op.form.run(c);

@@ -320,17 +320,4 @@ struct InterpreterHooks {
 };
 extern InterpreterHooks g_interpreter;
 
-// The interpreter's lock, given away for a while.
-class Unlocked {
- public:
-  Unlocked() : state_(g_interpreter.release_lock ? g_interpreter.release_lock() : nullptr) {}
-  ~Unlocked() {
-    if (state_) g_interpreter.take_lock(state_);
-  }
-  Unlocked(const Unlocked&) = delete;
-
- private:
-  void* state_;
-};
-
 }  // namespace weft

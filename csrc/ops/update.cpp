@@ -10,6 +10,19 @@ namespace {
 
 constexpr int64_t kChunk = 16384;
 
+// The interpreter's lock, given away for a while.
+class Unlocked {
+ public:
+  Unlocked() : state_(g_interpreter.release_lock ? g_interpreter.release_lock() : nullptr) {}
+  ~Unlocked() {
+    if (state_) g_interpreter.take_lock(state_);
+  }
+  Unlocked(const Unlocked&) = delete;
+
+ private:
+  void* state_;
+};
+
 // Calls f(which, begin, length) for pieces of all parameters, on several threads where there is enough to do.
 template <class F>
 void each_piece(const TensorList& params, const F& f) {
