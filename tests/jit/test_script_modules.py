@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from script_modules import Base, Derived, Mlp, Net, made
@@ -277,16 +277,16 @@ def test_freeze_arguments() -> None:
 
 def test_the_object_of_a_method_may_have_any_name() -> None:
     class Net(nn.Module):
-        def __init__(me) -> None:  # noqa: N805
+        def __init__(me) -> None:
             super().__init__()
             me.scale = 3.0
 
-        def forward(me, x: weft.Tensor, h: Optional[weft.Tensor] = None) -> weft.Tensor:  # noqa: N805
+        def forward(me, x: weft.Tensor, h: weft.Tensor | None = None) -> weft.Tensor:
             if h is None:
                 h = me.twice(x)
             return h
 
-        def twice(me, x: weft.Tensor) -> weft.Tensor:  # noqa: N805
+        def twice(me, x: weft.Tensor) -> weft.Tensor:
             return x * 2 * me.scale
 
     assert weft.jit.script(Net())(weft.ones(1)).item() == 6
