@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -355,7 +355,9 @@ def measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -
             if label in errors:
                 continue
             try:
-                answer = worker.ask(cmd="sample", mode=timing.mode, threads=timing.threads)
+                answer = worker.ask(
+                    _patience([timing.mode]), cmd="sample", mode=timing.mode, threads=timing.threads
+                )
                 timing.samples.append(answer["value"])
             except WorkerError as error:
                 errors[label] = str(error)
@@ -378,12 +380,20 @@ def measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -
 def _ask_to_prepare(row: Row, size: str, worker: Worker, options: Options) -> dict[str, str]:
     """Let a worker set up, warm up and size its loops; return the modes it refused, and why."""
     settings = row.settings(worker.library.label, options.threads)
-    patience = 1200.0 if any(mode == "compile" for mode, _ in settings) else 120.0
     answer = worker.ask(
-        patience, cmd="prepare", id=row.id(size), settings=settings, sample=options.sample
+        _patience(mode for mode, _ in settings),
+        cmd="prepare",
+        id=row.id(size),
+        settings=settings,
+        sample=options.sample,
     )
     refused: dict[str, str] = answer["refused"]
     return refused
+
+
+def _patience(modes: Iterable[str]) -> float:
+    """Seconds to wait for a worker: PyTorch may compile for minutes."""
+    return 1200.0 if "compile" in modes else 120.0
 
 
 def _prepare(

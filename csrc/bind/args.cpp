@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "exec/program.h"
 #include "ops/api.h"
 #include "ops/record.h"
 
@@ -567,6 +568,7 @@ void bind_ops(nb::module_& m) {
       d["view"] = op->is(kView);
       d["hidden"] = op->is(kHidden);
       d["python"] = op->python;
+      d["static"] = Program::can_hold(*op);
       all.append(d);
     }
     return all;

@@ -419,6 +419,7 @@ void add_to_grad(const Tensor& t, const Tensor& g) {
 
 nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph,
                                     nb::object inputs, bool allow_unused, bool accumulate) {
+  if (t_recorder) t_recorder->walks();
   BackwardRequest r;
   r.retain_graph = retain_graph;
   r.create_graph = create_graph;
@@ -502,13 +503,15 @@ void bind_autograd(nb::module_& m) {
   });
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});
-    g_interpreter.pack_active = ++g_saved_hooks > 0;
+    ++g_saved_hooks;
+    g_interpreter.pack_active = true;
   });
   m.def("_pop_saved_hooks", [] {
     if (t_saved_hooks.empty()) return;
     t_saved_hooks.pop_back();
     g_interpreter.pack_active = --g_saved_hooks > 0;
   });
+  m.def("_has_saved_hooks", [] { return !t_saved_hooks.empty(); });
   m.def("_increment_version", [](Tensor t) { t->storage->touch(); });
   m.def("_view_as_one", [](Tensor t) { return alias(t); });
 }

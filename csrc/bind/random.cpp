@@ -46,6 +46,7 @@ void set_state(Generator& g, const Tensor& t) {
   if (t.numel() != int64_t(sizeof state) || !t.contiguous())
     fail("set_state: RNG state is wrong size: got ", t.numel(), " bytes, want ", sizeof state);
   std::memcpy(&state, t.data(), sizeof state);
+  if (t_recorder && !(g.state() == state)) t_recorder->lost("setting the state of a generator");
   g.set_state(state);
 }
 
@@ -73,6 +74,7 @@ void bind_random(nb::module_& m) {
   c.def(
       "manual_seed",
       [](nb::object self, nb::handle seed) {
+        if (t_recorder) t_recorder->lost("manual_seed()");
         nb::cast<Generator&>(self).restart(read_seed(seed));
         return self;
       },
@@ -80,6 +82,7 @@ void bind_random(nb::module_& m) {
   c.def(
       "seed",
       [](Generator& g) {
+        if (t_recorder) t_recorder->lost("seed()");
         g.restart(random_seed());
         return g.seed();
       },

@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
@@ -45,7 +46,7 @@ bool same(PyObject* a, PyObject* b) {
   return equal;
 }
 
-// Whether a dict, list, cell or class has this value at a key (null: has none; Ellipsis: so many).
+// Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many).
 bool holds(PyObject* where, PyObject* key, PyObject* value) {
   if (PyDict_Check(where)) {
     if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
@@ -59,16 +60,48 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
     return i >= 0 && i < PyList_GET_SIZE(where) && same(PyList_GET_ITEM(where, i), value);
   }
   if (PyCell_Check(where)) return same(PyCell_GET(where), value);
+  if (PyType_Check(where)) {  // what it has itself, not its bases; as it is there, not bound to it
+    PyObject* found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(where)->tp_dict, key);
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return same(found, value);
+  }
+  if (key == Py_Ellipsis) {
+    Py_ssize_t size = PyObject_Size(where);
+    if (size < 0) PyErr_Clear();
+    return size == PyLong_AsSsize_t(value);
+  }
+  if (PyAnySet_Check(where)) {
+    int there = PySet_Contains(where, key);
+    if (there < 0) throw nb::python_error();
+    return there;
+  }
+  if (PyLong_Check(key)) {  // a deque
+    nb::object found = nb::steal(PySequence_GetItem(where, PyLong_AsSsize_t(key)));
+    if (!found.is_valid()) PyErr_Clear();
+    return same(found.ptr(), value);
+  }
   nb::object found = nb::steal(PyObject_GetAttr(where, key));
   if (!found.is_valid()) PyErr_Clear();
   return same(found.ptr(), value);
 }
 
-bool has_hooks(const Tensor& t) { return t->extra && !(t->extra->hooks.empty() && t->extra->after_accumulate.empty()); }
+// What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2). One that was made
+// in inference mode: 4.
+int role(TensorImpl& t) { return t.inference ? 4 : wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
+
+bool any(const Hooks& hooks) {
+  return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
+}
+// Whether somebody is called when its gradient is there.
+bool has_hooks(const TensorImpl& t) {
+  if (t.extra && (any(t.extra->hooks) || any(t.extra->after_accumulate))) return true;
+  return t.grad_fn && t.grad_fn->hooks && (any(t.grad_fn->hooks->before) || any(t.grad_fn->hooks->after));
+}
 
 class Replay {
  public:
-  Replay(nb::object program, nb::object owner) : program_(&nb::cast<Program&>(program)) {
+  Replay(nb::object program, nb::object owner)
+      : program_(&nb::cast<Program&>(program)), default_dtype_(default_dtype()) {
     keep(program);
     keep(owner);
   }
@@ -79,22 +112,22 @@ class Replay {
     grad_ = grad, inference_ = inference;
     autocast_ = t_modes.autocast, small_ = t_autocast.type;
   }
-  // The next argument is the next input of the program: of the class of that tensor, with or without a history as it.
+  // The next argument is the next input of the program: of the class of that tensor, with the same role.
   void take_input(nb::object like) {
-    arguments_.push_back({nullptr, keep(like.type()), wants_grad(*tensor_of(like.ptr()).get())});
+    arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get())});
   }
   // The next argument is this object, or an equal one of the same simple type.
-  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, false}); }
+  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0}); }
   // That dict, list, cell or class has this value at a key; nothing is there if `absent`.
   void require(nb::object where, nb::object key, nb::object value, bool absent) {
     held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
   }
+  // t has the role that it has now, and no hooks.
+  void require_role(Tensor t) { roles_.push_back({t, role(*t.get())}); }
   // t.grad is that one, or none.
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
   }
-  // t has or wants no history, as then.
-  void require_wants(Tensor t, bool wants) { wants_.push_back({t, wants}); }
   void set_apart(bool apart) { apart_ = apart; }  // nothing that it is given may share memory
 
   // ---- what is done
@@ -103,16 +136,25 @@ class Replay {
   void read_number(int step, int argument, nb::dict where, nb::object key, int place) {
     live_.push_back({step, argument, keep(where), keep(key), place});
   }
-  // t.grad becomes a result, or none (-1).
-  void set_grad(Tensor t, int result) { grads_after_.push_back({t, result}); }
-  void set_input_grad(int input, int result) { input_grads_.push_back({size_t(input), result}); }
-  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. The program of the derivative,
-  // which `build` makes when it is given what is saved (results by number, inputs as -1 - number), gives `gradients`.
+  // t.grad becomes a result, or none (-1), before op `set`; before op `cleared` it was taken away. Step `made` computes
+  // the result.
+  void set_grad(Tensor t, int result, int cleared, int set, int made) {
+    grads_after_.push_back({t, result, cleared, set, made});
+  }
+  void set_input_grad(int input, int result, int cleared, int set, int made) {
+    input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set, made}});
+  }
+  // Which op of the call each step of the program stands for.
+  void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
+  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. `build(which, saved)` makes
+  // the program that computes them where gradients of those results arrive (bit by bit), given what is saved (results
+  // by number, inputs as -1 - number); it gives `gradients[which - 1]`.
   void set_derivative(nb::callable build, std::vector<int> outputs, nb::list leaves, std::vector<int> saved,
-                      nb::list watched, std::vector<int> gradients) {
+                      nb::list watched, std::vector<std::vector<int>> gradients) {
     build_ = keep(build);
     back_ = Ref<CompiledBack>(new CompiledBack);
     back_->gradients = std::move(gradients);
+    back_->programs.resize(back_->gradients.size());
     back_->saved = saved.size();
     differentiable_ = std::move(outputs);
     saved_ = std::move(saved);
@@ -129,7 +171,7 @@ class Replay {
   nb::object run(nb::handle args) {
     if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
         t_modes.autocast != autocast_ || (autocast_ && t_autocast.type != small_) || t_recorder ||
-        g_interpreter.pack_active)
+        g_interpreter.pack_active || default_dtype() != default_dtype_)
       return nb::none();
     size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
     if (n != arguments_.size()) return nb::none();
@@ -143,26 +185,20 @@ class Replay {
       } else {
         if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
         TensorImpl& t = *impl_of(given);
-        if (wants_grad(t) != a.wants_grad) return nb::none();
+        if (role(t) != a.role || has_hooks(t)) return nb::none();
         inputs.emplace_back(&t);
       }
     }
     for (const Held& h : held_) {
       if (!holds(h.where, h.key, h.value)) return nb::none();
     }
+    for (const auto& [t, then] : roles_)
+      if (role(*t.get()) != then || has_hooks(*t.get())) return nb::none();
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
-    for (const auto& [t, wants] : wants_)
-      if (wants_grad(*t.get()) != wants || (wants && has_hooks(t))) return nb::none();
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
-    for (const auto& [t, result] : grads_after_) t->grad = nullptr;  // what is there is not read: its memory is free
-    for (const auto& [i, result] : input_grads_) inputs[i]->grad = nullptr;
     ++calls_;
-    std::vector<Tensor> made = program_->run(inputs);
-    for (const auto& [t, result] : grads_after_)
-      if (result >= 0) t->grad = made[size_t(result)].ref();
-    for (const auto& [i, result] : input_grads_)
-      if (result >= 0) inputs[i]->grad = made[size_t(result)].ref();
+    std::vector<Tensor> made = run_program(inputs);
     for (const Given& g : given_)
       if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
     if (back_) record(inputs, made);
@@ -180,7 +216,12 @@ class Replay {
   struct Argument {
     PyObject* value;  // null: a tensor
     PyObject* type;   // of the tensor
-    bool wants_grad;
+    int role;
+  };
+  struct GradAfter {
+    Tensor t;
+    int result, cleared, set, made;
+    Ref<TensorImpl> before;
   };
   struct Held {
     PyObject *where, *key, *value;
@@ -205,20 +246,54 @@ class Replay {
     for (int s : saved_) kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
     for (int r : differentiable_) outputs.push_back(made[size_t(r)]);
     for (const auto& [input, t] : leaves_) leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
-    if (!back_->program || (!back_->program->running() && back_->program->stale())) {
-      nb::list saved;
-      for (const Tensor& t : kept) saved.append(nb::steal(wrap(t)));
-      nb::object built = nb::steal(PyObject_CallOneArg(build_, saved.ptr()));
-      if (!built.is_valid()) throw nb::python_error();
+    if (back_->outputs.empty() || back_->stale()) {
       auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
       next->gradients = back_->gradients;
+      next->programs.resize(next->gradients.size());
       next->saved = back_->saved;
-      next->program = nb::cast<std::shared_ptr<Program>>(built);
       for (const Tensor& t : outputs) next->outputs.push_back({t.sizes(), t.dtype()});
       back_ = std::move(next);
     }
     for (const Tensor& t : watched_) kept.push_back(t);
-    record_compiled(back_, leaves, kept, outputs);
+    record_compiled(back_, build_, leaves, kept, outputs);
+  }
+
+  // Runs the program and sets gradients; where an op fails, those are what they would be by then.
+  std::vector<Tensor> run_program(const std::vector<Tensor>& inputs) {
+    for (auto& [i, g] : input_grads_) g.t = inputs[i];
+    auto each = [&](auto f) {
+      for (GradAfter& g : grads_after_) f(g);
+      for (auto& [i, g] : input_grads_) f(g);
+    };
+    // If nothing can fail before they are taken away, what is there is not read: its memory is free.
+    each([](GradAfter& g) {
+      g.before = g.cleared > 0 ? g.t->grad : nullptr;
+      g.t->grad = nullptr;
+    });
+    std::vector<Tensor> made;
+    try {
+      made = program_->run(inputs, &made);
+    } catch (...) {
+      int step = program_->step(), op = step >= 0 && size_t(step) < ops_.size() ? ops_[size_t(step)] : -1;
+      each([&](GradAfter& g) {
+        if (op < g.cleared)
+          g.t->grad = g.before;
+        else if (op >= g.set && step > g.made && g.result >= 0 && !made.empty())
+          g.t->grad = made[size_t(g.result)].ref();
+      });
+      forget(each);
+      throw;
+    }
+    each([&](GradAfter& g) {
+      if (g.result >= 0) g.t->grad = made[size_t(g.result)].ref();
+    });
+    forget(each);
+    return made;
+  }
+  template <class Each>
+  void forget(Each each) {
+    each([](GradAfter& g) { g.before = nullptr; });
+    for (auto& [i, g] : input_grads_) g.t = Tensor();
   }
 
   bool read_numbers() {
@@ -246,18 +321,20 @@ class Replay {
 
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
+  DType default_dtype_;
   bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
   DType small_ = DType::BFloat16;  // with autocast
   std::vector<Argument> arguments_;
   std::vector<Held> held_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
-  std::vector<std::pair<Tensor, int>> grads_after_;
-  std::vector<std::pair<size_t, int>> input_grads_;
+  std::vector<std::pair<Tensor, int>> roles_;
+  std::vector<GradAfter> grads_after_;
+  std::vector<int> ops_;
+  std::vector<std::pair<size_t, GradAfter>> input_grads_;
   int64_t calls_ = 0;
   std::vector<Given> given_;
   Ref<Node> spent_;
-  std::vector<std::pair<Tensor, bool>> wants_;
   // Of a call whose results have gradients.
   Ref<CompiledBack> back_;
   PyObject* build_ = nullptr;
@@ -311,7 +388,8 @@ void bind_replay(nb::module_& m) {
     return result;
   });
   m.def("_is_spent", is_spent);
-  m.def("_has_hooks", has_hooks);
+  m.def("_has_hooks", [](Tensor t) { return has_hooks(*t.get()); });
+  m.def("_role", [](Tensor t) { return role(*t.get()); });
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)
@@ -319,11 +397,12 @@ void bind_replay(nb::module_& m) {
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
-      .def("require_wants", &Replay::require_wants)
+      .def("require_role", &Replay::require_role)
       .def("set_derivative", &Replay::set_derivative)
       .def("set_apart", &Replay::set_apart)
       .def("read_number", &Replay::read_number)
       .def("set_grad", &Replay::set_grad)
+      .def("set_order", &Replay::set_order)
       .def("set_input_grad", &Replay::set_input_grad)
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)

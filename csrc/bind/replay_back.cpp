@@ -1,5 +1,7 @@
 #include "bind/replay_back.h"
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include "ops/api.h"
 #include "ops/record.h"
 
@@ -8,10 +10,10 @@ namespace {
 
 class CompiledNode final : public Node {
  public:
-  static Ref<Node> make(const Ref<CompiledBack>& how, const std::vector<Tensor>& leaves) {
+  static Ref<Node> make(const Ref<CompiledBack>& how, PyObject* build, const std::vector<Tensor>& leaves) {
     uint32_t n = uint32_t(leaves.size());
     char* block = static_cast<char*>(pool_allocate(sizeof(CompiledNode) + sizeof(Edge) * n));
-    auto* node = new (block) CompiledNode(how);
+    auto* node = new (block) CompiledNode(how, build);
     node->edges = reinterpret_cast<Edge*>(block + sizeof(CompiledNode));
     node->edge_count = n;
     for (uint32_t i = 0; i < n; ++i) new (node->edges + i) Edge(gradient_edge(*leaves[i].get()));
@@ -20,7 +22,8 @@ class CompiledNode final : public Node {
     node->origin = Origin::here();
     return Ref<Node>(node);
   }
-  explicit CompiledNode(const Ref<CompiledBack>& how) : how_(how) {}
+  CompiledNode(const Ref<CompiledBack>& how, PyObject* build) : how_(how), build_(build) { Py_INCREF(build_); }
+  ~CompiledNode() override { Py_DECREF(build_); }
 
   // With its version: it must be the same when it is read.
   void keep(const Tensor& t) { kept_.push_back({t, t->storage->version}); }
@@ -40,6 +43,7 @@ class CompiledNode final : public Node {
   }
   void visit_owned(OwnedVisitor& v) override {
     Node::visit_owned(v);
+    v.object(build_);
     for (auto& k : kept_) v.tensor(k.first.get());
   }
 
@@ -50,8 +54,14 @@ class CompiledNode final : public Node {
           "compile: a compiled function has no second derivatives outside of it; call the function itself, or compile "
           "one that computes them inside");
     std::vector<Tensor> inputs;
-    for (size_t i = 0; i < how_->outputs.size(); ++i)
-      inputs.push_back(grads[i] ? contiguous_of(grads[i]) : zeros(how_->outputs[i].sizes, how_->outputs[i].dtype));
+    size_t which = 0;
+    for (size_t i = 0; i < how_->outputs.size(); ++i) {
+      if (!grads[i]) continue;
+      which |= size_t(1) << i;
+      inputs.push_back(contiguous_of(grads[i]));
+    }
+    if (!which) return Grads(edge_count);
+    --which;
     for (size_t i = 0; i < kept_.size(); ++i) {
       const auto& [t, version] = kept_[i];
       if (t->storage->version != version)
@@ -61,28 +71,44 @@ class CompiledNode final : public Node {
             t->storage->changed.at());
       if (i < how_->saved) inputs.push_back(t);
     }
-    Program& program = *how_->program;
+    if (!how_->programs[which]) how_->programs[which] = built(which);
+    Program& program = *how_->programs[which];
     while (program.running()) g_let_others_run();
     if (!program.fits(inputs))
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");
     std::vector<Tensor> made = program.run(inputs);
     Grads results(edge_count);
     for (uint32_t i = 0; i < edge_count; ++i)
-      if (how_->gradients[i] >= 0) results[i] = made[size_t(how_->gradients[i])];
+      if (int r = how_->gradients[which][i]; r >= 0) results[i] = made[size_t(r)];
     return results;
   }
 
  private:
+  std::shared_ptr<Program> built(size_t which) {
+    nb::list saved;
+    for (size_t i = 0; i < how_->saved; ++i) saved.append(nb::steal(wrap(kept_[i].first)));
+    nb::object made = nb::steal(PyObject_CallFunction(build_, "nO", Py_ssize_t(which + 1), saved.ptr()));
+    if (!made.is_valid()) throw PythonError();
+    return nb::cast<std::shared_ptr<Program>>(made);
+  }
+
   Ref<CompiledBack> how_;
+  PyObject* build_;
   std::vector<std::pair<Tensor, uint32_t>> kept_;
   bool freed_ = false;
 };
 
 }  // namespace
 
-void record_compiled(const Ref<CompiledBack>& how, const std::vector<Tensor>& leaves, const std::vector<Tensor>& kept,
-                     const std::vector<Tensor>& outputs) {
-  Ref<Node> node = CompiledNode::make(how, leaves);
+bool CompiledBack::stale() const {
+  for (const auto& p : programs)
+    if (p && !p->running() && p->stale()) return true;
+  return false;
+}
+
+void record_compiled(const Ref<CompiledBack>& how, PyObject* build, const std::vector<Tensor>& leaves,
+                     const std::vector<Tensor>& kept, const std::vector<Tensor>& outputs) {
+  Ref<Node> node = CompiledNode::make(how, build, leaves);
   for (const Tensor& t : kept) static_cast<CompiledNode&>(*node).keep(t);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->set_history(node, uint32_t(i));
 }

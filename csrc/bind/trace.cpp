@@ -76,6 +76,7 @@ struct PyRecorder final : Recorder {
   void grad_set(const Tensor& t) override {
     tell("grad_set", "OO", nb::steal(wrap(t)).ptr(), nb::steal(wrap(Tensor(t->grad))).ptr());
   }
+  void walks() override { tell("walks", nullptr); }
   void lost(const char* what) override { tell("lost", "ss", what, user_line().c_str()); }
 };
 

@@ -14,6 +14,7 @@ class Generator {
   static constexpr uint64_t kDefaultSeed = 67280421310721;
   struct State {
     uint64_t seed, counter;
+    bool operator==(const State&) const = default;
   };
 
   explicit Generator(uint64_t seed = kDefaultSeed) : seed_(seed) {}

@@ -97,9 +97,12 @@ void Program::use(const Tensor& t, int step) {
   memories_[size_t(memory)].last = step;
 }
 
+bool Program::can_hold(const Op& op) {
+  return !(op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list);
+}
+
 std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
-  if (op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list)
-    fail_missing("a program cannot hold ", op.name);
+  if (!can_hold(op)) fail_missing("a program cannot hold ", op.name);
   int now = int(steps_.size());
   Step& step = steps_.emplace_back(op);
   Call& c = step.call;
@@ -164,6 +167,7 @@ void Program::finish(std::vector<int> results) {
     int memory = memory_of(values_.at(size_t(r)));
     if (memory >= 0 && memories_[size_t(memory)].kind == Memory::inside)
       memories_[size_t(memory)].kind = Memory::result;
+    own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
   }
   std::vector<Piece> pieces;
   for (size_t i = 0; i < memories_.size(); ++i) {
@@ -228,7 +232,7 @@ bool Program::stale() const {
   return false;
 }
 
-std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
+std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished) {
   if (!fits(inputs)) fail("a program was given other inputs than it was made for, or runs already");
   struct Running {
     Program& p;
@@ -248,6 +252,16 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
       point_to(m, Storage::make(m.bytes), 0);
     }
   }
+  try {
+    run_steps();
+  } catch (...) {
+    if (unfinished) *unfinished = results();
+    throw;
+  }
+  return results();
+}
+
+void Program::run_steps() {
   GradMode off(false);
   Scope learning(t_modes.learning, learning_);
   now_ = -1;
@@ -267,8 +281,14 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs) {
     if (s.through_copy) copy_data(s.self, s.call.out[0]);
     if (s.self) s.self->storage->touch();
   }
+}
+
+std::vector<Tensor> Program::results() const {
   std::vector<Tensor> found;
-  for (int r : results_) found.push_back(alias(values_[size_t(r)]));
+  for (size_t i = 0; i < results_.size(); ++i) {
+    found.push_back(alias(values_[size_t(results_[i])]));
+    if (t_modes.inference && own_[i]) found.back()->inference = true;
+  }
   return found;
 }
 

@@ -22,6 +22,9 @@ class Program {
     enum { data, value, list } kind = data;
   };
 
+  // Whether its shapes follow from those of its arguments, and its memory can be planned.
+  static bool can_hold(const Op& op);
+
   // Each adds a value and returns its number. The memory of an input is given anew for each run, with the same
   // geometry; a constant is read, or changed, where it lies.
   int add_input(const Tensor& like);
@@ -39,7 +42,8 @@ class Program {
   // The same, where no gradient is wanted of them or of constants either: nothing that it does is recorded.
   bool takes(const std::vector<Tensor>& inputs) const;
   // Runs it. Results have memory of their own, unless they are inputs or constants or look into them.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  // Where an op fails, `unfinished` are its results as they are by then.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished = nullptr);
   // Its weights change from run to run: nothing that is made from them is kept.
   void set_learning(bool on) { learning_ = on; }
   // From now on it measures how many seconds each op takes, in all runs together.
@@ -71,6 +75,8 @@ class Program {
   };
 
   int add_value(const Tensor& t, int memory);
+  void run_steps();
+  std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
   void use(const Tensor& t, int step);
@@ -83,6 +89,7 @@ class Program {
     Dims sizes, strides;
   };
   std::vector<int> inputs_, results_;
+  std::vector<bool> own_;  // by result: whether it has memory of its own
   std::vector<Constant> constants_;
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built

@@ -306,6 +306,7 @@ struct Recorder {
   virtual void hooked() = 0;                                     // a hook of the user's is about to see gradients
   virtual void grad_read(const Tensor& t) = 0;                   // somebody is about to look at t.grad
   virtual void grad_set(const Tensor& t) = 0;                    // t.grad is another tensor now, or none
+  virtual void walks() = 0;                                      // a backward pass begins
 };
 extern thread_local Recorder* t_recorder;
 

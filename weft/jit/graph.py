@@ -524,6 +524,9 @@ class Recorder:
         self.values[id(t)] = self.value(view)
         self.alive.append(t)
 
+    def walks(self) -> None:
+        """A backward pass begins: its ops are part of the graph."""
+
     def literal(self, t: Tensor, data: Any) -> None:
         """``t`` was made of Python data: a trace keeps it as it is."""
 

@@ -8,7 +8,7 @@ import sys
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Node, Recorder, Value
+from weft.jit.graph import Live, Node, Recorder, Value, _place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ class Capture(Recorder):
         self.spent: list[Value] = []  # results whose graph was walked and freed in the call
         self.given: dict[int, Value] = {}  # tensors that did exist before, by their id
         self._made: set[int] = set()  # tensors that did not
+        self.grads_at: dict[int, list[tuple[int, Value | None]]] = {}  # when grads were set
+        self.custom = ""  # a Function with a derivative of its own that took part
+        self._joined = False  # an input has a history, along which gradients go on
+        self._roles: dict[
+            int, int
+        ] = {}  # of tensors that did exist before: when they were seen first
 
     # ---- what the gate tells -------------------------------------------------------------------
 
@@ -75,6 +81,7 @@ class Capture(Recorder):
         v = super().name(t, prefix)
         if prefix in "xc":
             self.given.setdefault(id(t), v)
+            self._roles.setdefault(id(t), _C._role(t))
         return v
 
     def value(self, a: Any) -> Any:
@@ -90,6 +97,12 @@ class Capture(Recorder):
 
     def custom_function(self, name: str, line: str) -> None:
         """Let it be: its forward and backward are recorded as the ops that they are."""
+        self.custom = self.custom or f"{name} at {line}"
+
+    def walks(self) -> None:
+        """Note that a backward pass begins."""
+        if self._joined:
+            self.fail(f"a backward pass goes on along the history of an input, at {_C._here()}")
 
     def read(self, what: str, line: str, t: Tensor) -> None:
         """Note that Python looked at elements."""
@@ -125,7 +138,9 @@ class Capture(Recorder):
         if id(t) in self._made:
             return
         self._hold(t)
-        self.grads_after[id(t)] = (t, None if grad is None else self.value(grad))
+        value = None if grad is None else self.value(grad)
+        self.grads_after[id(t)] = (t, value)
+        self.grads_at.setdefault(id(t), []).append((len(self.graph.nodes), value))
 
     # ---- what weft's own Python tells ----------------------------------------------------------
 
@@ -147,12 +162,70 @@ class Capture(Recorder):
             self.fail(f"{name} gives a result")
         return result
 
+    def gradients(self, outputs: list[Tensor], leaves: list[Tensor], given: list[Tensor]) -> Any:
+        """Return the gradients of leaves; it is recorded, but no backward pass of the function."""
+        joined, self._joined = self._joined, False
+        try:
+            return weft.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
+        finally:
+            self._joined = joined
+
     def grads_now(self) -> list[tuple[Any, Value | None]]:
         """Return the tensors (inputs by their number) whose gradients were set, and to what."""
         number = {id(v): i for i, v in enumerate(self.graph.inputs)}
-        return [
-            (number.get(id(self.values.get(id(t))), t), v) for t, v in self.grads_after.values()
+        return [(number.get(id(self.given.get(id(t))), t), v) for t, v in self.grads_after.values()]
+
+    def grad_times(self) -> dict[Any, tuple[int, int]]:
+        """Return how many ops ran before a gradient was first set, and as it is at the end.
+
+        By the number of an input, or by the id of a tensor.
+        """
+        keys = [t if isinstance(t, int) else id(t) for t, _ in self.grads_now()]
+        return {
+            key: (events[0][0], next(at for at, v in events if v is events[-1][1]))
+            for key, events in zip(keys, self.grads_at.values())
+        }
+
+    # ---- what would be another thing with other inputs -------------------------------------------
+
+    def check_inputs(self, inputs: list[Tensor]) -> None:
+        """Look at the inputs before the call."""
+        places = [_place(t) for t in inputs if t.numel()]
+        if len(set(places)) < len(places):
+            self.fail("two of its inputs are the same memory")
+        self._joined = any(_C._role(t) == 2 for t in inputs)
+
+    def outside_tensors(self) -> list[Tensor]:
+        """Return the tensors that it read or whose gradients it set, and that are no inputs."""
+        inputs = {id(v) for v in self.graph.inputs}
+        found = [v.constant for v in self.graph.constants if v.constant is not None]
+        found += [t for t, _ in [*self.grads_before.values(), *self.grads_after.values()]]
+        own = {id(t) for t in found if id(self.given.get(id(t))) in inputs}
+        return list({id(t): t for t in found if id(t) not in own}.values())
+
+    def reached_twice(self, state: Any) -> str:
+        """Say which input is at the same place as a tensor that the function can see, if one is."""
+        names = {id(v) for v in self.graph.inputs}
+        seen = [
+            *state.tensors.values(),
+            *[g for _, g in self.grads_before.values() if g is not None],
         ]
+        places = {_place(t) for t in seen if t.numel()}
+        for t in self.alive:
+            if id(self.given.get(id(t))) in names and t.numel() and _place(t) in places:
+                return "an input is also a tensor that the function can see without it"
+        return ""
+
+    def check_history(self) -> None:
+        """Look after the call at what did exist before."""
+        for t in self.alive:
+            given = self.given.get(id(t))
+            if given is None:
+                continue
+            if self.values[id(t)] is not given and t.requires_grad:
+                self.fail("it changes a tensor that it did not make, and that has a gradient then")
+            if _C._role(t) != self._roles[id(t)]:
+                self.fail("it lets a tensor that it did not make want a gradient, or not any more")
 
     # ---- inside --------------------------------------------------------------------------------
 
@@ -179,6 +252,9 @@ class Capture(Recorder):
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is None or frame.f_code is not self.code:
+            return False
+        caller = frame.f_back
+        if caller is None or caller.f_code.co_name != "_capture":  # it was called by itself
             return False
         import dis
 

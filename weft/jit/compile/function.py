@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
-import contextlib
 import functools
-import random
-import sys
 import threading
 import warnings
 import weakref
@@ -19,11 +15,12 @@ from .capture import Capture
 from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
-from .variant import NOT_TAKEN, Variant
+from .variant import NOT_TAKEN, Variant, _key
+from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from weft import Tensor
@@ -61,6 +58,7 @@ class CompiledFunction:
         # The last variant and its replay, if it runs straight and takes no structures.
         self._fast: tuple[Any, Any] = (None, None)
         self._failures = 0  # captures that were good for nothing
+        self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +87,8 @@ class CompiledFunction:
     def graphs(self) -> list[Any]:
         """The graphs of all programs that were made, for ``weft.jit.show``."""
         pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
-        pieces += [p.derivative.piece for p in pieces if p.derivative is not None]
+        derivatives = [p.derivative for p in pieces if p.derivative is not None]
+        pieces += [way.piece for d in derivatives for way in d.ways.values()]
         return [p.graph for p in pieces if p.graph is not None]
 
     @property
@@ -101,7 +100,7 @@ class CompiledFunction:
     # ---- one call ------------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _C._recorder() is not None or weft.is_anomaly_enabled():
+        if _C._recorder() is not None or weft.is_anomaly_enabled() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
@@ -113,16 +112,19 @@ class CompiledFunction:
         key = (structure, _modes(), tuple([_kind(x) for x in flat]))
         group = self._groups.get(key)
         variant = None if group is None else next((v for v in group if v.holds()), None)
-        if variant is not None and variant.problem:
-            return self._eagerly(variant.problem, args, kwargs)
+        problem = variant.problem if variant is not None else self._hopeless.get(key)
+        if problem:
+            return self._eagerly(problem, args, kwargs)
         if variant is not None and variant.ready:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
-                plain = not kwargs and len(flat) == len(args) and variant.replay is not None
+                plain = not kwargs and variant.replay is not None and _are(flat, args)
                 self._fast = (variant, variant.replay) if plain else (None, None)
                 return result
             if variant.problem:
                 return self._eagerly(variant.problem, args, kwargs)
+        if is_profiled():
+            return self.func(*args, **kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -147,20 +149,30 @@ class CompiledFunction:
                 capture.graph.inputs.append(capture.name(t, "x"))
             else:
                 capture.fail("the same tensor is given twice")
-        state = State(self.func, [x for x in flat if not isinstance(x, weft.Tensor)])
-        with _watching(capture):
+        capture.check_inputs(inputs)
+        containers: list[Any] = []
+        _flatten((args, kwargs), [], containers)
+        state = State(self.func, [*flat, *{type(c) for c in containers}])
+        with watching(capture):
             _C._start_recording(capture)
             try:
                 result = self.func(*args, **kwargs)
-                _keep_results(capture, result)
+                known = {*state.seen, *map(id, containers)}
+                _keep_results(capture, result, known)
             finally:
                 _C._stop_recording()
+        after: list[Any] = []
+        if _flatten((args, kwargs), after) != key[0] or not _are(flat, after):
+            capture.fail("it changes a list, dict or object that it was given")
         if self.fullgraph:
             self._check_whole(capture)
         if variant is None:
             variant = Variant([None if isinstance(x, weft.Tensor) else (x,) for x in flat])
             with self._lock:
-                self._groups.setdefault(key, []).append(variant)
+                group = self._groups.setdefault(key, [])
+                if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
+                    self._hopeless[key] = f"{group[-1].differs()} is another one in each call"
+                group.append(variant)
                 self._forget_oldest()
         variant.add(capture, state)
         if capture.problem or variant.changes:
@@ -185,6 +197,7 @@ class CompiledFunction:
             del group[0]
             if not group:
                 del self._groups[oldest]
+                self._hopeless.pop(oldest, None)
 
     # ---- as an object --------------------------------------------------------------------------
 
@@ -222,7 +235,7 @@ def _modes() -> Any:
 def _kind(x: Any) -> Any:
     """Return what must be the same of an argument."""
     if isinstance(x, weft.Tensor):
-        return (x.dtype, tuple(x.shape), x.stride(), x.requires_grad)
+        return (x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
     if isinstance(x, float):
         return ("float", x.hex())
     if isinstance(x, (int, str, bool, bytes, complex, type(None))):
@@ -230,36 +243,62 @@ def _kind(x: Any) -> Any:
     return ("object", id(x))
 
 
-def _flatten(x: Any, flat: list[Any]) -> Any:
-    """Append the leaves of tuples, lists and dicts; return their structure."""
-    if type(x) in (tuple, list):
-        return (type(x), tuple([_flatten(v, flat) for v in x]))
-    if type(x) is dict:
-        return (dict, tuple([(k, _flatten(v, flat)) for k, v in x.items()]))
-    flat.append(x)
-    return None
+def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:
+    """Append the leaves of tuples, lists, dicts and dataclasses, and these; return their structure."""
+    kind = type(x)
+    members: Any = None
+    if kind in (tuple, list) or hasattr(kind, "_fields"):
+        members = enumerate(x)
+    elif kind is dict:
+        members = x.items()
+    elif hasattr(kind, "__dataclass_fields__") and "__dict__" in dir(kind):
+        members = x.__dict__.items()
+    if members is None:
+        flat.append(x)
+        return None
+    if containers is not None:
+        containers.append(x)
+    return (kind, tuple([(k, _flatten(v, flat, containers)) for k, v in members]))
 
 
-def _keep_results(capture: Capture, result: Any) -> None:
-    """Note what a call returned, and how gradients of it are computed."""
+def _are(a: Any, b: Any) -> bool:
+    """Say whether these are the same objects."""
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
+    """Note what a call returned, and how gradients of it are computed.
+
+    Args:
+        capture: the call.
+        result: what it returned.
+        known: ids of objects that others can see.
+    """
+    capture.check_history()
     returned = [r for r in capture.reads if r.returned]
-    if returned:
-        capture.graph.outputs = Number(returned[-1].value)
+    if len(returned) == 1 and _key(result) == _key(returned[0].outcome):
+        capture.graph.outputs = Number(returned[0].value)
         return
+    for r in returned:
+        r.returned = False
     found: list[Tensor] = []
-    capture.graph.outputs = _structure(capture, result, found)
+    capture.graph.outputs = _structure(capture, result, found, known)
     if found and not capture.problem:
         capture_derivative(capture, found)
 
 
-def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
+def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:
     """Return a result with values for tensors; ``found``: those that have a gradient."""
+    if id(x) in known and isinstance(x, (list, dict)):
+        capture.fail(f"it returns a {type(x).__name__} that others can see")
     if isinstance(x, weft.Tensor):
         value = capture.value(x)
         if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
             if x.requires_grad and value is not given:
                 capture.fail("it returns a tensor that it was given and changed, with its history")
             return given
+        if x.retains_grad:
+            capture.fail("it returns a tensor that keeps its gradient")
         if x.requires_grad and value.producer is not None:
             if _C._is_spent(x):
                 capture.spent.append(value)
@@ -267,9 +306,9 @@ def _structure(capture: Capture, x: Any, found: list[Tensor]) -> Any:
                 found.append(x)
         return value
     if type(x) is dict:
-        return {k: _structure(capture, v, found) for k, v in x.items()}
+        return {k: _structure(capture, v, found, known) for k, v in x.items()}
     if isinstance(x, (tuple, list)):
-        return _like(x, [_structure(capture, v, found) for v in x])
+        return _like(x, [_structure(capture, v, found, known) for v in x])
     if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
         capture.fail(f"it returns a {type(x).__name__}")
     return x
@@ -282,28 +321,3 @@ def forget_all() -> None:
     """
     for function in list(_living):
         function.forget()
-
-
-@contextlib.contextmanager
-def _watching(capture: Capture) -> Iterator[None]:
-    """Note what a call does that ops do not show: it prints, or draws numbers in Python."""
-    before = random.getstate()
-    numpy = sys.modules.get("numpy")
-    drawn = numpy.random.get_state()[2] if numpy is not None else None
-    say, thread = builtins.print, threading.get_ident()
-
-    def watched(*args: Any, **kwargs: Any) -> None:
-        if threading.get_ident() == thread:
-            capture.fail(f"print() at {_C._here()}")
-        say(*args, **kwargs)
-
-    builtins.print = watched
-    try:
-        yield
-    finally:
-        if builtins.print is watched:
-            builtins.print = say
-    if random.getstate() != before:
-        capture.fail("it draws from Python's random")
-    if numpy is not None and drawn is not None and numpy.random.get_state()[2] != drawn:
-        capture.fail("it draws from numpy.random")

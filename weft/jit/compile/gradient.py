@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import weft
 from weft import _C
 
@@ -16,39 +18,29 @@ if TYPE_CHECKING:
     from weft import Tensor
     from weft.jit.graph import Value
 
-__all__ = ["Derivative", "Differentiated", "capture_derivative"]
+__all__ = ["Derivative", "Differentiated", "Way", "capture_derivative"]
 
 
-class Derivative:
-    """The ops that compute the gradients of leaves from those of the results."""
+_MOST_OUTPUTS = 3  # for which each choice of those that get a gradient is captured
 
-    def __init__(
-        self, outputs: list[Value], arriving: list[Value], leaves: list[Value], piece: Piece,
-        gradients: list[Value | None], outside: set[int],
-    ) -> None:  # fmt: skip
-        """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
-        self.outputs = outputs  # the results that have gradients
-        self.arriving = arriving  # those gradients
-        self.leaves = leaves  # inputs and tensors from outside that get a gradient
-        self.gradients = gradients  # theirs
-        self.piece = piece
-        arrive = {id(v) for v in arriving} | outside
-        self.saved = [v for v in needed(piece, {}) if id(v) not in arrive]
-        self.watched = [v for v in needed(piece, {}) if id(v) in outside]
+
+class Way:
+    """The ops that compute gradients of leaves, where those of some results are given."""
+
+    def __init__(self, arriving: list[Value], piece: Piece, gradients: list[Value | None]) -> None:
+        """Name what arrives, the ops, and what they give for each leaf."""
+        self.arriving, self.piece, self.gradients = arriving, piece, gradients
         self._program: Any = None
 
     def reads(self) -> Iterator[Value]:
         """Iterate over the values that it needs from somewhere."""
         yield from self.piece.reads()
-        yield from self.outputs
-        yield from self.leaves
         yield from (v for v in self.gradients if v is not None)
 
     def rename(self, same: dict[int, Value]) -> None:
         """Let the values of an earlier capture stand for the same things."""
         rename(self.piece, same)
-        for name in ("outputs", "leaves", "gradients", "saved", "watched"):
-            setattr(self, name, renamed(getattr(self, name), same))
+        self.gradients = renamed(self.gradients, same)
 
     def places(self) -> list[int]:
         """Return where each leaf's gradient is among the results of the program; -1: it has none."""
@@ -58,57 +50,123 @@ class Derivative:
     def _results(self) -> list[Value]:
         return list({id(v): v for v in self.gradients if v is not None}.values())
 
-    def build(self, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
-        """Return the program: of the gradients of the results, contiguous, and what was saved."""
-        values = [*self.arriving, *self.saved]
+    def build(self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
+        """Return the program: of the gradients that arrive, contiguous, and what was saved."""
+        values = [*self.arriving, *kept]
         arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
         like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
         return build(self.piece, values, like, tensors, self._results())[0]
 
     def run(
+        self, arrived: list[Tensor], kept: list[Value], saved: Sequence[Tensor],
+        tensors: dict[int, Tensor],
+    ) -> list[Tensor | None]:  # fmt: skip
+        """Return the gradients of the leaves, given those of the results and what was saved."""
+        given = (*[g.contiguous() for g in arrived], *saved)
+        made = self._program.run(given) if self._program is not None else None
+        if made is None:  # the first time, with other strides, or while another thread runs it
+            self._program = self.build(kept, saved, tensors)
+            made = self._program.run(given)
+        return [None if i < 0 else made[i] for i in self.places()]
+
+
+class Derivative:
+    """How the gradients of leaves follow from those of the results."""
+
+    def __init__(
+        self, outputs: list[Value], leaves: list[Value], ways: dict[tuple[int, ...], Way],
+        outside: set[int],
+    ) -> None:  # fmt: skip
+        """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
+        self.outputs = outputs  # the results that have gradients
+        self.leaves = leaves  # inputs and tensors from outside that get a gradient
+        self.ways = ways  # by the results whose gradients are given
+        arrive = {id(v) for way in ways.values() for v in way.arriving}
+        read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
+        own = {id(v) for w in ways.values() for n in w.piece.nodes for v in n.outputs}
+        read.update(
+            (id(v), v) for w in ways.values() for v in w.gradients if v and id(v) not in own
+        )
+        self.saved = [v for k, v in read.items() if k not in arrive | outside]
+        self.watched = [v for k, v in read.items() if k in outside]
+
+    def reads(self) -> Iterator[Value]:
+        """Iterate over the values that it needs from somewhere."""
+        for way in self.ways.values():
+            yield from way.reads()
+        yield from self.outputs
+        yield from self.leaves
+
+    def rename(self, same: dict[int, Value]) -> None:
+        """Let the values of an earlier capture stand for the same things."""
+        for way in self.ways.values():
+            way.rename(same)
+        for name in ("outputs", "leaves", "saved", "watched"):
+            setattr(self, name, renamed(getattr(self, name), same))
+
+    def run(
         self, grads: list[Tensor | None], saved: tuple[Tensor, ...], tensors: dict[int, Tensor]
     ) -> list[Tensor | None]:
         """Return the gradients of the leaves, given those of the results and what was saved."""
-        arrived = [
-            weft.zeros(v.shape, dtype=v.dtype) if g is None else g.contiguous()
-            for g, v in zip(grads, self.arriving)
-        ]
-        made = self._program.run((*arrived, *saved)) if self._program is not None else None
-        if made is None:  # the first time, with other strides, or while another thread runs it
-            self._program = self.build(saved, tensors)
-            made = self._program.run((*arrived, *saved))
-        return [None if i < 0 else made[i] for i in self.places()]
+        given = tuple(i for i, g in enumerate(grads) if g is not None)
+        arrived = [g for g in grads if g is not None]
+        return self.ways[given].run(arrived, self.saved, saved, tensors)
+
+    def way(self, which: int) -> Way:
+        """Return the one where gradients of some results are given: of those whose bits are set."""
+        return self.ways[tuple(i for i in range(len(self.outputs)) if which >> i & 1)]
+
+    def build(self, which: int, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
+        """Return the program of such a way."""
+        return self.way(which).build(self.saved, saved, tensors)
 
 
 def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
     """Record the backward pass of a call that is over, as the derivative of its results."""
     graph = capture.graph
-    of = {id(v): t for t in capture.alive if (v := capture.values.get(id(t))) is not None}
-    leaves = [
-        (v, t)
-        for v in [*graph.inputs, *graph.constants]
-        if (t := v.constant if v.constant is not None else of[id(v)]).requires_grad
-    ]
-    if any(_C._has_hooks(t) for _, t in leaves):
+    of = {id(v): t for t in capture.alive if (v := capture.given.get(id(t))) is not None}
+    given = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants]]
+    leaves = [(v, t) for v, t in given if t.requires_grad]
+    if any(_C._has_hooks(t) for t in capture.alive):
         return capture.fail("a tensor whose gradient has hooks takes part")
-    begin = len(graph.nodes)
+    if capture.custom:  # its backward would be called once more than in eager
+        return capture.fail(f"the gradients of its results go through {capture.custom}")
+    if len(outputs) > _MOST_OUTPUTS:
+        return capture.fail(f"more than {_MOST_OUTPUTS} of its results have gradients")
+    if not leaves:
+        return capture.fail("its results have gradients that lead nowhere")
+    known = {id(v) for v in graph.constants}
+    reads, ways = len(capture.reads), {}
+    for size in range(len(outputs), 0, -1):
+        for chosen in itertools.combinations(range(len(outputs)), size):
+            way = _capture_way(capture, [outputs[i] for i in chosen], [t for _, t in leaves])
+            if way is None:
+                return
+            ways[chosen] = way
+    if len(capture.reads) > reads:
+        del capture.reads[reads:]
+        return capture.fail("the gradients of its results depend on decisions")
+    outside = known | {id(v) for v in graph.constants}
+    values = [capture.value(t) for t in outputs]
+    capture.derivative = Derivative(values, [v for v, _ in leaves], ways, outside)
+
+
+def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) -> Way | None:
+    """Record one backward pass; None, with a problem noted, where there is none."""
+    nodes = capture.graph.nodes
+    begin = len(nodes)
     with paused():
         arriving = [weft.zeros_like(t, memory_format=weft.contiguous_format) for t in outputs]
     values = [capture.name(g, "g") for g in arriving]
-    known = {id(v) for v in graph.constants}
     try:
-        gradients = weft.autograd.grad(
-            outputs, [t for _, t in leaves], arriving, retain_graph=True, allow_unused=True
-        )
+        gradients = capture.gradients(outputs, leaves, arriving)
     except RuntimeError as e:
-        return capture.fail(f"the gradients of its results: {str(e).splitlines()[0]}")
-    piece = Piece(graph.nodes[begin:])
-    del graph.nodes[begin:]
-    results = [None if g is None else capture.value(g) for g in gradients]
-    outside = known | {id(v) for v in graph.constants}
-    capture.derivative = Derivative(
-        [capture.value(t) for t in outputs], values, [v for v, _ in leaves], piece, results, outside
-    )
+        del nodes[begin:]
+        capture.fail(f"the gradients of its results: {str(e).splitlines()[0]}")
+        return None
+    piece = Piece(nodes[begin:])
+    del nodes[begin:]
+    return Way(values, piece, [None if g is None else capture.value(g) for g in gradients])
 
 
 class Differentiated(weft.autograd.Function):
@@ -119,6 +177,7 @@ class Differentiated(weft.autograd.Function):
         """Run the call: ``run`` gives its results, what its derivative needs, and the tensors."""
         outputs, ctx.saved, ctx.tensors = run()
         ctx.derivative = derivative
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(*ctx.saved, *[ctx.tensors[id(v)] for v in derivative.watched])
         return tuple(outputs)
 

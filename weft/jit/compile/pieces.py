@@ -151,9 +151,10 @@ def _sign(pieces: list[Piece], graph: Graph) -> None:
     names.update((id(v), ("tensor", v.literal or id(v.constant))) for v in graph.constants)
     count = 0
     derivative = pieces[-1].derivative
-    if derivative is not None:
-        names.update((id(v), ("arriving", i)) for i, v in enumerate(derivative.arriving))
-    for piece in [*pieces, *([derivative.piece] if derivative is not None else [])]:
+    ways = [] if derivative is None else list(derivative.ways.values())
+    for way in ways:
+        names.update((id(v), ("arriving", i)) for i, v in enumerate(way.arriving))
+    for piece in [*pieces, *[way.piece for way in ways]]:
         rows = []
         for node in piece.nodes:
             for v in node.outputs:
@@ -181,8 +182,8 @@ def _sign(pieces: list[Piece], graph: Graph) -> None:
             end = ("end", _signed(piece.outputs, names), grads)
         piece.signature = (tuple(rows), end)
     if derivative is not None:
-        given = _signed([derivative.outputs, derivative.leaves, derivative.gradients], names)
-        pieces[-1].signature += (derivative.piece.signature, given)
+        given = [derivative.outputs, derivative.leaves, *[way.gradients for way in ways]]
+        pieces[-1].signature += (tuple(way.piece.signature for way in ways), _signed(given, names))
 
 
 def _signed(x: Any, names: dict[int, Any]) -> Any:
@@ -206,7 +207,9 @@ def _signed(x: Any, names: dict[int, Any]) -> Any:
 def difference(a: Piece, b: Piece) -> str:
     """Say where two captures of a piece part."""
     if a.derivative is not None and b.derivative is not None and a.signature[:2] == b.signature[:2]:
-        return difference(a.derivative.piece, b.derivative.piece)
+        for x, y in zip(a.derivative.ways.values(), b.derivative.ways.values()):
+            if x.piece.signature != y.piece.signature:
+                return difference(x.piece, y.piece)
     for x, y in zip(a.signature[0], b.signature[0]):
         if x != y:
             if x[0] != y[0] or x[4] != y[4]:

@@ -57,12 +57,13 @@ def facts(v: Variant) -> dict[str, Any]:
     shown = [f"{x.kind}" for x in v.inputs]
     plain = [repr(a[0]) for a in v.arguments if a is not None]
     programs = [p[0] for p in v.programs()]
+    calls = v.calls + (v.replay.calls if v.replay is not None else 0)
     return {
         "inputs": f"({', '.join([*shown, *plain])})",
         "captures": v.captures,
-        "calls": v.calls + (v.replay.calls if v.replay is not None else 0),
+        "calls": calls,
         "eager": v.problem,
-        "pending": "" if v.ready or v.problem else v.trouble or "one more call like the last",
+        "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
         "ops": [n.op for p in pieces for n in p.nodes],
         "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
         "pieces": len(pieces),

@@ -1,11 +1,13 @@
 """What Python holds that a function can see: values that a captured call was made with.
 
 A captured call is made again only while they are the same; and what the call itself changes among
-them cannot be made again without Python.
+them cannot be made again without Python. What cannot be watched is named, and nothing is captured.
 """
 
 from __future__ import annotations
 
+import collections
+import functools
 import sys
 import types
 
@@ -17,18 +19,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-__all__ = ["State"]
+    from weft import Tensor
+
+__all__ = ["Held", "State"]
 
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None), weft.dtype)
 _MOST = 20_000  # values that are watched
-_LONG = 256  # of longer containers only the length is watched
 _OWN = __name__.partition(".")[0]
 _LIBRARIES = {_OWN, "torch", "torchvision", "torchtext", "torchaudio", "numpy", "scipy", "PIL"}
 _LIBRARIES |= set(sys.stdlib_module_names)
 
+# Objects of these never change, or what they do is seen when it is done (watch.py).
+_CONSTANT = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.MethodWrapperType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.CodeType, types.GenericAlias, range, slice, type(...),
+    type(NotImplemented), type(collections.namedtuple("_", "x").x),  # type: ignore[attr-defined]
+)  # fmt: skip
+_CONSTANT_MODULES = {
+    "_abc", "_io", "_operator", "_thread", "abc", "datetime", "decimal", "enum", "fractions",
+    "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "weakref", "zoneinfo",
+}  # fmt: skip
+_CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
+# Code that has these may look at attributes that it does not name.
+_DYNAMIC = {
+    "__dict__", "asdict", "astuple", "copy", "deepcopy", "delattr", "eval", "exec", "getattr",
+    "globals", "hasattr", "locals", "replace", "setattr", "vars",
+}  # fmt: skip
+_MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
+_STATEFUL = {"random", "_thread._local", "_random"}  # whose state is not in their attributes
+
 
 class Held:
-    """A place in a dict, list, cell or class, and what is there."""
+    """A place in a dict, list, set, cell, class or object, and what is there."""
 
     __slots__ = ("absent", "key", "name", "value", "where")
 
@@ -41,6 +64,29 @@ class Held:
         return _C._holds(self.where, self.key, self.value, self.absent)
 
 
+class Space:
+    """Names and what they stand for: the dict of a module, an object or a class."""
+
+    def __init__(self, where: Any, members: Any, name: str, cls: type | None = None) -> None:
+        """Note where it is, and the class if it is an object's."""
+        self.where, self.members, self.name, self.cls = where, members, name, cls
+        self.done: set[str] = set()  # what was looked at
+        self.whole = False  # all of it is looked at
+        self.there = False  # a class, of which only objects are seen that are there already
+
+    def is_special(self, key: str) -> bool:
+        """Say whether it is used without being named: a method that Python or weft calls."""
+        if not isinstance(self.where, type) or (self.there and key in _MAKING):
+            return False
+        return key.startswith("__") or key == "forward"
+
+    def is_shared(self, key: str) -> bool:
+        """Say whether an object has it from its class."""
+        if self.cls is None or key in self.members:
+            return False
+        return any(key in vars(base) for base in self.cls.__mro__)
+
+
 class State:
     """The values that a function can reach from its globals, closure, methods and arguments."""
 
@@ -49,27 +95,26 @@ class State:
         self.held: list[Held] = []
         self.options: list[Held] = []  # of optimisers: their steps may read them anew
         self.reads_options = False  # the function itself looks at them
-        self.too_much = False
-        self._seen: set[int] = set()
+        self.unseen = ""  # what cannot be watched
+        self.seen: set[int] = set()  # the ids of all that was looked at
+        self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
         self._names: set[str] = set()
         self._waiting: list[tuple[Any, str]] = [(func, getattr(func, "__name__", "the function"))]
-        self._waiting += [(a, "an argument") for a in args]
-        self._later: list[tuple[types.ModuleType, str]] = []
-        while self._waiting:
+        self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
+        self._spaces: list[Space] = []  # of them only what code names
+        self._types: set[type] = set()
+        self._opaque: list[tuple[str, str]] = []  # what cannot be watched, and what may name it
+        while self._waiting and not self.unseen:
             if len(self.held) > _MOST:
-                self.too_much = True
+                self.unseen = "it can see too many Python values to watch them all"
                 break
             self._visit(*self._waiting.pop())
-            if not self._waiting:  # by now all names that code uses are known
-                for module, name in self._later:
-                    for key in sorted(self._names & module.__dict__.keys()):
-                        self._hold(module.__dict__, key, module.__dict__[key], f"{name}.{key}")
-                self._later = []
+            if not self._waiting:
+                self._visit_names()
+        for attribute, reason in self._opaque:
+            if attribute in self._names or not attribute.isidentifier():
+                self.unseen = self.unseen or reason
         self.reads_options = bool(self._names & {"param_groups", "get_last_lr", "get_lr"})
-
-    def holds(self) -> bool:
-        """Say whether everything is as it was."""
-        return all(h.holds() for h in self.held)
 
     def changed(self) -> str:
         """Return the name of something that is not as it was, or nothing."""
@@ -83,35 +128,68 @@ class State:
             self._waiting.append((value, name))
 
     def _visit(self, x: Any, name: str) -> None:
-        if isinstance(x, _SIMPLE) or isinstance(x, weft.Tensor) or id(x) in self._seen:
+        if isinstance(x, _SIMPLE) or id(x) in self.seen:
             return
-        self._seen.add(id(x))
-        if isinstance(x, types.FunctionType):
+        self.seen.add(id(x))
+        if isinstance(x, weft.Tensor):
+            self.tensors[id(x)] = x
+        elif isinstance(x, types.FunctionType):
             self._visit_function(x)
         elif isinstance(x, types.MethodType):
             self._waiting += [(x.__self__, name), (x.__func__, name)]
         elif isinstance(x, types.ModuleType):
             if not _is_library(x.__name__):
-                self._later.append((x, name))
+                self._spaces.append(Space(x.__dict__, x.__dict__, name))
         elif isinstance(x, type):
             self._visit_class(x, name)
-        elif isinstance(x, (list, dict, tuple)):
+        elif isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
             self._visit_container(x, name)
+            self._visit_object(x, name)
         elif isinstance(x, _C.ModuleBase):
             self._visit_module(x, name)
         elif _is_optimizer(x):
             self._visit_optimizer(x, name)
-        elif not _is_library(type(x).__module__) and isinstance(getattr(x, "__dict__", 0), dict):
-            self._visit_members(x.__dict__, name)
-            self._hold(x.__dict__, ..., len(x.__dict__), f"the attributes of {name}")
-            self._waiting.append((type(x), type(x).__name__))
+        elif isinstance(x, functools.partial):
+            self._waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
+        elif _is_library(type(x).__module__):
+            self._visit_library_object(x, name)
+        else:
+            self._visit_object(x, name)
+
+    def _visit_names(self) -> None:
+        """Hold what code names in the modules that it can see."""
+        for name in sorted(self._names & sys.modules.keys()):  # imported where it is used
+            module = sys.modules[name]
+            if isinstance(module, types.ModuleType):
+                self._visit(module, name)
+        everything = bool(self._names & _DYNAMIC)
+        for space in self._spaces:
+            if everything and space.cls is not None and not space.whole:
+                space.whole = True
+                self._hold(space.where, ..., len(space.members), f"the attributes of {space.name}")
+            for key in [k for k in space.members if k not in space.done]:
+                if space.whole or key in self._names or space.is_special(key):
+                    space.done.add(key)
+                    self._visit_member(space.where, key, space.members[key], f"{space.name}.{key}")
+            for key in self._names - space.done:
+                if space.is_shared(key):  # the object may get one of its own
+                    space.done.add(key)
+                    self._hold(space.where, key, None, f"{space.name}.{key}", absent=True)
 
     def _visit_function(self, f: types.FunctionType) -> None:
-        if isinstance(wrapped := getattr(f, "__wrapped__", None), types.FunctionType):
+        if (wrapped := getattr(f, "__wrapped__", None)) is not None:
             self._waiting.append((wrapped, f.__name__))
-        if _is_library(f.__globals__.get("__name__", "")):
+        if _is_library(f.__globals__.get("__name__", "")):  # it may hold a function that is not
+            for cell in f.__closure__ or ():
+                if isinstance(inside := _content(cell), (types.FunctionType, functools.partial)):
+                    self._waiting.append((inside, f.__name__))
             return
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+            if name == "__class__" and isinstance(cls := _content(cell), type):  # for super()
+                if cls not in self._types:
+                    self._types.add(cls)
+                    self._visit_class(cls, cls.__name__, there=True)
+                continue
             try:
                 self._hold(cell, None, cell.cell_contents, f"'{name}'")
             except ValueError:  # it is empty
@@ -124,26 +202,42 @@ class State:
         for default in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
             self._waiting.append((default, f"a default of {f.__name__}"))
 
-    def _visit_class(self, cls: type, name: str) -> None:
+    def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
         for base in cls.__mro__:
-            if _is_library(base.__module__):
-                continue
-            for key, value in list(vars(base).items()):
-                if isinstance(value, (staticmethod, classmethod)):
-                    value = value.__func__
-                if isinstance(value, property):
-                    self._waiting += [(f, key) for f in (value.fget,) if f is not None]
-                elif isinstance(value, types.FunctionType):
-                    self._waiting.append((value, key))
-                elif isinstance(value, (int, float, str)) and not key.startswith("__"):
-                    self._hold(base, key, value, f"{name}.{key}")
+            if not _is_library(base.__module__):
+                self._spaces.append(Space(base, vars(base), name))
+                self._spaces[-1].there = there
+
+    def _visit_type_of(self, x: Any) -> None:
+        """Look at the methods of an object that is there already."""
+        if type(x) not in self._types:
+            self._types.add(type(x))
+            self._visit_class(type(x), type(x).__name__, there=True)
+
+    def _visit_member(self, where: Any, key: str, value: Any, name: str) -> None:
+        """Hold what a module, object or class has under a name."""
+        if not isinstance(where, type):
+            return self._hold(where, key, value, name)
+        inner = getattr(value, "__func__", value)
+        if isinstance(value, property):
+            self._waiting += [(f, key) for f in (value.fget, value.fset) if f is not None]
+        elif key.startswith("__") and not isinstance(inner, types.FunctionType):
+            return
+        else:
+            self._waiting.append((inner, name))
+        self.held.append(Held(where, key, value, name))
 
     def _visit_container(self, x: Any, name: str) -> None:
-        if isinstance(x, tuple):
-            self._waiting += [(v, name) for v in x[:_LONG]]
+        if isinstance(x, (tuple, frozenset)):
+            self._waiting += [(v, name) for v in x]
             return
         self._hold(x, ..., len(x), f"the length of {name}")
-        if len(x) <= _LONG:
+        if len(x) > _MOST:
+            self.unseen = f"it can see {name}, which has too many elements to watch them all"
+        elif isinstance(x, set):
+            self.held += [Held(x, v, v, name) for v in x]
+            self._waiting += [(v, name) for v in x]
+        else:
             items = list(x.items()) if isinstance(x, dict) else list(enumerate(x))
             for key, value in items:
                 self._hold(x, key, value, f"{name}[{key!r}]")
@@ -153,6 +247,7 @@ class State:
         for key, value in members.items():
             if isinstance(value, dict) and key.startswith("_"):
                 if key in ("_parameters", "_buffers", "_modules"):
+                    self._hold(value, ..., len(value), f"the number of {key[1:]} of {name}")
                     for k, v in value.items():
                         self._hold(value, k, v, f"{name}.{k}")
                 elif value or key.endswith("hooks"):
@@ -160,26 +255,113 @@ class State:
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
             else:
                 self._hold(members, key, value, f"{name}.{key}")
-        self._waiting.append((type(module), type(module).__name__))
+        self._visit_type_of(module)
 
     def _visit_optimizer(self, optimizer: Any, name: str) -> None:
-        for i, group in enumerate(optimizer.param_groups):
+        """Note what its steps depend on: they may change it, and read some of it anew."""
+        from weft.optim import optimizer as common
+
+        members, groups, state = optimizer.__dict__, optimizer.param_groups, optimizer.state
+        self._option(members, "param_groups", groups, f"{name}.param_groups")
+        self._option(members, "state", state, f"{name}.state")
+        self._option(groups, ..., len(groups), f"the number of {name}.param_groups")
+        for hooks in (
+            optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks,
+            common._pre_hooks, common._post_hooks,
+        ):  # fmt: skip
+            self._option(hooks, ..., len(hooks), f"the hooks of {name}")
+        for i, group in enumerate(groups):
+            self._option(groups, i, group, f"{name}.param_groups[{i}]")
             for key, value in group.items():
                 if key != "params":
-                    held = Held(group, key, value, f"{name}.param_groups[{i}]['{key}']")
-                    self.options.append(held)
+                    self._option(group, key, value, f"{name}.param_groups[{i}]['{key}']")
             self._waiting.append((group["params"], f"{name}.param_groups[{i}]['params']"))
             for p in group["params"]:
-                for key, value in optimizer.state.get(p, {}).items():
-                    self.options.append(Held(optimizer.state[p], key, value, f"{name}.state"))
+                for key, value in state.get(p, {}).items():
+                    self._option(state[p], key, value, f"{name}.state")
 
-    def _visit_members(self, members: dict[str, Any], name: str) -> None:
-        for key, value in members.items():
-            self._hold(members, key, value, f"{name}.{key}")
+    def _option(self, where: Any, key: Any, value: Any, name: str) -> None:
+        self.options.append(Held(where, key, value, name))
+
+    def _visit_library_object(self, x: Any, name: str) -> None:
+        """Look at an object that weft, NumPy or the standard library made."""
+        kind = type(x)
+        module, _, _ = kind.__module__.partition(".")
+        if (wrapped := getattr(x, "__wrapped__", None)) is not None:  # compiled, or cached
+            self._waiting.append((wrapped, name))
+        elif kind.__module__.startswith(f"{_OWN}.jit") or isinstance(x, _CONSTANT):
+            pass
+        elif module == "logging":
+            self._visit_logger(x, name)
+        elif _has_state_of_its_own(kind):
+            self._note_opaque(x, name)
+        elif module in _CONSTANT_MODULES or (module == _OWN and not hasattr(x, "__dict__")):
+            pass
+        elif module == "numpy" and _CONSTANT_NUMPY & {base.__name__ for base in kind.__mro__}:
+            pass
+        elif module == "functools" and hasattr(x, "func"):  # a cached property
+            self._waiting.append((x.func, name))
+        elif isinstance(getattr(x, "__dict__", 0), dict):
+            self._visit_object(x, name)
+        else:
+            self._note_opaque(x, name)
+
+    def _note_opaque(self, x: Any, name: str) -> None:
+        """Note what cannot be watched; an attribute that no code names is not used."""
+        reason = f"it can see {name}, a {type(x).__name__}, whose changes cannot be seen"
+        self._opaque.append((name.rpartition(".")[2] if "." in name else "", reason))
+
+    def _visit_logger(self, logger: Any, name: str) -> None:
+        """Hold what decides whether a message is shown; that it is shown is seen when it is."""
+        while logger is not None and hasattr(logger, "level"):
+            for key in ("level", "disabled"):
+                if key in logger.__dict__:
+                    self._hold(logger.__dict__, key, logger.__dict__[key], f"{name}.{key}")
+            logger = getattr(logger, "parent", None)
+
+    def _visit_object(self, x: Any, name: str) -> None:
+        """Look at its attributes, wherever they are, and at its class."""
+        members = getattr(x, "__dict__", None)
+        slots = [key for base in type(x).__mro__ for key in _slots_of(base)]
+        if isinstance(members, dict):
+            if _is_library(type(x).__module__):  # code that is not looked at reads them
+                self._hold(members, ..., len(members), f"the attributes of {name}")
+                for key, value in members.items():
+                    self._hold(members, key, value, f"{name}.{key}")
+            else:
+                self._spaces.append(Space(members, members, name, type(x)))
+        for key in slots:
+            there = hasattr(x, key)
+            self._hold(x, key, getattr(x, key, None), f"{name}.{key}", absent=not there)
+        if not isinstance(members, dict) and not slots and type(x).__module__ != "builtins":
+            if not isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
+                self._note_opaque(x, name)
+        self._visit_type_of(x)
 
 
 def _is_library(module: str) -> bool:
     return (module or "").partition(".")[0] in _LIBRARIES and module != "__main__"
+
+
+def _has_state_of_its_own(kind: type) -> bool:
+    return any(base.__module__ in _STATEFUL or base.__name__ == "_local" for base in kind.__mro__)
+
+
+def _slots_of(cls: type) -> Iterable[str]:
+    slots = cls.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return [
+        f"_{cls.__name__.lstrip('_')}{n}" if n.startswith("__") and not n.endswith("__") else n
+        for n in names
+        if n not in ("__dict__", "__weakref__")
+    ]
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def _is_optimizer(x: Any) -> bool:
@@ -192,3 +374,5 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names_in(constant)
+        elif isinstance(constant, str) and constant.isidentifier():  # for getattr
+            yield constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft.jit.graph import Live, Value, _like
-from weft.jit.passes.rebuild import is_random
+from weft.jit.passes.rebuild import is_static
 
 from .capture import Capture
 from .gradient import Differentiated
@@ -35,8 +35,11 @@ class Variant:
         self.arguments = arguments
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
-        self.wants: dict[int, bool] = {}  # by value: whether a gradient of such a tensor is wanted
         self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
+        self.roles: list[
+            tuple[Tensor, int]
+        ] = []  # whether gradients arrive at tensors from outside
+        self.times: dict[Any, tuple[int, int]] = {}  # by tensor: after which ops its grad was set
         self.root: Piece | None = None
         self.state: Any = None
         self.problem = ""  # why it is given up
@@ -47,6 +50,8 @@ class Variant:
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
+        self._before: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self._roles: dict[int, tuple[Tensor, int]] = {}
         self._programs: dict[int, Any] = {}
         self._made: dict[int, Value] = {}
         self._given: list[Value] = []
@@ -65,7 +70,10 @@ class Variant:
             return self._fail(problem)
         if not self.inputs:
             self.inputs = capture.graph.inputs
-        self.before = list(capture.grads_before.values())
+        self._before.update(capture.grads_before)
+        self._roles.update((id(t), (t, _C._role(t))) for t in capture.outside_tensors())
+        self.before, self.roles = list(self._before.values()), list(self._roles.values())
+        self.times = capture.grad_times()
         self._merge(capture)
 
     def _fail(self, trouble: str) -> None:
@@ -81,7 +89,6 @@ class Variant:
             old = self._value_of.setdefault(id(v.constant), v)
             same[id(v)] = old
             self.tensors[id(old)] = v.constant
-            self.wants[id(old)] = bool(v.constant is not None and v.constant.requires_grad)
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
@@ -113,14 +120,27 @@ class Variant:
 
     @property
     def ready(self) -> bool:
-        """Whether its first piece was captured twice, the same both times."""
-        return self.root is not None and self.root.seen >= 2 and not self.problem
+        """Whether its first piece was captured twice, the same both times.
+
+        All pieces, if Python is called between them: that could not be undone.
+        """
+        if self.root is None or self.problem or self.root.seen < 2:
+            return False
+        pieces = list(self.root.walk())
+        return all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
-        wanted = all(t.requires_grad == self.wants[k] for k, t in self.tensors.items())
-        kept = all(t.grad is grad for t, grad in self.before)
-        return wanted and kept and all(h.holds() for h in self.guards())
+        return (
+            all(h.holds() for h in self.guards())
+            and all(t.grad is grad for t, grad in self.before)
+            and all(_C._role(t) == role and not _C._has_hooks(t) for t, role in self.roles)
+        )
+
+    def differs(self) -> str:
+        """Return the name of something that is not as it was."""
+        held = next((h.name for h in self.guards() if not h.holds()), "")
+        return held or "the gradient of a tensor that it reads"
 
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
@@ -219,27 +239,31 @@ class Variant:
             r.require(h.where, h.key, h.value, h.absent)
         for t, grad in self.before:
             r.require_grad(t, grad)
-        for k, wants in self.wants.items():
-            if k in self.tensors:
-                r.require_wants(self.tensors[k], wants)
+        for t, _ in self.roles:
+            r.require_role(t)
         for step, argument, number in live:
             r.read_number(step, argument, number.group, number.key, number.place)
+        r.set_order(_order(root))
+        steps = {id(node): i for i, node in enumerate(root.graph.nodes)}
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
-            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result)
+            times = self.times[t if isinstance(t, int) else id(t)]
+            made = -1 if v is None else steps.get(id(root.graph.outputs[result].producer), -1)
+            (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times, made)
         spent = {id(v) for v in root.spent}
         for v in self._given:
             r.give(place[id(v)], id(v) in spent)
         if d is not None:
-            d.build([_like_value(v) for v in d.saved], self.tensors)  # it is known now if it cannot
+            every = (1 << len(d.outputs)) - 1
+            d.build(every, [_like_value(v) for v in d.saved], self.tensors)  # or it is known now
             number = {id(v): i for i, v in enumerate(self.inputs)}
             r.set_derivative(
-                lambda tensors: d.build(tensors, self.tensors),
+                lambda which, tensors: d.build(which, tensors, self.tensors),
                 [place[id(v)] for v in d.outputs],
                 [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
                 [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
                 [self.tensors[id(v)] for v in d.watched],
-                d.places(),
+                [d.way(which).places() for which in range(1, every + 1)],
             )
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
         if self.alone:
@@ -277,16 +301,17 @@ class Variant:
         if not piece.nodes:
             return True
         for _ in range(2):
-            if id(piece) not in self._programs:
-                self._programs[id(piece)] = self._program_of(piece, env)
-            program, given, results, live = self._programs[id(piece)]
+            made_of = self._programs.get(id(piece))
+            if made_of is None:
+                made_of = self._programs[id(piece)] = self._program_of(piece, env)
+            program, given, results, live = made_of
             for step, argument, number in live:
                 program.set_number(step, argument, number.now())
             made = program.run(tuple([env[id(v)] for v in given]))
             if made is not None:
                 env.update((id(v), t) for v, t in zip(results, made))
                 return True
-            del self._programs[id(piece)]
+            self._programs.pop(id(piece), None)
         return False
 
     def _program_of(self, piece: Piece, env: dict[int, Any]) -> Any:
@@ -325,26 +350,41 @@ class Variant:
 
     def _prepare_undo(self, root: Piece, inputs: list[Tensor]) -> Callable[[], None]:
         """Remember what the pieces before a decision change, should it lead to something new."""
-        unsure = [p for p in root.walk() if p.read is not None]
-        if not unsure or all(p.seen >= 2 and len(p.children) > 1 for p in root.walk() if p.read):
+        built = all(id(p) in self._programs or not p.nodes for p in root.walk())
+        if built and all(_is_settled(p) for p in root.walk()):
             return _nothing
         early = [p for p in root.walk() if not p.ends]
-        generator = None
-        if any(is_random(n) for p in early for n in p.nodes):
-            generator = weft.get_rng_state()
+        generators = [(g, g.get_state()) for g in _generators(early)]
         kept = []
         if any(_writes(p) for p in early):
             with weft.no_grad():
-                kept = [(t, t.clone()) for t in [*inputs, *self.tensors.values()]]
+                found = [_all_of(t) for t in [*inputs, *self.tensors.values()] if t.numel()]
+                kept = [(t, t._version, t.clone()) for t in found]
 
         def undo() -> None:
-            if generator is not None:
-                weft.set_rng_state(generator)
+            for g, state in generators:
+                g.set_state(state)
             with weft.no_grad():
-                for t, before in kept:
-                    t.copy_(before)
+                for t, version, before in kept:
+                    if not weft.equal(t.view(weft.uint8), before.view(weft.uint8)):
+                        (t if t._version != version else t.data).copy_(before)
 
         return undo
+
+
+def _all_nodes(capture: Capture) -> list[Any]:
+    ways = [] if capture.derivative is None else capture.derivative.ways.values()
+    return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
+
+
+def _order(piece: Piece) -> list[int]:
+    """Return which op of a piece each step of its program stands for."""
+    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
+    order: list[int] = []
+    for node in piece.graph.nodes:
+        known = [number[v.name] for v in node.outputs if v.name in number]
+        order.append(max(known) if known else order[-1] if order else 0)
+    return order
 
 
 def _like_value(v: Value) -> Tensor:
@@ -358,12 +398,36 @@ def _nothing() -> None:
     """Undo nothing."""
 
 
+def _is_settled(piece: Piece) -> bool:
+    """Say whether what follows a piece is known, whatever its outcome is."""
+    if piece.read is None:
+        return piece.ends or all(p.seen >= 2 for p in piece.children.values())
+    known = sum(p.seen >= 2 for p in piece.children.values())
+    return piece.read.what == "bool()" and known == 2
+
+
+def _generators(pieces: list[Piece]) -> list[Any]:
+    """Return the generators that ops may draw from."""
+    given = [a for p in pieces for n in p.nodes for a in n.args if isinstance(a, weft.Generator)]
+    return list({id(g): g for g in [weft.default_generator, *given]}.values())
+
+
+def _all_of(t: Tensor) -> Tensor:
+    """Return all the memory that a tensor looks into, as one row."""
+    count = t.untyped_storage().nbytes() // t.element_size()
+    return t.detach().as_strided((count,), (1,), 0)
+
+
 def _unsuitable(capture: Capture, state: State) -> str:
     """Say why a call cannot be made again without Python, if so."""
     if changed := state.changed():
         return f"the call changes {changed}, which only Python can do"
-    if state.too_much:
-        return "it can see too many Python values to watch them all"
+    if state.unseen:
+        return state.unseen
+    if reached := capture.reached_twice(state):
+        return reached
+    if node := next((n for n in _all_nodes(capture) if not is_static(n)), None):
+        return f"a program cannot hold {node.op} at {node.line}: shapes follow from values"
     if capture.outside and any(not r.returned for r in capture.reads):
         return f"{capture.outside[0].name} and a decision on a value are in the same call"
     return ""

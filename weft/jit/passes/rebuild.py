@@ -159,6 +159,10 @@ def _ops_that(fact: Callable[[dict[str, Any]], bool]) -> frozenset[str]:
     return frozenset(row["name"] for row in _C._ops() if fact(row))
 
 
+def _has_fixed_shapes(row: dict[str, Any]) -> bool:
+    return bool(row["static"])
+
+
 def _draws(row: dict[str, Any]) -> bool:
     return "Generator" in row["signature"] or row["name"].startswith("dropout")
 
@@ -183,6 +187,16 @@ def is_random(node: Node) -> bool:
     [True, False]
     """
     return node.op in _ops_that(_draws)
+
+
+def is_static(node: Node) -> bool:
+    """Say whether a static program can hold a node: its shapes follow from those it is given.
+
+    >>> g = weft.jit.trace(lambda x: x.nonzero() + 1, (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.is_static(node) for node in g]
+    [False, True]
+    """
+    return node.op in _ops_that(_has_fixed_shapes)
 
 
 def is_pointwise(node: Node) -> bool:

@@ -1,0 +1,88 @@
+"""Random programs, compiled and eager in lock step: equal bit for bit in all that can be seen.
+
+`WEFT_PROGRAMS=10000 pytest tests/jit/test_compile_random.py` runs more of them.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from compile_programs import Program, World
+
+import weft
+
+COUNT = int(os.environ.get("WEFT_PROGRAMS", "300"))
+BATCH = 50
+CALLS = 8
+
+
+def bits(x: Any) -> Any:
+    """What must be the same of anything that a program gives or changes."""
+    if isinstance(x, weft.Tensor):
+        data = np.ascontiguousarray(x.detach().numpy()).tobytes()
+        return str(x.dtype), tuple(x.shape), x.requires_grad, x.is_leaf, data
+    if isinstance(x, dict):
+        return {k: bits(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x), [bits(v) for v in x]
+    return type(x), repr(x)
+
+
+def results_with_gradients(x: Any) -> list[Any]:
+    if isinstance(x, weft.Tensor):
+        return [x] if x.requires_grad and x.grad_fn is not None else []
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
+    return [t for v in parts for t in results_with_gradients(v)]
+
+
+def turn_of(program: Program, f: Any, world: World, turn: int) -> Any:
+    """One call, and everything that can be seen after it."""
+    args = program.inputs(turn)
+    weft.manual_seed(turn)
+    seen: list[Any] = []
+    try:
+        result = f(*args[:3], s=args[3])
+        seen.append(bits(result))
+        if program.outer_backward:
+            for t in results_with_gradients(result)[: 1 + turn % 2]:
+                (t * t).sum().backward(retain_graph=True)
+    except RuntimeError as e:
+        seen.append((type(e), str(e).partition(":")[0]))  # nodes have other names
+    seen += [bits(args[:3]), bits([a.grad for a in args[:2]])]
+    return [*seen, bits(world.tensors()), weft.get_rng_state().tolist()]
+
+
+def run(seed: int) -> int:
+    """Run a program in lock step; return how many calls were made from what was captured."""
+    program = Program(seed)
+    worlds = [World(seed, program.optimizer) for _ in range(2)]
+    eager = program.function(worlds[0])
+    compiled = weft.compile(program.function(worlds[1]))
+    for turn in range(CALLS):
+        want = turn_of(program, eager, worlds[0], turn)
+        got = turn_of(program, compiled, worlds[1], turn)
+        if want != got:
+            parts = ["result", "inputs", "their gradients", "world", "generator"]
+            bad = [n for n, a, b in zip(parts, want, got) if a != b]
+            raise AssertionError(
+                f"program {seed}, call {turn}: {bad} differ\n{program.source}\n{program.events}\n"
+                f"want {[a for a, b in zip(want, got) if a != b]}\n"
+                f"got {[b for a, b in zip(want, got) if a != b]}\n{compiled.report()}"
+            )
+        if turn in program.events:
+            for world in worlds:
+                program.events[turn](world)
+    return sum(v["calls"] for v in compiled.report().variants)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_programs_equal_eager(first: int) -> None:
+    """Results, inputs, parameters, gradients, buffers, optimisers and the generator."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        replayed = [run(seed) for seed in range(first, min(first + BATCH, COUNT))]
+    assert sum(n > 0 for n in replayed) > len(replayed) // 3
