@@ -56,6 +56,6 @@ def test_warnings_about_modules_name_the_line_of_the_call() -> None:
     model = weft.compile(Net())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(3):
+        for _ in range(20):
             model(weft.ones(2))
     assert [w.filename for w in caught] == [__file__]
