@@ -39,19 +39,36 @@ VIEWS = [
     "{0}.view(12).view(3, 4)", "{0}.reshape(4, 3).t()", "{0}.t().t()", "{0}[:, :]",
     "{0}.unsqueeze(0).squeeze(0)", "{0}.chunk(2, 1)[0].repeat(1, 2)", "{0}[0].expand(3, 4)",
     "{0}.unbind(0)[1] + {0}", "{0}.narrow(1, 1, 2).sum() + {0}", "{0}[k] * 0.5",
-    "{0}.gather(1, {0}.argsort(1))", "{0}.index_select(0, k)", "{0}.roll(1, 0)", "{0}.diag() + {0}[:, :3].repeat(1, 2)[:, :4].roll(0)",
+    "{0}.gather(1, {0}.argsort(1))", "{0}.index_select(0, k)", "{0}.roll(1, 0)",
 ]  # fmt: skip
-VIEWS.pop()
-LAYERS = ["lin({0})", "norm({0})", "drop({0})", "F.dropout({0}, 0.4)", "{0} * q", "({0} @ p.t()) @ p * 0.3"]
-CHANCE = ["{0} + weft.rand(3, 4)", "{0} * weft.randn_like({0})", "{0} + weft.bernoulli(weft.full((3, 4), 0.5))",
-          "{0} + weft.randperm(4)", "weft.rand(3, 4, generator=g) * {0}"]
+LAYERS = [
+    "lin({0})",
+    "norm({0})",
+    "drop({0})",
+    "F.dropout({0}, 0.4)",
+    "{0} * q",
+    "({0} @ p.t()) @ p * 0.3",
+]
+CHANCE = [
+    "{0} + weft.rand(3, 4)",
+    "{0} * weft.randn_like({0})",
+    "{0} + weft.bernoulli(weft.full((3, 4), 0.5))",
+    "{0} + weft.randperm(4)",
+    "weft.rand(3, 4, generator=g) * {0}",
+]
 INPLACE = [
     "{0}.mul_(0.5)", "{0}.add_(1)", "{0}[0] += 1", "{0}[:, 1].mul_(0.5)", "{0}.t()[2].sub_(0.25)",
     "{0}[{0} > 1] = 0.5", "{0}[1:].zero_()", "{0}.clamp_(-1, 1)", "{0}.view(12)[3:7].neg_()",
     "{0}.copy_({1})", "{0}.addcmul_({1}, {1}, value=0.1)", "{0}[0], {0}[1] = {0}[1].clone(), {0}[0].clone()",
     "{0}.index_add_(0, k, {1})", "{0}.masked_fill_({1} > 1, 0.0)", "{0}.uniform_()",
 ]  # fmt: skip
-NUMBERS = ["{0}.sum() > {1}", "({0} > 0).all()", "{0}.mean() < {1}", "bool({0}[0, 0] > 0)", "{0}.max().item() > {1}"]
+NUMBERS = [
+    "{0}.sum() > {1}",
+    "({0} > 0).all()",
+    "{0}.mean() < {1}",
+    "bool({0}[0, 0] > 0)",
+    "{0}.max().item() > {1}",
+]
 
 
 class World:
@@ -172,7 +189,9 @@ class Program:
         if kind == "number":
             return [f"n = int({a}.argmax().item()) % 3", self.fresh(f"{c} + n")]
         if kind == "off":
-            mode = r.choice(["weft.no_grad()", "weft.set_grad_enabled(False)", "weft.enable_grad()"])
+            mode = r.choice(
+                ["weft.no_grad()", "weft.set_grad_enabled(False)", "weft.enable_grad()"]
+            )
             return [f"with {mode}:", *self.block(depth, 2)]
         if kind == "detach":
             return [self.fresh(f"{a}.detach() * {c}")]

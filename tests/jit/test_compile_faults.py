@@ -280,7 +280,7 @@ def test_a_module_that_is_gone() -> None:
     gc.collect()
     before = _C._memory_stats()["tensors"]
     model = nn.Linear(16, 16)
-    f = weft.compile(lambda x: model(x))
+    f = weft.compile(lambda x: model(x))  # noqa: F821 (it is deleted below)
     x = weft.randn(2, 16)
     for _ in range(4):
         want = f(x).detach()
@@ -320,7 +320,7 @@ def made_and_dropped(kind: int) -> None:
     else:
         two = weft.compile(lambda x: (model(x), model(x).tanh()))
         for _ in range(4):
-            a, b = two(x)
+            _, b = two(x)
             b.sum().backward()
 
 

@@ -148,9 +148,7 @@ def check(row: Row, f: Any, inputs: list[Any], grad: bool = False, after: Any = 
         for x in [x for xs in given for x in xs if grad]:
             if x.dtype.is_floating_point or x.is_complex():
                 x.requires_grad_()
-        want, got = (
-            outcome(g, after, xs, turn, values) for g, xs in zip((f, compiled), given)
-        )
+        want, got = (outcome(g, after, xs, turn, values) for g, xs in zip((f, compiled), given))
         if want != got:
             return f"call {turn}: {got}, want {want}"
     facts = compiled.report().variants

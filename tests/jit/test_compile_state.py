@@ -19,7 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ class Slotted:
 
 
 class WithList:
-    values = [2.0]
+    values: ClassVar[list[float]] = [2.0]
 
 
 class Computed:
@@ -141,8 +141,9 @@ def patched_method() -> Any:
 @watched
 def a_set() -> Any:
     flags: set[str] = set()
-    return lambda x: x * (3.0 if "three" in flags else 2.0), lambda s: (
-        flags.add("three") if s == 3 else flags.clear()
+    return (
+        lambda x: x * (3.0 if "three" in flags else 2.0),
+        lambda s: flags.add("three") if s == 3 else flags.clear(),
     )
 
 
@@ -378,7 +379,7 @@ def test_what_differs_from_call_to_call(kind: str) -> None:
         random.seed(1), np.random.seed(1), own.seed(1)
         array, counter = np.random.default_rng(1), itertools.count()
         coin = toss[kind]
-        g: Any = (lambda coin: lambda x: x * 2 if coin() else x * 3)(coin)
+        g: Any = (lambda coin: lambda x: x * 2 if coin() else x * 3)(coin)  # noqa: B023
         g = weft.compile(g) if compile else g
         found.append([g(ONE).item() for _ in range(40)])
     assert found[0] == found[1] and set(found[0]) == {2.0, 3.0}

@@ -75,7 +75,13 @@ class Case:
         params = list(self.model.parameters())
         state = [v for p in params for v in self.opt.state.get(p, {}).values()]
         grads = [p.grad for p in params]
-        return [bits(params), bits(list(self.model.buffers())), bits(grads), bits(state), self.extra]
+        return [
+            bits(params),
+            bits(list(self.model.buffers())),
+            bits(grads),
+            bits(state),
+            self.extra,
+        ]
 
 
 def lock_step(case: type[Case], wrap: Callable[[Case], Any], turns: int = 10) -> int:
@@ -649,7 +655,9 @@ def test_grad_modes_inside() -> None:
         for r, z in ((want, x), (got, y)):
             sum(t.sum() for t in r if t.requires_grad).backward()
             assert z.grad is not None
-        assert weft.equal(x.grad, y.grad) and bits([t.detach() for t in want]) == bits([t.detach() for t in got])
+        assert weft.equal(x.grad, y.grad) and bits([t.detach() for t in want]) == bits(
+            [t.detach() for t in got]
+        )
 
 
 def test_saved_tensors_hooks() -> None:
