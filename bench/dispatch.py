@@ -155,9 +155,9 @@ def _declare() -> None:
         ("20_mul_tanh", chain(True)),
     ):
         register(Row("provenance", "provenance", name, {"weft": setup, "bare": setup}))
-    MEANS["provenance"] = Mean("bare", 1 / 1.05)  # the mean cost is under 5%
+    MEANS["provenance/provenance"] = Mean("bare", 1 / 1.05)  # the mean cost is under 5%
     for group in ("plain", "grad", "chain"):
-        MEANS[group] = Mean("torch", None)
+        MEANS[f"dispatch/{group}"] = Mean("torch", None)
 
 
 _declare()

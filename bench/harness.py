@@ -16,13 +16,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static")  # files that declare rows
+# Files that declare rows.
+MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static", "compiled")
 ONE_SIZE: Mapping[str, Mapping[str, Any]] = {"": {}}
 NEAR = 0.97  # a ratio this close below its budget is printed as NEAR: within the noise
 NO_THREADS = ("jax", "numpy")  # libraries whose thread count can't be set while they run
@@ -66,7 +67,8 @@ class Row:
     counts), each combined with every thread count. ``threads`` gives the table's lines: weft runs
     with exactly that many, a peer with that many or fewer, whichever is faster for it.
     ``budget`` is the smallest allowed ratio peer / weft, keyed by ``"torch"``,
-    ``"torch:compile"`` (that mode only) or ``"best"`` (the best of all peers).
+    ``"torch:compile"`` (only modes that begin with that word) or ``"best"`` (the best of all peers).
+    ``limit``, instead of a budget, is what weft itself has to stay under.
     """
 
     family: str
@@ -79,6 +81,7 @@ class Row:
     threads: tuple[int, ...] = (1,)
     budget: Mapping[str, float] = field(default_factory=dict)
     unit: str = "s"
+    limit: float | None = None
 
     def setup_for(self, library: str) -> Setup | None:
         """The setup that ``library`` uses, or None if this row isn't for it.
@@ -105,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Mean:
-    """A geometric mean that the table prints, over a group or a whole family of rows."""
+    """A geometric mean that the table prints, over a ``family/group`` or a whole family."""
 
     peer: str
     budget: float | None
@@ -295,7 +298,7 @@ class Line:
             for timing in timings
             if timing.samples
             and (library == label or (label == "best" and library not in ("weft", "bare")))
-            and mode in ("", timing.mode)
+            and mode in ("", timing.mode.partition(" ")[0])
         ]
         return min(chosen, key=lambda timing: timing.best, default=None)
 
@@ -352,7 +355,9 @@ def measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -
             if label in errors:
                 continue
             try:
-                answer = worker.ask(cmd="sample", mode=timing.mode, threads=timing.threads)
+                answer = worker.ask(
+                    _patience([timing.mode]), cmd="sample", mode=timing.mode, threads=timing.threads
+                )
                 timing.samples.append(answer["value"])
             except WorkerError as error:
                 errors[label] = str(error)
@@ -375,9 +380,20 @@ def measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -
 def _ask_to_prepare(row: Row, size: str, worker: Worker, options: Options) -> dict[str, str]:
     """Let a worker set up, warm up and size its loops; return the modes it refused, and why."""
     settings = row.settings(worker.library.label, options.threads)
-    answer = worker.ask(cmd="prepare", id=row.id(size), settings=settings, sample=options.sample)
+    answer = worker.ask(
+        _patience(mode for mode, _ in settings),
+        cmd="prepare",
+        id=row.id(size),
+        settings=settings,
+        sample=options.sample,
+    )
     refused: dict[str, str] = answer["refused"]
     return refused
+
+
+def _patience(modes: Iterable[str]) -> float:
+    """Seconds to wait for a worker: PyTorch may compile for minutes."""
+    return 1200.0 if "compile" in modes else 120.0
 
 
 def _prepare(
@@ -423,17 +439,20 @@ def _lines(
     counts = [t for t in row.threads if t in options.threads]
     lines = []
     for count in counts:
+        # Some use as many threads as they like: compare with them at the most we have.
+        absent = NO_THREADS if count != counts[-1] else ()
+        budget = {k: v for k, v in row.budget.items() if k.partition(":")[0] not in absent}
         chosen: dict[str, list[Timing]] = {}
         for label, all_timings in timings.items():
-            if label in NO_THREADS and count != counts[-1]:
-                continue  # they use as many threads as they like: compare at the most we have
+            if label in absent:
+                continue
             exactly = label in ("weft", "bare")
             chosen[label] = [
                 t for t in all_timings if t.threads == count or (not exactly and t.threads < count)
             ]
         id = row.id(size)
         lines.append(
-            Line(row.family, row.group, id, count, row.unit, chosen, row.budget, None, errors)
+            Line(row.family, row.group, id, count, row.unit, chosen, budget, row.limit, errors)
         )
     return lines
 

@@ -304,9 +304,9 @@ def _declare() -> None:
     for declare in (_pointwise, _reductions, _moves, _products, _backward):
         declare()
     for group in ("pointwise", "reductions", "softmax", "copies", "indexing", "sorting", "scans"):
-        MEANS[group] = Mean("torch", 1.3)
-    MEANS["matmul"] = Mean("torch", 1.3)
-    MEANS["backward"] = Mean("torch", None)
+        MEANS[f"kernels/{group}"] = Mean("torch", 1.3)
+    MEANS["kernels/matmul"] = Mean("torch", 1.3)
+    MEANS["kernels/backward"] = Mean("torch", None)
     MEANS["kernels"] = Mean("torch", 1.3)
 
 

@@ -12,52 +12,39 @@ import gc
 import importlib
 import os
 import re
-import subprocess
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bench.models import Setting, build
 
 WARM, STEPS = 2, 3  # steps that aren't looked at, and those that are
+COMPILED = 6  # calls after which a compiled function runs as it will
 
 
-def peak_in_fresh_process(lib: Any, name: str, **setting: Any) -> float:
-    """Bytes by which a process grows that trains the task ``name`` in ``lib``."""
-    program = (
-        f"from bench.memory import growth; print(growth({lib.__name__!r}, {name!r}, {setting}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        cwd=tempfile.gettempdir(),
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    return float(done.stdout)
-
-
-def growth(module: str, name: str, setting: dict[str, Any]) -> int:
+def growth(module: str, name: str, setting: dict[str, Any], compiled: bool = False) -> int:
     """Train a small network, then the task; return how far the second went above the first."""
     lib = importlib.import_module(module)
     lib.set_num_threads(2)
     small = {"lenet": "lenet", "resnet18": "lenet"}.get(name, "mlp")
-    train(build(small, Setting(lib, **setting), batch=2), WARM)
+    train(lib, build(small, Setting(lib, **setting), batch=2), compiled)
     gc.collect()
     before = resident("VmRSS")
     task = build(name, Setting(lib, **setting))
-    train(task, WARM)
+    step = train(lib, task, compiled)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the highest mark counts from here
-    train(task, STEPS)
+    for _ in range(STEPS):
+        step()
     return max(resident("VmHWM") - before, os.sysconf("SC_PAGE_SIZE"))
 
 
-def train(task: Any, steps: int) -> None:
-    """Take some steps."""
-    for _ in range(steps):
-        task.step()
+def train(lib: Any, task: Any, compiled: bool) -> Callable[[], Any]:
+    """Take the first steps of a task; return the function that takes one."""
+    step: Callable[[], Any] = lib.compile(task.step) if compiled else task.step
+    for _ in range(COMPILED if compiled else WARM):
+        step()
+    return step
 
 
 def resident(field: str) -> int:

@@ -6,8 +6,9 @@ library starts from the same numbers; sizes are keywords, and their defaults are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ class Task:
     optimizer: Any
     losses: Sequence[Callable[[], Any]]
     forward: Callable[[], Any]  # the model on its data, without a loss
+    inputs: Sequence[Any] = ()  # the data, if the model is simply called with it
 
     def step(self) -> Any:
         """Train: one update for each loss. Return the last loss."""
@@ -64,14 +66,18 @@ class Setting:
         """Whole numbers from 0 to ``count`` - 1."""
         return self.tensor(self.random.integers(0, count, shape))
 
+    def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """A parameter's first values, as its name and shape ask for."""
+        bound = math.prod(shape[1:]) ** -0.5 if len(shape) > 1 else 0.1
+        one = len(shape) == 1 and name.endswith("weight")  # the scale of a norm
+        return one + self.random.uniform(-bound, bound, shape)
+
     def ready(self, model: Any) -> Any:
         """The model in the setting's dtype and memory format, with drawn weights."""
         model = model.to(getattr(self.lib, self.dtype))
         if self.drawn:
             for name, p in model.named_parameters():
-                bound = p[0].numel() ** -0.5 if p.dim() > 1 else 0.1
-                one = p.dim() == 1 and name.endswith("weight")  # the scale of a norm
-                p.data.copy_(self.tensor(one + self.random.uniform(-bound, bound, tuple(p.shape))))
+                p.data.copy_(self.tensor(self.weight(name, tuple(p.shape))))
         if self.channels_last:
             model = model.to(memory_format=self.lib.channels_last)
         return model
@@ -106,9 +112,9 @@ class Setting:
         def forward() -> Any:
             return model(*inputs)
 
-        return self.task(
-            model, optimizer, [lambda: criterion(model(*inputs), wanted)], forward, **options
-        )
+        losses = [lambda: criterion(model(*inputs), wanted)]
+        task = self.task(model, optimizer, losses, forward, **options)
+        return replace(task, inputs=inputs)
 
     def word_by_word(self, scores: Any, wanted: Any) -> Any:
         """Cross entropy between the scores of every word of every sentence and classes."""

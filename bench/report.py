@@ -127,11 +127,13 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def means(lines: list[Line]) -> list[MeanLine]:
-    """The means that rows ask for: over a group's lines, or a family's lines that have a budget."""
+    """The means that rows ask for: over ``family/group``, or a family's lines with a budget."""
     found = []
     for name, mean in MEANS.items():
         chosen = [
-            line for line in lines if line.group == name or (line.family == name and line.budget)
+            line
+            for line in lines
+            if name == f"{line.family}/{line.group}" or (name == line.family and line.budget)
         ]
         ratios = [ratio for line in chosen if (ratio := line.ratio(mean.peer)) is not None]
         if ratios:

@@ -22,8 +22,10 @@ def call(task: str, options: dict[str, int]) -> Setup:
 
     def setup(lib: Any, mode: str) -> Callable[[], object]:
         made = build(task, Setting(lib, channels_last="channels_last" in mode), batch=1, **options)
-        model, given = made.model.eval(), _given(made)
-        if lib.__name__ != "torch" or mode.startswith("frozen"):
+        model, given = made.model.eval(), made.inputs[0]
+        if mode == "compile":
+            model = lib.compile(model)
+        elif lib.__name__ != "torch" or mode.startswith("frozen"):
             with lib.no_grad():
                 model = lib.jit.optimize_for_inference(lib.jit.trace(model, given))
 
@@ -34,15 +36,6 @@ def call(task: str, options: dict[str, int]) -> Setup:
         return forward
 
     return setup
-
-
-def _given(made: Any) -> Any:
-    """The input of a task, as its forward gives it to the model."""
-    seen: list[Any] = []
-    handle = made.model.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
-    made.forward()
-    handle.remove()
-    return seen[0]
 
 
 def _declare() -> None:

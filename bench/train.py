@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from bench.fresh import in_fresh_process
 from bench.harness import MEANS, Mean, Row, Setup, Value, register
-from bench.memory import peak_in_fresh_process
+from bench.memory import growth
 from bench.models import Setting, build
 
 STILL = 1e-8  # a learning rate
@@ -100,7 +101,7 @@ def peak(task: str) -> Setup:
     """Bytes at the peak of a training step; measured once, since they hardly change."""
 
     def setup(lib: Any, mode: str) -> Value:
-        return Value(cache(partial(peak_in_fresh_process, lib, task, **options_of(mode))))
+        return Value(cache(partial(in_fresh_process, growth, lib.__name__, task, options_of(mode))))
 
     return setup
 
@@ -139,8 +140,8 @@ def _declare() -> None:
         declare("optimizer", name, update(name), ("eager", "foreach", "fused"), 1.0)
     for _, task, _ in STEPS:
         declare("memory", task, peak(task), modes_of(task), 1.0, (2,), "B")
-    MEANS["small"] = Mean("torch", None)
-    MEANS["large"] = Mean("torch", 1.3)
+    MEANS["train/small"] = Mean("torch", None)
+    MEANS["train/large"] = Mean("torch", 1.3)
 
 
 _declare()

@@ -105,7 +105,7 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "amp ao audio backends compat cuda data devices distributed distributions fft func functional hub "
+    "amp ao audio backends compat compiler cuda data devices distributed distributions fft func functional hub "
     "jit linalg masked nn optim quantization serialization signal sparse special switches testing text "
     "train types utils version view vision"
 ).split()

@@ -1,13 +1,10 @@
 // The graph from Python: nodes, hooks, backward, and nodes that are written in Python.
-#include <chrono>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 
 #include "bind/args.h"
 #include "bind/hooks.h"
 #include "bind/life.h"
-#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/record.h"
 #include "tape/backward.h"
@@ -468,14 +465,6 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
   return nb::tuple(out);
 }
 
-// Asked by loops, with or without the interpreter's lock.
-bool interrupted() {
-  PyGILState_STATE before = PyGILState_Ensure();
-  bool yes = PyErr_CheckSignals() != 0;
-  PyGILState_Release(before);
-  return yes;
-}
-
 }  // namespace
 
 PyObject* wrap_node(const Ref<Node>& n) {
@@ -497,14 +486,6 @@ PyObject* wrap_node(const Ref<Node>& n) {
 void bind_autograd(nb::module_& m) {
   NodeType = (PyTypeObject*)PyType_FromSpec(&node_spec);
   m.attr("Node") = nb::handle((PyObject*)NodeType);
-  g_interpreter.release_lock = [] { return (void*)PyEval_SaveThread(); };
-  g_interpreter.take_lock = [](void* s) { PyEval_RestoreThread((PyThreadState*)s); };
-  g_ask_interpreter = interrupted;
-  g_let_others_run = [] {
-    Py_BEGIN_ALLOW_THREADS;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-    Py_END_ALLOW_THREADS;
-  };
   g_interpreter.pack = pack;
   g_interpreter.unpack = unpack;
 

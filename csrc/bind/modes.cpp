@@ -1,13 +1,8 @@
 // What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The
-// modes of autocast (weft/amp/), and of the CPU for tiny numbers.
+// modes of autocast (weft/amp/).
 #include <vector>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include "bind/python.h"
-#include "loops/parallel.h"
 #include "ops/autocast.h"
 
 namespace weft {
@@ -76,18 +71,6 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {}};
 PyType_Spec spec = {"weft._C.FixedMode", sizeof(FixedMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
-// Lets numbers too small for full precision count as zero, on every thread; false where the CPU cannot.
-bool flush_denormals([[maybe_unused]] bool on) {
-#if defined(__SSE2__)
-  constexpr unsigned kFlush = 0x8040;  // results, and operands
-#pragma omp parallel num_threads(num_threads())
-  _mm_setcsr(on ? _mm_getcsr() | kFlush : _mm_getcsr() & ~kFlush);
-  return true;
-#else
-  return false;
-#endif
-}
-
 // ---- autocast: (on, dtype, cache) of this thread
 
 nb::tuple autocast_state() {
@@ -149,7 +132,6 @@ void bind_modes(nb::module_& m) {
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) throw nb::python_error();
   m.attr("FixedMode") = nb::steal(type);
-  m.def("_flush_denormals", flush_denormals);
   bind_autocast(m);
 }
 

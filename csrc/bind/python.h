@@ -57,6 +57,16 @@ int guarded_int(F&& f) {
   }
 }
 
+// While one is alive, other threads may use the interpreter, and this one may not.
+class Unlocked {
+ public:
+  Unlocked() : state_(g_interpreter.release_lock()) {}
+  ~Unlocked() { g_interpreter.take_lock(state_); }
+
+ private:
+  void* state_;
+};
+
 // args.cpp: ops as Python callables.
 struct OpSet {  // the overloads of a name
   std::string name, doc;
@@ -84,6 +94,7 @@ void bind_fused(nb::module_& m);
 void bind_replay(nb::module_& m);
 void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
+void bind_threads(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 std::string user_line();  // "train.py:12, in step", for messages

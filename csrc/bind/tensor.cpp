@@ -4,7 +4,6 @@
 #include <structmember.h>
 
 #include "bind/life.h"
-#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/pointwise.h"
 #include "ops/record.h"
@@ -559,11 +558,6 @@ void bind_tensor(nb::module_& m) {
   m.def("_reset_peak", [] { memory_stats().peak = memory_stats().live; });
   m.def("_empty_cache", [] { empty_cache(); });
   m.def("_fail_allocation_after", [](int64_t n) { fail_allocation_after(n); });
-  m.def("get_num_threads", [] { return num_threads(); });
-  m.def("set_num_threads", [](int n) {
-    if (n < 1) fail("set_num_threads: expected a positive number of threads, got ", n);
-    set_num_threads(n);
-  });
 }
 
 }  // namespace weft

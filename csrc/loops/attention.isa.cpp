@@ -19,7 +19,7 @@ struct Block {
   int64_t row, rows, column, columns;
 };
 
-// What each thread needs, taken before the threads start: they cannot throw.
+// What each thread needs, taken before the threads start.
 template <class T>
 class Spaces {
  public:
@@ -32,7 +32,7 @@ class Spaces {
         count_(work > 1 && !in_parallel() ? num_threads() : 1),
         memory_(each_ * int64_t(sizeof(T)) * count_) {}
   Space mine() const {
-    T* at = memory_.template as<T>() + omp_get_thread_num() % count_ * each_;
+    T* at = memory_.template as<T>() + thread_index() % count_ * each_;
     T* rows = at + 2 * block_;
     return {at, at + block_, rows, rows + kQueries, rows + 2 * kQueries};
   }

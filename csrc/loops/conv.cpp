@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -84,7 +85,7 @@ struct Parts {  // of one group
         y(rows * places) {}
 };
 
-// Memory for the windows of one image and group on each thread, taken before the threads start: they cannot throw.
+// Memory for the windows of one image and group on each thread, taken before the threads start.
 template <class T>
 class Windows {
  public:
@@ -92,7 +93,7 @@ class Windows {
       : each_(checked_mul(p.inner, p.places)),
         count_(work > 1 && !in_parallel() ? num_threads() : 1),
         memory_(checked_mul(checked_mul(each_, int64_t(sizeof(T))), count_)) {}
-  T* mine() const { return memory_.template as<T>() + omp_get_thread_num() % count_ * each_; }
+  T* mine() const { return memory_.template as<T>() + thread_index() % count_ * each_; }
 
  private:
   int64_t each_, count_;
@@ -155,6 +156,25 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
   });
 }
 
+namespace {
+
+// OpenMP's threads go on looking for work after each loop, for 5 to 15 ms, on the CPUs that our own loops need next.
+// libgomp is told to let them sleep sooner, by a variable that it reads when it is loaded, unless the user has.
+class LookBriefly {
+ public:
+  LookBriefly() : set_(!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
+    if (set_) setenv("GOMP_SPINCOUNT", "2000", 1);  // 30 to 100 microseconds
+  }
+  ~LookBriefly() {
+    if (set_) unsetenv("GOMP_SPINCOUNT");
+  }
+
+ private:
+  bool set_;
+};
+
+}  // namespace
+
 const OneDnn* onednn() {
   static const OneDnn* found = []() -> const OneDnn* {
     Dl_info here;
@@ -162,6 +182,7 @@ const OneDnn* onednn() {
       fail("convolution: cannot find weft's own folder");
     std::string path = here.dli_fname;
     path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
+    LookBriefly while_it_is_loaded;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
     auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
@@ -201,17 +222,17 @@ void conv_forward(const Conv& c, const float* x, const float* w, const float* bi
                   std::shared_ptr<PackedKernel>* packed) {
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
   if (small(c)) return direct_conv_forward(c, x, w, bias, y);
-  check(onednn()->forward(c, num_threads(), x, w, bias, y, packed));
+  check(onednn()->forward(c, num_openmp_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
   if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
-  check(onednn()->input(c, num_threads(), g, w, dx));
+  check(onednn()->input(c, num_openmp_threads(), g, w, dx));
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
   if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
-  check(onednn()->weight(c, num_threads(), x, g, dw));
+  check(onednn()->weight(c, num_openmp_threads(), x, g, dw));
 }
 
 }  // namespace weft

@@ -4,27 +4,19 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
 namespace weft {
 namespace {
 
-int g_threads = 0;
-bool g_forked = false;  // libgomp's pool does not survive fork: a child works on one thread
+std::atomic<int> g_threads{0};
+bool g_forked = false;
 
 constexpr uint64_t kPatience = 40'000'000;  // ticks between two looks: about 15 ms
 thread_local uint64_t t_next_look = 0;
 thread_local int t_uninterrupted = 0;
-
-uint64_t ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count()) * 2;
-#endif
-}
 
 // The CPUs that affinity and the cgroup's quota leave to this process.
 int available_cpus() {
@@ -46,13 +38,12 @@ int available_cpus() {
 }  // namespace
 
 int num_threads() {
-  if (g_forked) return 1;
   if (g_threads == 0) {
     g_threads = available_cpus();
-    omp_set_num_threads(g_threads);
     pthread_atfork(nullptr, nullptr, [] {
       g_forked = true;
-      omp_set_num_threads(1);
+      g_threads = 1;  // a program that forks has many children, as a rule
+      forget_helpers();
     });
   }
   return g_threads;
@@ -61,10 +52,9 @@ int num_threads() {
 void set_num_threads(int n) {
   num_threads();
   g_threads = std::max(1, n);
-  omp_set_num_threads(g_forked ? 1 : g_threads);
 }
 
-bool in_parallel() { return omp_in_parallel(); }
+int num_openmp_threads() { return g_forked ? 1 : num_threads(); }
 
 bool (*g_ask_interpreter)() = nullptr;
 
@@ -77,11 +67,8 @@ bool interrupt_pending() {
 
 void leave_loop() { throw PythonError(); }
 
-thread_local const std::atomic<bool>* t_stopped = nullptr;
-
 void leave_if_interrupted() {
-  if (omp_get_thread_num() == 0 ? interrupt_pending() : t_stopped && t_stopped->load(std::memory_order_relaxed))
-    leave_loop();
+  if (thread_index() == 0 ? interrupt_pending() : loop_stopped()) leave_loop();
 }
 
 Uninterrupted::Uninterrupted() { ++t_uninterrupted; }

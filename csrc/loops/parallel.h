@@ -2,19 +2,17 @@
 // threads, so results do not either.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "core/error.h"
+#include "loops/helpers.h"
 
 namespace weft {
 
 int num_threads();  // what set_num_threads chose, or the CPUs this process may use
 void set_num_threads(int n);
-bool in_parallel();  // inside a parallel region already: then everything runs on the calling thread
+int num_openmp_threads();  // the same for libraries on OpenMP, whose threads a child after fork cannot replace
 
 constexpr int64_t kGrain = 32768;  // elements of light work per chunk
 
@@ -24,7 +22,6 @@ bool interrupt_pending();        // looks every few milliseconds; true: a Python
 [[noreturn]] void leave_loop();  // throws it
 void leave_if_interrupted();     // both, from anywhere in a loop
 extern bool (*g_ask_interpreter)();
-extern thread_local const std::atomic<bool>* t_stopped;  // of the parallel loop that this thread works for
 
 // While one is alive, loops of this thread are not interrupted: what they write must be whole.
 class Uninterrupted {
@@ -43,41 +40,18 @@ inline void serial_each(int64_t n, const F& f) {
   }
 }
 
-// What a thread does with item i of a parallel loop.
-template <class F>
-inline void unless_stopped(std::atomic<bool>& stopped, int64_t i, const F& f) {
-  if (stopped.load(std::memory_order_relaxed)) return;
-  t_stopped = &stopped;
-  try {
-    leave_if_interrupted();
-    f(i);
-  } catch (const PythonError&) {
-    stopped = true;
-  }
-}
-
 template <class F>
 inline void parallel_each(int64_t n, const F& f) {
-  int threads = n > 1 && !in_parallel() ? num_threads() : 1;
-  if (threads <= 1) return serial_each(n, f);
-  std::atomic<bool> stopped{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (int64_t i = 0; i < n; ++i) unless_stopped(stopped, i, f);
-  if (stopped) leave_loop();
+  int threads = n > 1 && !in_parallel() ? int(std::min<int64_t>(n, num_threads())) : 1;
+  auto run = [](const void* f, int64_t i) { (*static_cast<const F*>(f))(i); };
+  if (threads <= 1 || !share_out(n, threads, run, &f)) serial_each(n, f);
 }
 
 // Calls f(begin, end) for [0, n) cut at the multiples of grain.
 template <class F>
 inline void parallel_chunks(int64_t n, int64_t grain, const F& f) {
   int64_t chunks = grain > 0 ? (n + grain - 1) / grain : 1;
-  auto chunk = [&](int64_t c) { f(c * grain, (c + 1) * grain < n ? (c + 1) * grain : n); };
-  int threads = chunks > 1 && !in_parallel() ? num_threads() : 1;
-  if (threads <= 1) return serial_each(chunks, chunk);
-  if (threads > chunks) threads = int(chunks);
-  std::atomic<bool> stopped{false};
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t c = 0; c < chunks; ++c) unless_stopped(stopped, c, chunk);
-  if (stopped) leave_loop();
+  parallel_each(chunks, [&](int64_t c) { f(c * grain, (c + 1) * grain < n ? (c + 1) * grain : n); });
 }
 
 // The same in as many parts as there are threads, all of the same length, for work that comes out the same wherever it

@@ -10,6 +10,9 @@
 #include <unordered_map>
 
 #include "loops/conv.h"
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace weft {
 namespace {
@@ -213,10 +216,24 @@ memory packed_kernel(const std::shared_ptr<Ready>& ready, const Desc& given, con
   return known->kernel;
 }
 
+// Lets OpenMP's threads round, and do with tiny numbers, as this one does.
+void set_arithmetic([[maybe_unused]] int threads) {
+#if defined(__SSE2__)
+  thread_local unsigned last = 0x1f80;  // what a process begins with
+  thread_local int last_threads = 0;
+  unsigned mode = _mm_getcsr() & ~0x3fu;  // without the flags of what has happened
+  if (mode == last && threads == last_threads) return;
+  last = mode, last_threads = threads;
+#pragma omp parallel num_threads(threads)
+  _mm_setcsr(mode);
+#endif
+}
+
 const char* run(const Conv& c, Kind kind, int threads, const float* x, const float* w, const float* bias,
                 const float* y, std::shared_ptr<PackedKernel>* packed) {
   int before = omp_get_max_threads();
   omp_set_num_threads(threads);
+  set_arithmetic(threads);
   const char* problem = nullptr;
   try {
     auto ready = find(c, kind, threads);

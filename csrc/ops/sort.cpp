@@ -37,7 +37,7 @@ void each_line(const Tensor& x, int axis, int64_t m, F f) {
   int64_t each = sort_scratch_bytes(x.dtype(), n);
   Scratch scratch(each * workers);
   parallel_chunks(lines, grain, [&](int64_t begin, int64_t end) {
-    char* mine = scratch.as<char>() + (workers > 1 ? omp_get_thread_num() : 0) * each;
+    char* mine = scratch.as<char>() + (workers > 1 ? thread_index() : 0) * each;
     for (int64_t k = begin; k < end; ++k) {
       int64_t at = k, offset = 0;  // the k-th line in the order of the kept dimensions
       for (int d = x.dim() - 1; d >= 0; --d) {

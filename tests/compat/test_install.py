@@ -66,6 +66,7 @@ def test_modules_are_the_same(installed: types.ModuleType) -> None:
     "name",
     """torch.types torch.version torch.random torch.serialization torch._C torch.functional
     torch.cuda.amp torch.amp torch.accelerator torch.mps torch.xpu torch.cpu torch.nn.parallel
+    torch.cpu.amp torch._dynamo torch.nn.intrinsic.qat
     torch.nn.parameter torch.nn.init torch.nn.utils.rnn torch.utils.checkpoint torch.jit
     torch.utils.data.dataset torch.utils.data.sampler torch.optim.optimizer torch.linalg torch.fft
     torch.autograd.functional torch.nn.modules torch.hub torch.utils.model_zoo""".split(),

@@ -230,7 +230,9 @@ def test_compile_takes_what_programs_give_it() -> None:
         assert weft.equal(weft.compile(model)(x), want)
         model.compile(mode="reduce-overhead")
         assert weft.equal(model(x), want)
-    assert weft.compile(model, backend="eager") is model
+    eager = weft.compile(model, backend="eager")
+    assert next(iter(eager.state_dict())).startswith("_orig_mod.") and not eager.compiled.variants
+    assert weft.equal(eager(x), want) and weft.compile(model, disable=True) is model
     with pytest.raises(RuntimeError, match="mode or options"):
         weft.compile(f, mode="default", options={})
     with pytest.raises(RuntimeError, match="unknown mode 'fast'"):

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -253,6 +254,10 @@ def test_interrupted() -> None:
 # ---- as objects --------------------------------------------------------------------------------
 
 
+def called(kept: dict[str, Any], x: Any) -> Any:
+    return kept["model"](x)
+
+
 def doubled(x: Any) -> Any:
     return x * 2
 
@@ -280,7 +285,7 @@ def test_a_module_that_is_gone() -> None:
     gc.collect()
     before = _C._memory_stats()["tensors"]
     kept = {"model": nn.Linear(16, 16)}
-    f = weft.compile(lambda x: kept["model"](x))
+    f = weft.compile(partial(called, kept))
     x = weft.randn(2, 16)
     for _ in range(4):
         want = f(x).detach()

@@ -273,3 +273,20 @@ def test_freeze_arguments() -> None:
     assert jit.freeze(scripted, ["describe"]).describe() == "0 calls of width 4"
     with pytest.raises(ValueError, match="preserved_attrs names 'nothing'"):
         jit.freeze(scripted, ["nothing"])
+
+
+def test_the_object_of_a_method_may_have_any_name() -> None:
+    class Net(nn.Module):
+        def __init__(me) -> None:
+            super().__init__()
+            me.scale = 3.0
+
+        def forward(me, x: weft.Tensor, h: weft.Tensor | None = None) -> weft.Tensor:
+            if h is None:
+                h = me.twice(x)
+            return h
+
+        def twice(me, x: weft.Tensor) -> weft.Tensor:
+            return x * 2 * me.scale
+
+    assert weft.jit.script(Net())(weft.ones(1)).item() == 6

@@ -120,7 +120,9 @@ class Finder:
             facade.__spec__ = spec
             sys.modules[name] = facade
         else:
-            sys.modules[name] = importlib.import_module(targets[0])
+            found = sys.modules[name] = importlib.import_module(targets[0])
+            if not hasattr(found, "__path__") and any(a.startswith(f"{name}.") for a in ALIASES):
+                found.__path__ = []  # a package for PyTorch: Python looks for what is below it
             self._guard(sys.modules[name], name)
 
     def _guard(self, module: ModuleType, torch_name: str) -> None:

@@ -27,11 +27,13 @@ ROOTS = {
 # Modules that lie elsewhere in weft. Several are read in order.
 ALIASES = {
     "torch._C": ("weft",),
+    "torch._dynamo": ("weft.compiler",),
     "torch._tensor": ("weft",),
     "torch.accelerator": ("weft.devices.accelerator",),
     "torch.amp.autocast_mode": ("weft.amp",),
     "torch.ao.nn": ("weft.quantization.nn",),
     "torch.ao.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
+    "torch.ao.nn.intrinsic.qat": ("weft.quantization.nn.qat",),
     "torch.ao.nn.qat": ("weft.quantization.nn.qat",),
     "torch.ao.nn.quantized": ("weft.quantization.nn.quantized",),
     "torch.ao.nn.quantized.dynamic": ("weft.quantization.nn.dynamic",),
@@ -48,6 +50,7 @@ ALIASES = {
     "torch.distributed.distributed_c10d": ("weft.distributed",),
     "torch.mps": ("weft.devices.mps",),
     "torch.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
+    "torch.nn.intrinsic.qat": ("weft.quantization.nn.qat",),
     "torch.nn.qat": ("weft.quantization.nn.qat",),
     "torch.nn.quantized": ("weft.quantization.nn.quantized",),
     "torch.nn.quantized.dynamic": ("weft.quantization.nn.dynamic",),

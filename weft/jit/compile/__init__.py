@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 
-_BACKENDS = ("inductor", "weft", "eager", "aot_eager")
+BACKENDS = ("inductor", "weft", "eager", "aot_eager")
 _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -76,16 +76,19 @@ def compile(
         raise TypeError(f"compile: expected a module or a function, got {type(model).__name__}")
     if mode is not None and options is not None:
         raise RuntimeError("compile: either mode or options can be given, not both")
-    if backend not in _BACKENDS:
-        raise NotImplementedError(f"compile(backend={backend!r}): weft has {', '.join(_BACKENDS)}")
+    if backend not in BACKENDS:
+        raise NotImplementedError(f"compile(backend={backend!r}): weft has {', '.join(BACKENDS)}")
     if mode not in _MODES:
         raise RuntimeError(f"compile: unknown mode {mode!r}, expected one of {_MODES}")
-    if disable or backend in ("eager", "aot_eager"):
+    if disable:
         return model
+    eager = backend in ("eager", "aot_eager")
     if isinstance(model, _C.ModuleBase):
         from .module import OptimizedModule
 
-        return OptimizedModule(model, fullgraph)
+        return OptimizedModule(model, fullgraph, eager)
+    if eager:
+        return model
     return CompiledFunction(model, fullgraph)
 
 

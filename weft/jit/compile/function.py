@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
+import weakref
 
 import weft
 from weft import _C
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-__all__ = ["CompiledFunction"]
+__all__ = ["CompiledFunction", "forget_all"]
 
 _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
+_living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
 class CompiledFunction:
@@ -45,11 +47,16 @@ class CompiledFunction:
         functools.update_wrapper(self, func, updated=())
         self.name = getattr(func, "__name__", type(func).__name__)
         self.func, self.fullgraph = func, fullgraph
+        self._lock = threading.Lock()
+        self._told: set[str] = set()
+        self.forget()
+        _living.add(self)
+
+    def forget(self) -> None:
+        """Drop all that was captured: the next call begins anew."""
         self._groups: dict[Any, list[Variant]] = {}
         # The last variant and its replay, if it runs straight and takes no structures.
         self._fast: tuple[Any, Any] = (None, None)
-        self._lock = threading.Lock()
-        self._told: set[str] = set()
         self._failures = 0  # captures that were good for nothing
         self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
@@ -127,7 +134,8 @@ class CompiledFunction:
             raise RuntimeError(f"compile(fullgraph=True): {name} is not one program: {reason}")
         if reason not in self._told:
             self._told.add(reason)
-            warnings.warn(f"compile: {name} runs eagerly: {reason}", stacklevel=4)
+            text = f"compile: {name} runs eagerly: {reason}"
+            warnings.warn(text, stacklevel=5 if isinstance(self.func, _C.ModuleBase) else 4)
         return self.func(*args, **kwargs)
 
     def _capture(
@@ -304,3 +312,12 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
     if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
         capture.fail(f"it returns a {type(x).__name__}")
     return x
+
+
+def forget_all() -> None:
+    """Drop what was captured of every compiled function there is.
+
+    >>> weft.jit.compile.function.forget_all()
+    """
+    for function in list(_living):
+        function.forget()

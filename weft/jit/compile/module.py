@@ -23,16 +23,17 @@ class OptimizedModule(nn.Module):
 
     _orig_mod: nn.Module
 
-    def __init__(self, module: nn.Module, fullgraph: bool = False) -> None:
-        """Wrap a module."""
+    def __init__(self, module: nn.Module, fullgraph: bool = False, eager: bool = False) -> None:
+        """Wrap a module. If ``eager``, its calls stay as they are."""
         super().__init__()
         self._orig_mod = module
         self.__dict__["compiled"] = CompiledFunction(module, fullgraph)
+        self.__dict__["eager"] = eager
         self.training = module.training
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Make the call from what was captured of the module."""
-        return self.compiled(*args, **kwargs)
+        return (self._orig_mod if self.eager else self.compiled)(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Any:
         """Set the mode of the module."""
@@ -51,11 +52,11 @@ class OptimizedModule(nn.Module):
         """Return one of a copy of the module, with nothing captured."""
         from copy import deepcopy
 
-        return OptimizedModule(deepcopy(self._orig_mod, memo), self.compiled.fullgraph)
+        return OptimizedModule(deepcopy(self._orig_mod, memo), self.compiled.fullgraph, self.eager)
 
     def __reduce__(self) -> Any:
         """Pickle the module; what was captured is not kept."""
-        return OptimizedModule, (self._orig_mod, self.compiled.fullgraph)
+        return OptimizedModule, (self._orig_mod, self.compiled.fullgraph, self.eager)
 
     @property
     def graphs(self) -> list[Any]:

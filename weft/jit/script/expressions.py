@@ -50,6 +50,7 @@ class Expressions:
         """Read for a function, which may be a method of the module ``owner``."""
         self.source, self.compiler, self.owner = source, compiler, owner
         self.variables = variables
+        self.own_name = None if owner is None else source.first_parameter
         self.modules: dict[str, list[Any]] = {}  # variables that stand for modules: which ones
         self.depth = 0
 
@@ -77,7 +78,7 @@ class Expressions:
     def static(self, node: Any) -> Any:
         """Return the Python object that an expression stands for, or ``_NOT_STATIC``."""
         if isinstance(node, ast.Name):
-            if node.id == "self" and self.owner is not None:
+            if node.id == self.own_name:
                 return self.owner
             if node.id in self.variables:
                 return _NOT_STATIC
@@ -171,7 +172,9 @@ class Expressions:
 
     def name(self, node: ast.Name) -> tree.Expr:
         """Read a name: a variable, or a constant from outside."""
-        if node.id in self.variables or (node.id == "self" and self.owner is not None):
+        if node.id == self.own_name:
+            return tree.Var(self.at(node), "self")
+        if node.id in self.variables:
             return tree.Var(self.at(node), node.id)
         try:
             value = self.source.lookup(node.id)
@@ -320,8 +323,8 @@ class Expressions:
     def target(self, node: Any, bound: bool = False) -> tree.Expr:
         """Read what a value is assigned to."""
         if isinstance(node, ast.Name):
-            if node.id == "self" and self.owner is not None:
-                self.fail(node, "self cannot be assigned to")
+            if node.id == self.own_name:
+                self.fail(node, f"{node.id} cannot be assigned to")
             return tree.Var(self.at(node), node.id)
         if isinstance(node, (ast.Tuple, ast.List)):
             if sum(isinstance(e, ast.Starred) for e in node.elts) > 1:

@@ -95,23 +95,48 @@ class Infer:
                     self.statement(part)
                 elif isinstance(part, tree.Expr):
                     self.of(part)
+            if isinstance(s, tree.Assert):
+                self.env.update(self.known_if(s.test, True))
 
     def branches(self, s: tree.If) -> None:
         """Go through each branch with the types before it, and join what comes out."""
-        before, after = self.env, []
+        before, after = dict(self.env), []
         for test, body in [*((b.test, b.body) for b in s.branches), (None, s.other)]:
             self.env = dict(before)
             if test is not None:
                 self.of(test)
+                self.env.update(self.known_if(test, True))
             self.block(body)
-            after.append(self.env)
-        self.env = {}
+            if not _leaves(body):
+                after.append(self.env)
+            if test is not None:
+                self.env = before
+                before.update(self.known_if(test, False))
+        self.env = {} if after else before
         for name in {name for env in after for name in env}:
             found = [env[name] for env in after if name in env]
             joined: Type | None = found[0]
             for t in found[1:]:
                 joined = types.join(joined, t)
             self.env[name] = ANY if joined is None else joined
+
+    def known_if(self, test: Any, outcome: bool) -> dict[str, Type]:
+        """Return the types of variables that a test tells to be None, or not to be."""
+        if isinstance(test, tree.Logic) and (test.op == "and") == outcome:
+            return {k: t for part in test.values for k, t in self.known_if(part, outcome).items()}
+        if isinstance(test, tree.Unary) and test.op == "not":
+            return self.known_if(test.value, not outcome)
+        if not isinstance(test, tree.Compare) or test.ops not in (["is"], ["is not"]):
+            return {}
+        name, right = test.left, test.rights[0]
+        if not isinstance(name, tree.Var) or not isinstance(right, tree.Const):
+            return {}
+        t = self.env.get(name.name, ANY)
+        if right.value is not None or t.name != "Union" or NONE not in t.parts:
+            return {}
+        if (test.ops == ["is"]) == outcome:
+            return {name.name: NONE}
+        return {name.name: of("Union", *(p for p in t.parts if p != NONE))}
 
     def loop(self, s: Any) -> None:
         """Go through the body twice: what it leaves is what it finds the next time."""
@@ -140,7 +165,8 @@ class Infer:
                         target.at,
                         f"'{name}' is declared as {self.declared[name]}, and is given a {t}",
                     )
-                t = self.declared[name]
+                whole = self.declared[name]
+                t = t if whole.name == "Union" and t in whole.parts else whole
             self.env[name] = t
             self.all[name] = types.join(self.all.get(name, t), t) or ANY
         elif isinstance(target, tree.Items):
@@ -175,10 +201,14 @@ class Infer:
         if isinstance(e, tree.Compare):
             return self.comparison(e, [inside[id(x)] for x in (e.left, *e.rights)])
         if isinstance(e, tree.Logic):
-            found = {inside[id(v)] for v in e.values}
-            return found.pop() if len(found) == 1 else ANY
+            kinds = {inside[id(v)] for v in e.values}
+            return kinds.pop() if len(kinds) == 1 else ANY
         if isinstance(e, tree.Conditional):
-            return types.join(inside[id(e.value)], inside[id(e.other)]) or ANY
+            found = []
+            for part, outcome in ((e.value, True), (e.other, False)):
+                known = self.known_if(e.test, outcome) if isinstance(part, tree.Var) else {}
+                found.append(known.get(getattr(part, "name", ""), inside[id(part)]))
+            return types.join(*found) or ANY
         if isinstance(e, tree.Items):
             parts = [inside[id(i)] for i in e.items]
             if e.kind == "tuple":
@@ -301,6 +331,11 @@ class Infer:
         if name in ("min", "max") and len(args) > 1 and len(set(args)) == 1:
             return args[0] if args[0] in (INT, FLOAT) else ANY
         return _BUILT_IN.get(name, ANY) if not place else ANY
+
+
+def _leaves(body: list[tree.Statement]) -> bool:
+    """Say whether the function ends with these statements."""
+    return bool(body) and isinstance(body[-1], (tree.Return, tree.Raise))
 
 
 def _each(t: Type) -> Type:

@@ -61,6 +61,12 @@ class Source:
             zip(function.__code__.co_freevars, (_content(c) for c in function.__closure__ or ()))
         )
 
+    @property
+    def first_parameter(self) -> str | None:
+        """The name of the first parameter: in methods, that of the object."""
+        a = self.definition.args
+        return next((p.arg for p in (*a.posonlyargs, *a.args)), None)
+
     def place(self, node: Any) -> tuple[int, int, int]:
         """Return where a node of Python's tree stands in the file."""
         line, begin = node.lineno, node.col_offset

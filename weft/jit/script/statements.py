@@ -47,8 +47,8 @@ class Statements(Expressions):
         """Read ``source``, which is a method of the module ``owner`` if there is one."""
         super().__init__(source, compiler, owner, assigned_names(source.definition))
         self.blocks = self.loops = 0
-        if owner is not None:
-            self.variables.discard("self")
+        if self.own_name is not None:
+            self.variables.discard(self.own_name)
 
     # ---- the function ----------------------------------------------------------------------------
 
@@ -61,8 +61,13 @@ class Statements(Expressions):
         places: list[Any] = [*a.posonlyargs, *a.args]
         defaults: list[Any] = [None] * (len(places) - len(a.defaults)) + list(a.defaults)
         if self.owner is not None:
-            if not places or places[0].arg != "self":
-                self.fail(self.source.definition, "the first parameter of a method must be 'self'")
+            if not places:
+                self.fail(self.source.definition, "a method has a first parameter, 'self'")
+            if "self" in self.variables:
+                self.fail(
+                    self.source.definition,
+                    f"the object is '{self.own_name}' here: a variable cannot be named 'self'",
+                )
             places, defaults = places[1:], defaults[1:]
         if comment and len(comment[0]) != len(places):
             self.fail(

@@ -13,7 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvBn", "Linear"]
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvBn",
+    "Linear",
+    "freeze_bn_stats",
+    "update_bn_stats",
+]
 
 
 class Linear(linear.Linear):
@@ -140,7 +148,24 @@ class ConvBn(Module):
         self.qconfig = _need_qconfig(self, getattr(layers, "qconfig", None))
         self.conv, self.bn, self.relu = layers[0], layers[1], len(layers) == 3
         self.weight_fake_quant = self.qconfig.weight()
+        self.freeze_bn = False
         self.train(layers.training)
+
+    def freeze_bn_stats(self) -> ConvBn:
+        """Keep the statistics of the batch norm as they are, and use them while it learns."""
+        self.freeze_bn = True
+        return self.train(self.training)
+
+    def update_bn_stats(self) -> ConvBn:
+        """Go on with statistics of the batch."""
+        self.freeze_bn = False
+        return self.train(self.training)
+
+    def train(self, mode: bool = True) -> ConvBn:
+        """Set the mode; a frozen batch norm stays in the mode of evaluation."""
+        super().train(mode)
+        self.bn.train(mode and not self.freeze_bn)
+        return self
 
     @classmethod
     def from_float(cls, mod: Any) -> ConvBn:
@@ -171,3 +196,28 @@ class ConvBn(Module):
                     "groups", "padding_mode", "bias"):  # fmt: skip
             return getattr(self.conv, name)
         return super().__getattr__(name)
+
+
+def freeze_bn_stats(mod: Module) -> None:
+    """Keep the statistics of batch norms behind convolutions; for ``model.apply``.
+
+    >>> n, q = weft.nn, weft.quantization
+    >>> model = n.Sequential(n.Conv2d(1, 2, 3), n.BatchNorm2d(2))
+    >>> model = q.fuse_modules_qat(model, [["0", "1"]])
+    >>> model.qconfig = q.get_default_qat_qconfig()
+    >>> model = q.prepare_qat(model).apply(q.nn.qat.freeze_bn_stats)
+    >>> model.train()[0].bn.training
+    False
+    """
+    if isinstance(mod, ConvBn):
+        mod.freeze_bn_stats()
+
+
+def update_bn_stats(mod: Module) -> None:
+    """Let the statistics of batch norms behind convolutions go on; for ``model.apply``.
+
+    >>> weft.nn.Linear(2, 1).apply(weft.quantization.nn.qat.update_bn_stats)
+    Linear(in_features=2, out_features=1, bias=True)
+    """
+    if isinstance(mod, ConvBn):
+        mod.update_bn_stats()

@@ -1,0 +1,96 @@
+// Threads: their number, their turns with the interpreter, and what of the CPU's state they have.
+#include <cxxabi.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include "bind/python.h"
+#include "loops/parallel.h"
+
+namespace weft {
+namespace {
+
+// What an interpreter that is about to end does to threads of Python that want its lock: up to Python 3.13 it unwinds
+// their stacks, which destructors do not let pass, and the process would abort. Such a thread sleeps instead, as it
+// does from Python 3.14 on.
+template <class F>
+auto or_sleep(const F& take) {
+  try {
+    return take();
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
+
+void take_lock(void* state) {
+  or_sleep([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
+}
+
+// Asked by loops, with or without the interpreter's lock.
+bool interrupted() {
+  PyGILState_STATE before = or_sleep(PyGILState_Ensure);
+  bool yes = PyErr_CheckSignals() != 0;
+  PyGILState_Release(before);
+  return yes;
+}
+
+void let_others_run() {
+  Unlocked free;
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+void choose_num_threads(int n) {
+  if (n < 1) fail("set_num_threads: expected a positive number of threads, got ", n);
+  set_num_threads(n);
+}
+
+// Lets numbers too small for full precision count as zero, on this thread and wherever its loops run; false where the
+// CPU cannot.
+bool flush_denormals([[maybe_unused]] bool on) {
+#if defined(__SSE2__)
+  constexpr unsigned kFlush = 0x8040;  // results, and operands
+  _mm_setcsr(on ? _mm_getcsr() | kFlush : _mm_getcsr() & ~kFlush);
+  return true;
+#else
+  return false;
+#endif
+}
+
+// For tests: a parallel loop of n items, each of which takes that long. The thread that each ran on, and -1 for items
+// that did not run, or twice. The item `failing` throws.
+std::vector<int> try_loop(int64_t n, int64_t microseconds, int64_t failing) {
+  std::vector<int> on(size_t(n), -1), times(size_t(n), 0);
+  {
+    Unlocked free;
+    parallel_each(n, [&](int64_t i) {
+      uint64_t start = ticks();
+      while (ticks() - start < uint64_t(microseconds) * 3000) {
+      }
+      if (i == failing) fail_value("item ", i, " fails");
+      on[size_t(i)] = ++times[size_t(i)] == 1 ? thread_index() : -1;
+    });
+  }
+  return on;
+}
+
+}  // namespace
+
+void bind_threads(nb::module_& m) {
+  g_interpreter.release_lock = [] { return static_cast<void*>(PyEval_SaveThread()); };
+  g_interpreter.take_lock = take_lock;
+  g_ask_interpreter = interrupted;
+  g_let_others_run = let_others_run;
+  m.def("get_num_threads", num_threads);
+  m.def("set_num_threads", choose_num_threads);
+  m.def("_flush_denormals", flush_denormals);
+  m.def("_try_loop", try_loop, nb::arg("n"), nb::arg("microseconds") = 0, nb::arg("failing") = -1);
+}
+
+}  // namespace weft
