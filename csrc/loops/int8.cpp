@@ -101,7 +101,7 @@ void int8_convolve(const Conv& given, const uint8_t* image, int32_t zero, const 
   std::memset(windows.as<uint8_t>(), 0, size_t(threads * block * row));  // what fills rows up stays zero
   auto part = [&](int64_t i) {
     int64_t group = i % c.groups, b = i / c.groups % blocks, n = i / c.groups / blocks, first = b * block;
-    uint8_t* mine = windows.as<uint8_t>() + omp_get_thread_num() % threads * block * row;
+    uint8_t* mine = windows.as<uint8_t>() + thread_index() % threads * block * row;
     Int8Product q = p;
     q.m = std::min(block, places - first), q.n = out, q.k = row, q.a = mine;
     const uint8_t* from = image + n * c.pixels() * c.in + group * channels;
