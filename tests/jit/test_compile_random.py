@@ -85,4 +85,4 @@ def test_programs_equal_eager(first: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         replayed = [run(seed) for seed in range(first, min(first + BATCH, COUNT))]
-    assert sum(n > 0 for n in replayed) > len(replayed) // 3
+    assert sum(n > 0 for n in replayed) > len(replayed) // 5
