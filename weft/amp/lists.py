@@ -53,6 +53,7 @@ FLOAT = frozenset(
     + [f"linalg_{name}" for name in _LINALG]
     + [f"fft_{name}" for name in _FFT]
     + "cdist cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve "
+    "fake_quantize_per_tensor_affine "
     "matrix_exp nanquantile orgqr ormqr pinverse polar prod qr quantile slogdet stft svd trace "
     "triangular_solve view_as_complex".split()
 )

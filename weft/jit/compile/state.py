@@ -103,6 +103,9 @@ class State:
         self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
         self._spaces: list[Space] = []  # of them only what code names
         self._types: set[type] = set()
+        self._drawn: list[
+            tuple[Any, str, str]
+        ] = []  # NumPy's generators: it must not draw from them
         self._opaque: list[tuple[str, str]] = []  # what cannot be watched, and what may name it
         while self._waiting and not self.unseen:
             if len(self.held) > _MOST:
@@ -118,7 +121,8 @@ class State:
 
     def changed(self) -> str:
         """Return the name of something that is not as it was, or nothing."""
-        return next((h.name for h in self.held if not h.holds()), "")
+        drawn = (f"the state of {name}" for g, state, name in self._drawn if _drawn(g) != state)
+        return next((h.name for h in self.held if not h.holds()), "") or next(drawn, "")
 
     # ---- the walk ------------------------------------------------------------------------------
 
@@ -293,6 +297,8 @@ class State:
             pass
         elif module == "logging":
             self._visit_logger(x, name)
+        elif module == "numpy" and hasattr(x, "bit_generator"):
+            self._drawn.append((x, _drawn(x), name))
         elif _has_state_of_its_own(kind):
             self._note_opaque(x, name)
         elif module in _CONSTANT_MODULES or (module == _OWN and not hasattr(x, "__dict__")):
@@ -367,6 +373,11 @@ def _content(cell: Any) -> Any:
 def _is_optimizer(x: Any) -> bool:
     loaded = sys.modules.get("weft.optim")
     return loaded is not None and isinstance(x, loaded.Optimizer)
+
+
+def _drawn(generator: Any) -> str:
+    """Return the state of a generator of NumPy as text."""
+    return repr(generator.bit_generator.state)
 
 
 def _names_in(code: types.CodeType) -> Iterator[str]:
