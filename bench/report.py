@@ -193,7 +193,7 @@ class Others:
                 if worker.process is not None:
                     stat = Path(f"/proc/{worker.process.pid}/stat").read_text()
                     fields = stat.rsplit(")", 1)[1].split()
-                    ours += (int(fields[11]) + int(fields[12])) / tick
+                    ours += sum(map(int, fields[11:15])) / tick  # with children that it waited for
         except OSError:
             return 0.0, 0.0, 0.0
         idle = cpu[3] + cpu[4]
