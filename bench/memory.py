@@ -8,6 +8,7 @@ The kernel counts to within some hundred kilobytes, so tasks below a megabyte sa
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import os
@@ -32,6 +33,7 @@ def growth(module: str, name: str, setting: dict[str, Any], compiled: bool = Fal
     for other in small:
         train(lib, build(other, Setting(lib, **setting), batch=2), compiled)
     gc.collect()
+    give_back()
     before = resident("VmRSS")
     task = build(name, Setting(lib, **setting))
     step = train(lib, task, compiled)
@@ -40,6 +42,13 @@ def growth(module: str, name: str, setting: dict[str, Any], compiled: bool = Fal
     for _ in range(STEPS):
         step()
     return max(resident("VmHWM") - before, os.sysconf("SC_PAGE_SIZE"))
+
+
+def give_back() -> None:
+    """Let malloc return what is free, so that nothing grows into it unseen."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def train(lib: Any, task: Any, compiled: bool) -> Callable[[], Any]:

@@ -81,6 +81,7 @@ NB_MODULE(_C, m) {
   bind_program(m);
   bind_fused(m);
   bind_replay(m);
+  bind_watch(m);
   bind_module_call(m);
   bind_modes(m);
   bind_threads(m);

@@ -56,7 +56,9 @@ struct PyRecorder final : Recorder {
   template <class... Args>
   void tell(const char* method, const char* format, Args... args) {
     Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
+    t_telling = true;
     nb::object r = nb::steal(PyObject_CallMethod(target.ptr(), method, format, args...));
+    t_telling = false;
     t_recorder = self;
     if (!r.is_valid()) throw PythonError();
   }
@@ -191,6 +193,15 @@ void bind_trace(nb::module_& m) {
     t_recorder = r;
   });
   m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op
+  m.def("_geometry", [](Tensor t) {                                 // its shape, dtype and strides, if it has some
+    auto numbers = [](const Dims& d) {
+      PyObject* made = PyTuple_New(d.size());
+      for (int i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(made, i, PyLong_FromLongLong(d[i]));
+      return nb::steal(made);
+    };
+    nb::object strides = t.sparse() ? nb::none() : numbers(t.strides());
+    return nb::make_tuple(numbers(t.sizes()), nb::steal(wrap_dtype(t.dtype())), strides);
+  });
   m.def("_place", [](Tensor t) {  // the same for tensors that begin at the same place of the same memory
     return nb::make_tuple(reinterpret_cast<uintptr_t>(t->storage.get()), t->offset);
   });
@@ -209,6 +220,7 @@ void bind_trace(nb::module_& m) {
   });
   m.def("_resume_recording", [] { t_recorder = std::exchange(t_paused, nullptr); });
   m.def("_stop_recording", [] { delete std::exchange(t_recorder, nullptr); });
+  m.def("_has_op", [](const std::string& name) { return Registry::get().find(name) != nullptr; });
   m.def("_call_op", call_op);
   m.def("_run_op_into", run_op_into);
   m.def("_declare_op", declare_op, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());

@@ -1,5 +1,8 @@
 #include "core/memory.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -94,19 +97,27 @@ std::mutex g_spare_lock;
 std::vector<Spare> g_spare;
 constexpr int64_t kMostSpare = int64_t(48) << 20;
 
+// The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
+// in the end there are as many as kernels use at the same time, and no more.
 void* take_spare(int64_t* bytes) {
   std::lock_guard<std::mutex> hold(g_spare_lock);
-  auto best = g_spare.end();
-  for (auto it = g_spare.begin(); it != g_spare.end(); ++it)
-    if (it->bytes >= *bytes && it->bytes / 2 <= *bytes && (best == g_spare.end() || it->bytes < best->bytes)) best = it;
-  if (best == g_spare.end()) return nullptr;
+  auto smaller = [](const Spare& a, const Spare& b) { return a.bytes < b.bytes; };
+  std::sort(g_spare.begin(), g_spare.end(), smaller);
+  auto best = std::lower_bound(g_spare.begin(), g_spare.end(), Spare{nullptr, *bytes}, smaller);
+  if (best == g_spare.end()) {
+    if (!g_spare.empty()) {
+      system_free(g_spare.back().p, g_spare.back().bytes);
+      g_spare.pop_back();
+    }
+    return nullptr;
+  }
   *bytes = best->bytes;
   void* p = best->p;
   g_spare.erase(best);
   return p;
 }
 
-// The oldest go first where there are too many.
+// Some go where there are too many.
 void keep_spare(void* p, int64_t bytes, int64_t most) {
   std::lock_guard<std::mutex> hold(g_spare_lock);
   if (p) g_spare.push_back({p, bytes});
@@ -166,6 +177,9 @@ void empty_cache() {
     while (g_free[c]) system_free(std::exchange(g_free[c], g_free[c]->next), bytes_of_class(c));
   g_stats.cached = 0;
   keep_spare(nullptr, 0, 0);
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void fail_allocation_after(int64_t n) { g_fail_after = n; }

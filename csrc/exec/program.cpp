@@ -175,6 +175,7 @@ void Program::finish(std::vector<int> results) {
     if (m.kind == Memory::inside) pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, m.last});
   }
   arena_bytes_ = lay_out(pieces);
+  if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
   arena_ = Storage::make(arena_bytes_);
   for (const Piece& p : pieces) {
     Storage& storage = *memories_[size_t(p.memory)].storage;

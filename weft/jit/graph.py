@@ -24,13 +24,26 @@ class Value:
     def __init__(self, name: str, t: Tensor) -> None:
         """Describe the tensor ``t``."""
         self.name = name
-        self.shape = tuple(t.shape)
-        self.dtype: dtype = t.dtype
-        self.stride = None if t.layout != weft.strided else t.stride()
+        self.shape: tuple[int, ...]
+        self.dtype: dtype
+        self.stride: tuple[int, ...] | None  # None: it is sparse
+        self.shape, self.dtype, self.stride = _C._geometry(t)
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
         self.literal = ""  # what such a tensor is made of, where nobody can change it
         self.member: str | None = None  # its path, if it is a parameter or buffer of a module
+
+    def twin(self) -> Value:
+        """Return another value of which all the same is known.
+
+        >>> weft.jit.graph.Value("x", weft.ones(2)).twin()
+        %x: float32[2]
+        """
+        new = Value.__new__(Value)
+        new.name, new.shape, new.dtype, new.stride = self.name, self.shape, self.dtype, self.stride
+        new.producer, new.constant = self.producer, self.constant
+        new.literal, new.member = self.literal, self.member
+        return new
 
     @property
     def kind(self) -> str:
@@ -84,18 +97,20 @@ class Node:
         self.outputs: list[Value] = []
         self.parts: list[Node] | None = None  # the ops that a fused one stands for
 
-    def inputs(self) -> Iterator[Value]:
-        """Iterate over the values it reads.
+    def inputs(self) -> list[Value]:
+        """Return the values it reads.
 
         >>> g = weft.jit.trace(lambda x: x * x, (weft.ones(1),)).graph
         >>> [v.name for v in g.nodes[0].inputs()]
         ['x0', 'x0']
         """
+        found = []
         for a in self.args:
             if isinstance(a, Value):
-                yield a
+                found.append(a)
             elif isinstance(a, list):
-                yield from (v for v in a if isinstance(v, Value))
+                found += [v for v in a if isinstance(v, Value)]
+        return found
 
     def __repr__(self) -> str:
         """Return the node as a line of text."""
@@ -222,10 +237,9 @@ class Graph:
 
         >>> weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph.verify()
         """
-        known = {row["name"] for row in _C._ops()}
         made = {id(v) for v in [*self.inputs, *self.constants]}
         for n in self.nodes:
-            if n.op not in known:
+            if not _C._has_op(n.op):
                 raise ValueError(f"graph: there is no op named '{n.op}' ({n!r})")
             for v in n.inputs():
                 if id(v) not in made:
@@ -446,7 +460,8 @@ def _like(x: Any, parts: list[Any]) -> Any:
 
 def _place(t: Tensor) -> tuple[Any, ...]:
     """Return what two tensors of the same elements in the same memory have in common."""
-    return _C._place(t), tuple(t.shape), t.stride(), t.dtype
+    shape, dtype, stride = _C._geometry(t)
+    return _C._place(t), shape, stride, dtype
 
 
 class TracerWarning(UserWarning):
@@ -475,8 +490,8 @@ class Recorder:
         v = Value(f"{prefix}{count}", t)
         self.values[id(t)] = v
         self.alive.append(t)
-        if t.numel():
-            self.places[_place(t)] = v
+        if 0 not in v.shape:
+            self.places[_C._place(t), v.shape, v.stride, v.dtype] = v
         return v
 
     def value(self, a: Any) -> Any:

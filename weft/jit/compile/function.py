@@ -89,7 +89,7 @@ class CompiledFunction:
         pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
         derivatives = [p.derivative for p in pieces if p.derivative is not None]
         pieces += [way.piece for d in derivatives for way in d.ways.values()]
-        return [p.graph for p in pieces if p.graph is not None]
+        return [p.shown() for p in pieces if p.shown is not None]
 
     @property
     def reasons(self) -> list[str]:

@@ -6,8 +6,8 @@ that the outcome selects.
 
 from __future__ import annotations
 
-from copy import copy
-from functools import wraps
+import functools
+import gc
 
 from weft.jit.graph import Graph, Live, Node, Value, _like, program_of
 from weft.jit.passes import STEPS, fuse, run_passes
@@ -52,6 +52,7 @@ class Piece:
         self.signature: Any = None
         self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
         self.graph: Any = None  # what its program was made of, improved by passes
+        self.shown: Any = None  # makes the graph again, with what each pass did
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
         self.spent: list[Value] = []  # at the end: results whose graph is used up
@@ -251,16 +252,24 @@ def build(
     Returns:
         The program, and the numbers that are read anew: (step, argument, where).
     """
-    graph = Graph()
-    same = {id(v): _given(v) for v in given}
-    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
-    graph.nodes = [_recorded(node, same) for node in piece.nodes]
-    read = {id(v): v for node in piece.nodes for v in node.inputs()}
-    graph.constants = [
-        v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
-    ]
+    collects = gc.isenabled()
+    gc.disable()  # nothing here is garbage before the end, and there is much of it
+    try:
+        return _build(piece, given, like, tensors, results)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _build(
+    piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
+    results: list[Value],
+) -> Any:  # fmt: skip
     piece.alone = []
-    graph = piece.graph = run_passes(graph, tuple(_noting(p, piece.alone) for p in STEPS))
+    passes = tuple(_noting(p, piece.alone) for p in STEPS)
+    before = functools.partial(captured, piece, given, tensors, results)
+    graph = piece.graph = run_passes(before(), passes, remember=False)
+    piece.shown = lambda: run_passes(before(), STEPS)
     try:
         made, live = program_of(graph, [like[id(v)] for v in given], [id(v) for v in graph.outputs])
     except NotImplementedError as e:  # an op whose shapes follow from values
@@ -269,12 +278,27 @@ def build(
     return made, live
 
 
+def captured(
+    piece: Piece, given: list[Value], tensors: dict[int, Tensor], results: list[Value]
+) -> Graph:
+    """Return the ops of a piece as a graph of its own, before any pass."""
+    graph = Graph()
+    same = {id(v): _given(v) for v in given}
+    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
+    graph.nodes = [_recorded(node, same) for node in piece.nodes]
+    read = {id(v): v for node in piece.nodes for v in node.inputs()}
+    graph.constants = [
+        v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
+    ]
+    return graph
+
+
 def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
     """Return a pass; ``fuse`` notes which ops stay alone, and why."""
     if improve is not fuse:
         return improve
 
-    @wraps(fuse)
+    @functools.wraps(fuse)
     def noted(graph: Graph) -> Graph:
         return fuse(graph, alone)
 
@@ -283,7 +307,7 @@ def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
 
 def _given(v: Value) -> Value:
     """Return a value of an earlier piece, or of the call, as an input."""
-    made = copy(v)
+    made = v.twin()
     made.producer = None
     return made
 

@@ -11,7 +11,7 @@ from weft import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .capture import Capture
@@ -41,43 +41,33 @@ def watching(capture: Capture) -> Iterator[None]:
     """Note what a call does meanwhile that cannot be made again without Python."""
     numpy = sys.modules.get("numpy")
     drawn = numpy.random.get_state()[2] if numpy is not None else None
-    sys.setprofile(_watcher(capture))
+    watch = _C.Watch(_teller(capture), list(_WORLD), list(_TELLERS), list(_TELLING), list(_OS))
+    watch.start()
     try:
         yield
     finally:
-        sys.setprofile(None)
+        watch.stop()
     if numpy is not None and drawn is not None and numpy.random.get_state()[2] != drawn:
         capture.fail("it draws from numpy.random")
 
 
-def _watcher(capture: Capture) -> Any:
-    importing: list[Any] = []  # the frame of an import: what happens in it happens once
+def _teller(capture: Capture) -> Callable[[Any], None]:
+    """Return what is told of functions of the interpreter and of code that are called."""
 
-    def watch(frame: types.FrameType, event: str, arg: Any) -> None:
-        if importing:
-            if event == "return" and frame is importing[0]:
-                importing.clear()
-        elif event == "c_call":
-            if capture.problem:
-                return
-            owner = arg.__self__
-            if isinstance(owner, types.ModuleType) or owner is None:
-                module = arg.__module__
-            else:
-                module = (owner if isinstance(owner, type) else type(owner)).__module__
-            name = arg.__name__
-            if (module in _WORLD and name not in _PURE) or (
-                module in _TELLERS and name in _TELLING
-            ):
-                capture.fail(_told(owner, module, name))
-        elif event == "call":
-            code = frame.f_code
-            if code.co_filename.startswith("<frozen importlib"):
-                importing.append(frame)
-            elif code.co_filename in _OS and not capture.problem:
-                capture.fail(f"os.{code.co_name}() at {_C._here()}")
+    def tell(called: Any) -> None:
+        if capture.problem:
+            return
+        if isinstance(called, types.CodeType):
+            return capture.fail(f"os.{called.co_name}() at {_C._here()}")
+        owner, name = called.__self__, called.__name__
+        if isinstance(owner, types.ModuleType) or owner is None:
+            module = called.__module__
+        else:
+            module = (owner if isinstance(owner, type) else type(owner)).__module__
+        if module in _TELLERS or name not in _PURE:
+            capture.fail(_told(owner, module, name))
 
-    return watch
+    return tell
 
 
 def _told(owner: Any, module: str, name: str) -> str:

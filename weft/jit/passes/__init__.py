@@ -50,8 +50,10 @@ STEPS: tuple[Pass, ...] = (
 )  # fmt: skip
 
 
-def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:
-    """Run passes, in order; ``history`` of the result says what each did.
+def run_passes(
+    graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: bool = True
+) -> Graph:
+    """Run passes, in order; ``history`` of the result says what each did, if it is to be remembered.
 
     >>> f = weft.jit.trace(lambda x: x.exp() + x.exp() * 1, (weft.ones(2),))
     >>> g = weft.jit.passes.run_passes(f.graph)
@@ -60,13 +62,15 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> Graph:
     >>> [(step.name, len(step.after.nodes)) for step in g.history]
     [('simplify', 3), ('share', 2), ('remove_dead', 2)]
     """
-    given, history, before = graph, list(graph.history), _without_tensors(graph)
+    given, history = graph, list(graph.history)
+    before = _without_tensors(graph) if remember else None
     for improve in passes:
         made = improve(graph)
-        made.verify()
-        after = before if made is graph else _without_tensors(made)
-        history.append(Step(improve.__name__, before, after))
-        graph, before = made, after
+        if before is not None:
+            after = before if made is graph else _without_tensors(made)
+            history.append(Step(improve.__name__, before, after))
+            before = after
+        graph = made
     graph = copied(graph) if graph is given else graph
     graph.history = history
     return graph

@@ -36,7 +36,7 @@ def drop_copies(graph: Graph) -> Graph:
         if node.op not in ("clone", "contiguous_copy") or node.inplace:
             new.keep(node)
             continue
-        source, copy = next(node.inputs()), node.outputs[0]
+        source, copy = node.inputs()[0], node.outputs[0]
         place, leaves = places.of(source), places.of(copy) in leaving
         same = (source.shape, source.dtype, source.stride) == (copy.shape, copy.dtype, copy.stride)
         ours = (

@@ -82,7 +82,7 @@ def _last_readings(graph: Graph) -> dict[int, float]:
 
 def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
     """Say whether a node changes the whole of memory that is read only through what it gives."""
-    return writes(node) and _ends(next(node.inputs()), places, last, now)
+    return writes(node) and _ends(node.inputs()[0], places, last, now)
 
 
 def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
@@ -104,7 +104,7 @@ def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool
 
 def _same_kind(node: Node) -> bool:
     """Say whether an op would give the shape and dtype that it gives in place."""
-    target, out = next(node.inputs()), node.outputs[0]
+    target, out = node.inputs()[0], node.outputs[0]
     if not is_pointwise(node) or len(node.outputs) != 1 or target.shape != out.shape:
         return False
 

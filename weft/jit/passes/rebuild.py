@@ -39,10 +39,7 @@ class Rebuild:
         self.new.constants = [self._copy(v) for v in old.constants]
 
     def _copy(self, old: Value) -> Value:
-        new = Value.__new__(Value)
-        for name in Value.__slots__:
-            setattr(new, name, getattr(old, name))
-        self.values[id(old)] = new
+        new = self.values[id(old)] = old.twin()
         return new
 
     def fresh(self, like: Value, name: str, shape: tuple[int, ...]) -> Value:
@@ -52,9 +49,7 @@ class Rebuild:
         >>> weft.jit.passes.rebuild.Rebuild(old).fresh(old.inputs[0], "y", ())
         %y: float32[]
         """
-        new = Value.__new__(Value)
-        for slot in Value.__slots__:
-            setattr(new, slot, getattr(like, slot))
+        new = like.twin()
         new.name, new.shape, new.literal = name, shape, ""
         new.producer = new.constant = new.member = new.stride = None
         return new
@@ -251,7 +246,7 @@ def written(node: Node) -> list[Value]:
     """
     if node.op in _STEPS:
         return [v for i in _STEPS[node.op] for v in node.args[i]]
-    return [next(node.inputs())] if writes(node) else []
+    return node.inputs()[:1] if writes(node) else []
 
 
 def mutates(graph: Graph) -> bool:
