@@ -131,13 +131,14 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   }
 }
 
-// Threads share out the columns, which costs nothing twice, or the rows where columns are few.
+// Threads share out the columns or the rows: all of them pack the whole of the other matrix, if it is to be packed.
 void multiply_matrices(DType type, const Product& p) {
   Plan how = plan(type, p);
   int threads = threads_for(work_of(p));
   if (threads == 1) return multiply_in_panels(type, p, how);
   int64_t line = 64 / item_size(type);
   bool by_columns = p.n >= 4 * line * threads || p.n > 2 * p.m;
+  if (how.pack_a && p.m >= 4 * gemm_kernels().tile_rows * threads && p.m > (how.pack_b ? p.n : 0)) by_columns = false;
   int64_t strip = by_columns ? round_up_div(p.n, threads, line) : round_up_div(p.m, threads, gemm_kernels().tile_rows);
   parallel_chunks(by_columns ? p.n : p.m, strip, [&](int64_t begin, int64_t end) {
     Product piece = by_columns ? part(type, p, 0, p.m, begin, end - begin, 0, p.k)

@@ -1,6 +1,7 @@
 // Recurrent layers over a whole sequence, there and back: one op each. weft.nn.functional joins them to a layer.
 #include "loops/recurrent.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -19,6 +20,12 @@ int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 
 
 // Which rows of a sequence belong to which step. Without `sizes` there are equally many, (time, batch, …); with them
 // the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
+struct Rows {
+  int64_t begin, end;
+  Rows in(int64_t from, int64_t to) const { return {std::max(begin, from), std::min(end, to)}; }
+  int64_t count() const { return std::max<int64_t>(0, end - begin); }
+};
+
 class Steps {
  public:
   Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
@@ -48,21 +55,41 @@ class Steps {
   P* in(P* base, int64_t step, int64_t columns) const {
     return base + begin(step) * columns * item;
   }
-  // Calls f(from, to, states) for the rows of a step that go on from `states`, and for those that begin with `first`.
+  // Calls f(from, to, states) for those of some rows that go on, in a step, from `states`, and for those that begin
+  // with `first`.
   template <class F>
-  void each_origin(int64_t step, const char* states, const char* first, const F& f) const {
-    int64_t some = carried(step), all = rows(step);
-    if (some) f(0, some, in(states, step - 1, n));
-    if (all > some) f(some, all, first + some * n * item);
+  void each_origin(int64_t step, Rows some, const char* states, const char* first, const F& f) const {
+    Rows on = some.in(0, carried(step)), fresh = some.in(carried(step), rows(step));
+    if (on.count()) f(on.begin, on.end, in(states, step - 1, n) + on.begin * n * item);
+    if (fresh.count()) f(fresh.begin, fresh.end, first + fresh.begin * n * item);
   }
 
   // The same with the rows shared out between the threads.
   template <class F>
-  void share_out(int64_t step, const char* states, const char* first, const F& f) const {
+  void share_out(int64_t step, Rows some, const char* states, const char* first, const F& f) const {
     constexpr int64_t kUnits = 4096;  // whose exponentials are worth a thread
-    each_origin(step, states, first, [&](int64_t from, int64_t to, const char* before) {
+    each_origin(step, some, states, first, [&](int64_t from, int64_t to, const char* before) {
       parallel_shares(to - from, std::max<int64_t>(1, kUnits / n), 1,
                       [&](int64_t begin, int64_t end) { f(from + begin, from + end, before + begin * n * item); });
+    });
+  }
+
+  // Calls f for all rows. Sequences know nothing of each other: where there are enough of them each thread takes some
+  // from their first step to their last, and waits for nobody in between.
+  template <class F>
+  void by_sequences(const F& f) const {
+    constexpr int64_t kFew = 8;                         // of a thread: fewer are no work for a product
+    constexpr double kWork = double(int64_t(1) << 22);  // multiplications that are worth it
+    int64_t threads = std::min<int64_t>(num_threads(), batch / kFew);
+    if (threads < 2 || in_parallel() || double(total()) * double(width) * double(n) < kWork) return f(Rows{0, batch});
+    std::vector<int64_t> ends(size_t(threads), batch);
+    int64_t row = 0, done = 0;
+    for (size_t i = 0; i + 1 < ends.size(); ++i) {
+      while (row < batch && done * threads < total() * int64_t(i + 1)) done += length(row++);
+      ends[i] = row;
+    }
+    parallel_chunks(threads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(Rows{i ? ends[size_t(i) - 1] : 0, ends[size_t(i)]});
     });
   }
 
@@ -73,6 +100,9 @@ class Steps {
   int64_t time = 0, batch, n, width, item;
 
  private:
+  int64_t length(int64_t row) const {
+    return packed ? std::count_if(rows_.begin(), rows_.end(), [&](int64_t rows) { return rows > row; }) : time;
+  }
   void read(Call& c, const Tensor& sizes, int64_t total) {
     if (sizes.dim() != 1 || sizes.dtype() != DType::Int64 || sizes.numel() == 0)
       fail(c.name(), ": sizes must be a vector of int64, got ", sizes.sizes(), " of ", name_of(sizes.dtype()));
@@ -143,21 +173,24 @@ WEFT_OP{
         char *h = static_cast<char*>(out.data()), *cells = c.out[1].data(), *kept = c.out[2].data();
         Scratch gates(s.batch * s.width * s.item);
         StepProduct product(type, s, true, s.n, s.width, w.data());
-        for (int64_t t = 0; t < s.time; ++t) {
-          const char* share = s.in(x.data(), t, s.width);
-          s.each_origin(t, h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
-            const char* plus = gru ? bias.data() : share + from * s.width * s.item;
-            product(to - from, before, gates.as<char>() + from * s.width * s.item, plus, gru ? 0 : s.width);
-          });
-          s.share_out(t, lstm ? cells : h, lstm ? c0.data() : h0.data(),
-                      [&](int64_t from, int64_t to, const char* before) {
-                        int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
-                        recurrent_kernels().step(type, s.cell,
-                                                 {to - from, s.n, share + wide, gates.as<char>() + wide, before,
-                                                  s.in(h, t, s.n) + state, lstm ? s.in(cells, t, s.n) + state : nullptr,
-                                                  kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr});
-                      });
-        }
+        s.by_sequences([&](Rows some) {
+          for (int64_t t = 0; t < s.time; ++t) {
+            const char* share = s.in(x.data(), t, s.width);
+            s.each_origin(t, some, h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
+              const char* plus = gru ? bias.data() : share + from * s.width * s.item;
+              product(to - from, before, gates.as<char>() + from * s.width * s.item, plus, gru ? 0 : s.width);
+            });
+            s.share_out(t, some, lstm ? cells : h, lstm ? c0.data() : h0.data(),
+                        [&](int64_t from, int64_t to, const char* before) {
+                          int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
+                          char* cell = lstm ? s.in(cells, t, s.n) + state : nullptr;
+                          char* keep = kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr;
+                          recurrent_kernels().step(type, s.cell,
+                                                   {to - from, s.n, share + wide, gates.as<char>() + wide, before,
+                                                    s.in(h, t, s.n) + state, cell, keep});
+                        });
+          }
+        });
       },
   .no_derivative = kByTwin,
 };
@@ -165,7 +198,7 @@ WEFT_OP{
 // The state before each row of a packed sequence.
 void gather_before(const Steps& s, const char* h, const char* h0, char* to) {
   for (int64_t t = 0; t < s.time; ++t)
-    s.each_origin(t, h, h0, [&](int64_t from, int64_t end, const char* before) {
+    s.each_origin(t, Rows{0, s.batch}, h, h0, [&](int64_t from, int64_t end, const char* before) {
       std::memcpy(s.in(to, t, s.n) + from * s.n * s.item, before, size_t((end - from) * s.n * s.item));
     });
 }
@@ -196,7 +229,7 @@ WEFT_OP{
       "recur_backward(Tensor grad, Tensor? grad_cells, Tensor h, Tensor? c, Tensor weight, Tensor output, Tensor "
       "cells, Tensor kept, Tensor? sizes, int cell, bool reverse) -> (Tensor input_grad, Tensor state_grad, Tensor "
       "weight_grad, Tensor bias_grad)",
-  .doc = "The derivative of recur; state_grad holds that of h, then of c.",
+  .doc = "The derivative of recur; state_grad holds that of h, then of c. Only a gru has a bias_grad.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
@@ -207,7 +240,7 @@ WEFT_OP{
         c.give(0, meta(type, sizes));
         c.give(1, meta(type, {Cell(c.integer(9)) == Cell::lstm ? 2 : 1, state[0], state[1]}));
         c.give(2, meta(type, w.sizes()));
-        c.give(3, meta(type, {w.size(0)}));
+        c.give(3, meta(type, {Cell(c.integer(9)) == Cell::gru ? w.size(0) : 0}));
       },
   .run =
       [](Call& c) {
@@ -233,37 +266,51 @@ WEFT_OP{
           (type == DType::Float ? add_to<float> : add_to<double>)(to, more, rows * s.n);
         };
         StepProduct product(type, s, false, s.width, s.n, w.data());
-        std::memcpy(dh, s.in(g.data(), s.time - 1, s.n), size_t(s.rows(s.time - 1) * row));
-        for (int64_t t = s.time - 1; t >= 0; --t) {
-          int64_t rows = s.rows(t), carried = s.carried(t), before = t ? s.rows(t - 1) : 0;
-          if (lstm && gc.data()) add(dc, s.in(gc.data(), t, s.n), rows);
-          s.share_out(t, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
-                      [&](int64_t from, int64_t to, const char* earlier) {
-                        int64_t state = from * row, wide = from * s.width * s.item;
-                        recurrent_kernels().back(
-                            type, s.cell,
-                            {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, earlier,
-                             s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
-                             lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide, s.in(dgates, t, s.width) + wide,
-                             gru ? own_way + state : nullptr});
-                      });
-          // Rows that began at this step end in the first state. The others go on to the step before, where those that
-          // ended there join them.
-          const char* shares = s.in(dgates, t, s.width);
-          int64_t begun = carried * row;
-          if (rows > carried) {
-            product(rows - carried, shares + carried * s.width * s.item, states + begun,
-                    gru ? own_way + begun : nullptr, s.n);
-            if (lstm) std::memcpy(states + block + begun, dc + begun, size_t((rows - carried) * row));
+        // Gradients of some sequences, from their last step to their first.
+        auto walk = [&](Rows some) {
+          Rows ending = some.in(0, s.rows(s.time - 1));
+          std::memcpy(dh + some.begin * row, s.in(g.data(), s.time - 1, s.n) + some.begin * row,
+                      size_t(ending.count() * row));
+          for (int64_t t = s.time - 1; t >= 0; --t) {
+            Rows now = some.in(0, s.rows(t));
+            if (lstm && gc.data()) add(dc + now.begin * row, s.in(gc.data(), t, s.n) + now.begin * row, now.count());
+            s.share_out(t, some, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
+                        [&](int64_t from, int64_t to, const char* earlier) {
+                          int64_t state = from * row, wide = from * s.width * s.item;
+                          recurrent_kernels().back(
+                              type, s.cell,
+                              {to - from, s.n, dh + state, s.in(kept.data(), t, 4 * s.n) + 4 * state, earlier,
+                               s.in(h.data(), t, s.n) + state, lstm ? s.in(cells.data(), t, s.n) + state : nullptr,
+                               lstm ? dc + state : nullptr, s.in(dx, t, s.width) + wide,
+                               s.in(dgates, t, s.width) + wide, gru ? own_way + state : nullptr});
+                        });
+            // Rows that began at this step end in the first state. The others go on to the step before, where those
+            // that ended there join them.
+            const char* shares = s.in(dgates, t, s.width);
+            Rows begun = some.in(s.carried(t), s.rows(t));
+            if (begun.count()) {
+              int64_t at = begun.begin * row;
+              product(begun.count(), shares + begun.begin * s.width * s.item, states + at, gru ? own_way + at : nullptr,
+                      s.n);
+              if (lstm) std::memcpy(states + block + at, dc + at, size_t(begun.count() * row));
+            }
+            if (t == 0) continue;
+            Rows on = some.in(0, s.carried(t)), joining = some.in(s.carried(t), s.rows(t - 1));
+            const char* given = s.in(g.data(), t - 1, s.n);
+            if (on.count()) {
+              int64_t at = on.begin * row;
+              if (gru) add(own_way + at, given + at, on.count());
+              product(on.count(), shares + on.begin * s.width * s.item, dh + at, (gru ? own_way : given) + at, s.n);
+            }
+            if (joining.count() == 0) continue;
+            int64_t at = joining.begin * row, bytes = joining.count() * row;
+            std::memcpy(dh + at, given + at, size_t(bytes));
+            if (lstm) std::memset(dc + at, 0, size_t(bytes));
           }
-          if (before == 0) continue;
-          const char* given = s.in(g.data(), t - 1, s.n);
-          if (gru) add(own_way, given, carried);
-          product(carried, shares, dh, gru ? own_way : given, s.n);
-          std::memcpy(dh + begun, given + begun, size_t((before - carried) * row));
-          if (lstm) std::memset(dc + begun, 0, size_t((before - carried) * row));
-        }
+        };
+        s.by_sequences(walk);
         weight_gradient(type, s, dgates, h.data(), h0.data(), static_cast<char*>(dw_out.data()));
+        if (!gru) return;
         Dims sizes{s.total(), s.width}, strides{s.width, 1};
         reduce_box(Reduce::sum, type, dgates, sizes, strides, Dims{0}, db_out.data(), nullptr, 0);
       },

@@ -41,14 +41,17 @@ class Sequence(Function):
         reverse: bool,
         again: Again,
     ) -> Any:
+        ctx.set_materialize_grads(False)
         output, cells, kept = _recur(x, h, c, weight, bias, sizes, _CELLS[mode], reverse)
         ctx.save_for_backward(x, h, c, weight, bias, output, cells, kept)
         ctx.sizes, ctx.mode, ctx.reverse, ctx.again = sizes, mode, reverse, again
         return (output, cells) if mode == "LSTM" else output
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, grad_cells: Tensor | None = None) -> Any:
+    def backward(ctx: Any, grad: Tensor | None, grad_cells: Tensor | None = None) -> Any:
         *inputs, output, cells, kept = ctx.saved_tensors
+        if grad is None:
+            grad = weft.zeros_like(output)
         if weft.is_grad_enabled():
             grads = _by_steps(ctx, inputs, grad, grad_cells)
         else:
