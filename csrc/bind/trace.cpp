@@ -1,4 +1,6 @@
 // Calls from the outside: watched for a trace, made by name for a graph, and ops declared in Python.
+#include <unordered_map>
+
 #include "bind/args.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
@@ -83,6 +85,42 @@ struct PyRecorder final : Recorder {
 };
 
 thread_local Recorder* t_paused = nullptr;
+
+// Whether a tensor is held by one owner in Python, and by nothing else.
+bool has_one_owner(PyObject* o) {
+  return Py_REFCNT(o) == 1 && !reinterpret_cast<PyTensor*>(o)->weakrefs && impl_of(o)->refs == 1 &&
+         impl_of(o)->layout == Layout::Strided;
+}
+
+// A recorder holds all tensors that it was told of, so that no other gets their address. Where nobody else does, their
+// memory and their history go: else a recorded call would need memory for all that it ever made. Looks only when more
+// than a few megabytes came since `mark`; returns the next one.
+int64_t forget_elements(nb::list held, int64_t mark) {
+  constexpr int64_t kMuch = int64_t(4) << 20;
+  int64_t now = memory_stats().live;
+  if (now < mark + kMuch) return std::min(mark, now);
+  for (int round = 0; round < 2; ++round) {  // a history that goes may have held others
+    std::unordered_map<Storage*, uint32_t> owners;
+    for (nb::handle o : held) {
+      if (!has_one_owner(o.ptr())) continue;
+      TensorImpl& t = *impl_of(o.ptr());
+      t.set_history(nullptr, 0);
+      t.base = nullptr;
+    }
+    for (nb::handle o : held)
+      if (has_one_owner(o.ptr())) ++owners[impl_of(o.ptr())->storage.get()];
+    for (nb::handle o : held) {
+      if (!has_one_owner(o.ptr())) continue;
+      TensorImpl& t = *impl_of(o.ptr());
+      Storage& s = *t.storage;
+      if (!s.block || s.shown || s.readers || s.refs != owners[&s]) continue;
+      t.set_geometry(Dims{0}, Dims{1}, 0);
+      if (--owners[&s]) continue;
+      s.forget();
+    }
+  }
+  return memory_stats().live;
+}
 
 const Op& op_named(const std::string& name) {
   Op* op = Registry::get().find(name);
@@ -220,6 +258,7 @@ void bind_trace(nb::module_& m) {
   });
   m.def("_resume_recording", [] { t_recorder = std::exchange(t_paused, nullptr); });
   m.def("_stop_recording", [] { delete std::exchange(t_recorder, nullptr); });
+  m.def("_forget_elements", forget_elements);
   m.def("_has_op", [](const std::string& name) { return Registry::get().find(name) != nullptr; });
   m.def("_call_op", call_op);
   m.def("_run_op_into", run_op_into);

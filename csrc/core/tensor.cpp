@@ -58,6 +58,14 @@ void Storage::resize(int64_t wanted) {
   bytes = wanted;
 }
 
+void Storage::forget() {
+  if (block) free_block(data, block);
+  data = nullptr;
+  block = bytes = 0;
+  last = {};
+  attached.reset();
+}
+
 void (*g_channels_first)(char* to, const char* from, int64_t bytes, const ChannelsLast& how) = nullptr;
 void (*g_let_others_run)() = nullptr;
 

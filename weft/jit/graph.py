@@ -483,6 +483,7 @@ class Recorder:
         self.values: dict[int, Value] = {}
         self.places: dict[Any, Value] = {}  # by memory: what backward kept is another object there
         self.alive: list[Tensor] = []  # an address must not be reused while it stands for a value
+        self._mark = 0  # bytes that tensors had when the elements of those that are over last went
 
     def name(self, t: Tensor, prefix: str) -> Value:
         """Give ``t`` a fresh name."""
@@ -533,6 +534,7 @@ class Recorder:
             v.producer = node
             node.outputs.append(v)
         self.graph.nodes.append(node)
+        self._mark = _C._forget_elements(self.alive, self._mark)
 
     def became(self, t: Tensor, view: Tensor) -> None:
         """``t`` has taken the geometry of ``view``, a view of itself: it is that value from now on."""
