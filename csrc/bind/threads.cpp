@@ -1,4 +1,4 @@
-// Threads: their number, their turns with the interpreter, and what of the CPU's state they have.
+// Threads: their number, their turns with the interpreter, what of the CPU's state they have, and one switch of loops.
 #include <cxxabi.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #endif
 
 #include "bind/python.h"
+#include "loops/conv.h"
 #include "loops/parallel.h"
 
 namespace weft {
@@ -90,6 +91,8 @@ void bind_threads(nb::module_& m) {
   m.def("get_num_threads", num_threads);
   m.def("set_num_threads", choose_num_threads);
   m.def("_flush_denormals", flush_denormals);
+  m.def("_winograd", [] { return g_winograd; });
+  m.def("_set_winograd", [](bool on) { g_winograd = on; });
   m.def("_try_loop", try_loop, nb::arg("n"), nb::arg("microseconds") = 0, nb::arg("failing") = -1);
 }
 

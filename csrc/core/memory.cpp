@@ -88,14 +88,14 @@ void* system_allocate(int64_t bytes) {
 
 void system_free(void* p, int64_t bytes) { is_mapped(bytes) ? void(munmap(p, size_t(bytes))) : std::free(p); }
 
-// Large work spaces that no kernel uses now.
+// Work spaces that no kernel uses now: memory from the system would have to be cleared first.
 struct Spare {
   void* p;
   int64_t bytes;
 };
 std::mutex g_spare_lock;
 std::vector<Spare> g_spare;
-constexpr int64_t kMostSpare = int64_t(48) << 20;
+constexpr int64_t kLeastSpare = int64_t(256) << 10, kMostSpare = int64_t(48) << 20;
 
 // The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
 // in the end there are as many as kernels use at the same time, and no more.
@@ -232,13 +232,11 @@ void pool_free(void* p, size_t bytes) {
 }
 
 Scratch::Scratch(int64_t bytes) : p_(nullptr), bytes_((bytes + kAlign) / kAlign * kAlign) {
-  if (is_mapped(bytes_)) {
-    bytes_ = (bytes_ + kHugePage - 1) / kHugePage * kHugePage;
-    p_ = take_spare(&bytes_);
-  }
+  if (is_mapped(bytes_)) bytes_ = (bytes_ + kHugePage - 1) / kHugePage * kHugePage;
+  if (bytes_ >= kLeastSpare) p_ = take_spare(&bytes_);
   if (!p_) p_ = system_try(bytes_);
   if (!p_) fail(ErrorKind::Memory, "out of memory: could not allocate ", bytes, " bytes of work space");
 }
-Scratch::~Scratch() { is_mapped(bytes_) ? keep_spare(p_, bytes_, kMostSpare) : std::free(p_); }
+Scratch::~Scratch() { bytes_ >= kLeastSpare ? keep_spare(p_, bytes_, kMostSpare) : std::free(p_); }
 
 }  // namespace weft

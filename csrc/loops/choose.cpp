@@ -5,6 +5,7 @@
 #include "loops/attention.h"
 #include "loops/conv_direct.h"
 #include "loops/conv_windows.h"
+#include "loops/conv_winograd.h"
 #include "loops/copy.h"
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
@@ -58,5 +59,6 @@ WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)
 WEFT_CHOOSE_KERNELS(UpdateKernels, update_kernels)
 WEFT_CHOOSE_KERNELS(WindowKernels, window_kernels)
+WEFT_CHOOSE_KERNELS(WinogradKernels, winograd_kernels)
 
 }  // namespace weft

@@ -26,7 +26,7 @@ inline Conv moved_to_end(Conv c) {
   return c;
 }
 
-// What is made from a kernel for oneDNN, kept for the next call with the same one.
+// What is made from a kernel for its loop, kept for the next call with the same one.
 struct PackedKernel {
   virtual ~PackedKernel() = default;
 };
@@ -45,6 +45,14 @@ void direct_conv_forward(const Conv& c, const float* x, const float* w, const fl
 void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void rows_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// The same for 3x3 kernels without steps, by Winograd's way: where it suits, faster than the others.
+extern bool g_winograd;  // whether it may be taken
+bool winograd_suits(const Conv& c);
+void winograd_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+                           std::shared_ptr<PackedKernel>* packed);
+void winograd_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void winograd_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // Any type, as matrix products over windows laid out in memory; all arrays lie as their shapes say.
 void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y);

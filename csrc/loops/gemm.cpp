@@ -398,32 +398,45 @@ void gemm(DType type, const Product& p) {
   }
 }
 
+PackedMatrix::PackedMatrix(DType type, int64_t count, int64_t k, int64_t n)
+    : type_(type), k_(k), n_(n), rounded_(round_up(n, tile())), packed_(count * k * rounded_ * item_size(type)) {}
+
 PackedMatrix::PackedMatrix(DType type, bool trans_b, int64_t k, int64_t n, const void* b, int64_t ldb)
-    : type_(type),
-      k_(k),
-      n_(n),
-      rounded_(round_up(n, gemm_kernels().tile_bytes / item_size(type))),
-      packed_(k * rounded_ * item_size(type)) {
-  Product piece{false, trans_b, 0, n, k, nullptr, 0, b, ldb, nullptr, 0, 1, 0};
-  for (int64_t q = 0; q < k; q += kDepth) {
-    piece.k = std::min(kDepth, k - q);
-    piece.b = at(b, type, trans_b ? q : q * ldb);
-    gemm_kernels().pack_b(type, piece, at(packed_.as<char>(), type, q * rounded_));
+    : PackedMatrix(type, 1, k, n) {
+  pack(0, trans_b, {0, n}, b, ldb);
+}
+
+int64_t PackedMatrix::tile() const { return gemm_kernels().tile_bytes / item_size(type_); }
+int64_t PackedMatrix::cuttable() const { return std::max<int64_t>(1, n_ / tile() * tile()); }
+int64_t PackedMatrix::strips() const { return (cuttable() + 2 * tile() - 1) / (2 * tile()); }
+PackedMatrix::Columns PackedMatrix::strip(int64_t i) const {
+  return {i * 2 * tile(), i + 1 == strips() ? n_ : (i + 1) * 2 * tile()};
+}
+
+char* PackedMatrix::at_column(int64_t matrix, int64_t q, int64_t depth, int64_t column) const {
+  return at(packed_.as<char>(), type_, (matrix * k_ + q) * rounded_ + column * depth);
+}
+
+void PackedMatrix::pack(int64_t matrix, bool trans_b, Columns columns, const void* b, int64_t ldb) {
+  Product piece{false, trans_b, 0, columns.end - columns.begin, 0, nullptr, 0, b, ldb, nullptr, 0, 1, 0};
+  for (int64_t q = 0; q < k_; q += kDepth) {
+    piece.k = std::min(kDepth, k_ - q);
+    piece.b = at(b, type_, trans_b ? q : q * ldb);
+    gemm_kernels().pack_b(type_, piece, at_column(matrix, q, piece.k, columns.begin));
   }
 }
 
-void PackedMatrix::multiply(Product p) const {
+void PackedMatrix::multiply(Product p, int64_t matrix) const {
   const GemmKernels& kernels = gemm_kernels();
   p.b = packed_.as<char>(), p.ldb = 0, p.trans_b = false;
-  int64_t tile = kernels.tile_bytes / item_size(type_), panel = kPanelBytes / item_size(type_);
-  int64_t share = round_up_div(n_, threads_for(work_of(p)), tile);
-  parallel_chunks(n_, share, [&](int64_t begin, int64_t end) {
+  int64_t panel = kPanelBytes / item_size(type_), cut = cuttable();
+  parallel_chunks(cut, round_up_div(cut, threads_for(work_of(p)), tile()), [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j += panel) {
       leave_if_interrupted();
+      int64_t next = std::min(j + panel, end), columns = (next >= cut ? n_ : next) - j;
       for (int64_t q = 0; q < k_; q += kDepth) {
         int64_t depth = std::min(kDepth, k_ - q);
-        kernels.multiply(type_, part(type_, p, 0, p.m, j, std::min(panel, end - j), q, depth), nullptr,
-                         at(packed_.as<char>(), type_, q * rounded_ + j * depth));
+        kernels.multiply(type_, part(type_, p, 0, p.m, j, columns, q, depth), nullptr, at_column(matrix, q, depth, j));
       }
     }
   });

@@ -24,14 +24,27 @@ inline void gemm(DType type, bool trans_a, bool trans_b, int64_t m, int64_t n, i
 // Real numbers only.
 void set_negatives_to_zero(DType type, int64_t rows, int64_t n, void* c, int64_t ldc);
 
-// op(b), copied once into the order in which products read it. float and double.
+// op(b), copied once into the order in which products read it; or several such matrices of one shape. float and double.
 class PackedMatrix {
  public:
   PackedMatrix(DType type, bool trans_b, int64_t k, int64_t n, const void* b, int64_t ldb);
-  // The product with it: b, ldb and trans_b of `p` do not count; trans_a must be false.
-  void multiply(Product p) const;
+  // `count` matrices of k x n numbers, which pack() fills in.
+  PackedMatrix(DType type, int64_t count, int64_t k, int64_t n);
+  // Columns of one of them, b being those columns: all of them, or those of a strip.
+  struct Columns {
+    int64_t begin, end;
+  };
+  void pack(int64_t matrix, bool trans_b, Columns columns, const void* b, int64_t ldb);
+  int64_t strips() const;
+  Columns strip(int64_t i) const;
+  // The product with one of them: b, ldb and trans_b of `p` do not count; trans_a must be false.
+  void multiply(Product p, int64_t matrix = 0) const;
 
  private:
+  char* at_column(int64_t matrix, int64_t q, int64_t depth, int64_t column) const;
+  int64_t tile() const;
+  int64_t cuttable()
+      const;  // columns before which it may be cut, at multiples of tile(): the end may lie as two halves
   DType type_;
   int64_t k_, n_, rounded_;  // rounded_: columns, filled up to whole tiles
   Scratch packed_;

@@ -109,6 +109,14 @@ inline TileFn<T> tile_of(int rows, int vectors) {
   }
 }
 
+// c is cut into tiles of full width from the left. Four vectors at its end are two and two, since tiles of three and
+// one would take longer.
+template <class T>
+inline bool ends_in_halves(int64_t n) {
+  constexpr int64_t W = Simd<T>::W, tail = kVectors * W;
+  return kVectors == 3 && n > tail && n % tail > 0 && n % tail <= W;
+}
+
 inline int rows_at_once(int64_t left) {
   if (left >= kRows) return kRows;
   return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -126,9 +134,13 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   // How far apart two slivers of a (per row) and of b (per column) begin.
   int64_t a_step = packed_a ? p.k : ByRows ? p.lda : 1, b_step = packed_b ? p.k : 1;
   int64_t a_inner = ByRows ? p.lda : 1;
+  const bool halves = ends_in_halves<T>(p.n);
+  auto in_halves = [&](int64_t j) { return halves && p.n - j <= 4 * W; };
+  auto width_at = [&](int64_t j) { return least(in_halves(j) ? 2 * W : kCols, p.n - j); };
   auto band = [&](int64_t sliver, int64_t j, int64_t width) {
     int64_t last = (width - 1) % W + 1;
     int vectors = width == kCols ? 0 : int((width + W - 1) / W);
+    if (packed_b) job.b_stride = in_halves(j) ? 2 * W : kCols;
     int64_t height = least(kRows, p.m - sliver);
     for (int64_t i = 0; i < height;) {
       int rows = rows_at_once(height - i);
@@ -136,11 +148,6 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
                                         c + (sliver + i) * p.ldc + j, plus + (sliver + i) * ld_plus + j, last);
       i += rows;
     }
-  };
-  // Four vectors are two and two: tiles of three and one would take longer.
-  auto width_at = [&](int64_t j) {
-    int64_t left = p.n - j;
-    return !packed_b && kVectors == 3 && left > 3 * W && left <= 4 * W ? 2 * W : least(kCols, left);
   };
   int64_t sliver_bytes = p.k * kCols * int64_t(sizeof(T));
   if (sliver_bytes <= kNearBytes && p.k * p.n * int64_t(sizeof(T)) > kNearBytes) {  // not all of b stays near
@@ -192,7 +199,12 @@ void pack(const T* x, int64_t ld, bool down, int64_t k, int64_t n, T* packed) {
 
 template <class T>
 void pack_b(const Product& p, T* packed) {
-  pack<T, kVectors * Simd<T>::W>(static_cast<const T*>(p.b), p.ldb, !p.trans_b, p.k, p.n, packed);
+  constexpr int W = Simd<T>::W, kCols = kVectors * W;
+  const T* b = static_cast<const T*>(p.b);
+  int64_t wide = ends_in_halves<T>(p.n) ? (p.n / kCols - 1) * kCols : p.n;  // columns in slivers of full width
+  pack<T, kCols>(b, p.ldb, !p.trans_b, p.k, wide, packed);
+  if (wide < p.n)
+    pack<T, 2 * W>(b + (p.trans_b ? wide * p.ldb : wide), p.ldb, !p.trans_b, p.k, p.n - wide, packed + wide * p.k);
 }
 
 template <class T>

@@ -204,7 +204,7 @@ struct Packed final : PackedKernel {
 // The kernel in the layout that `ready` wants; taken from `packed`, or left there.
 memory packed_kernel(const std::shared_ptr<Ready>& ready, const Desc& given, const float* w,
                      std::shared_ptr<PackedKernel>* packed, dnnl::stream& stream) {
-  auto known = std::static_pointer_cast<Packed>(*packed);
+  auto known = std::dynamic_pointer_cast<Packed>(*packed);  // another loop may have packed it
   if (!known || known->by != ready) {
     known = std::make_shared<Packed>();
     known->by = ready;

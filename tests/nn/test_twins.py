@@ -92,10 +92,11 @@ def test_conv_by_rows(image: Any, kernel: Any, stride: Any) -> None:
     results = []
     for dtype in (weft.float32, D):
         leaves = [t.to(dtype).requires_grad_() for t in (x, w, b)]
-        y = f(*leaves, stride, 1)
-        weft.manual_seed(0)
-        g = weft.randn(*y.shape, dtype=D).to(dtype)
-        results.append((y, *weft.autograd.grad(y, leaves, g)))
+        with weft.backends.winograd.flags(enabled=False):
+            y = f(*leaves, stride, 1)
+            weft.manual_seed(0)
+            g = weft.randn(*y.shape, dtype=D).to(dtype)
+            results.append((y, *weft.autograd.grad(y, leaves, g)))
     for single, double in zip(*results):
         assert single.shape == double.shape
         assert (single - double).abs().max() < 3e-6 * double.abs().max()
