@@ -106,24 +106,34 @@ class Points {
   Scratch all_;
 };
 
-// The points of a kernel, ready for products: as many matrices of (channels read) x (channels made).
+// A kernel, and which way it is read: `back` is turned by half, from `out` to `in` channels.
+struct Kernel {
+  const Winograd& way;
+  int64_t in, out;
+  const float* w;
+  bool back;
+
+  int64_t reads() const { return back ? out : in; }
+  int64_t makes() const { return back ? in : out; }
+};
+
+// Its points for some of the channels that it makes, ready for products: as many matrices of (channels read) x (those).
 class KernelPoints final : public PackedKernel {
  public:
-  // `back`: of the kernel turned by half, from `out` to `in` channels.
-  KernelPoints(const Winograd& way, int64_t in, int64_t out, const float* w, bool back)
-      : way(way), reads(back ? out : in), makes(back ? in : out), matrices_(DType::Float, way.points(), reads, makes) {
+  KernelPoints(const Kernel& k, int64_t first, int64_t end)
+      : way(k.way), reads(k.reads()), makes(end - first), matrices_(DType::Float, way.points(), reads, makes) {
     auto wide = [](PackedMatrix::Columns c) { return c.end - c.begin; };
     int64_t last = matrices_.strips() - 1, widest = std::max(wide(matrices_.strip(0)), wide(matrices_.strip(last)));
     Points space(widest, reads, way.points());
     parallel_each(last + 1, [&](int64_t s) {
       auto columns = matrices_.strip(s);
-      int64_t kernels = back ? wide(columns) : in;  // that lie one behind the other
+      int64_t begin = first + columns.begin, kernels = k.back ? wide(columns) : k.in;  // that lie one behind the other
       float* points = space.mine();
-      for (int64_t o = 0; o < (back ? out : wide(columns)); ++o) {
-        const float* taps = w + (back ? o * in + columns.begin : (columns.begin + o) * in) * kWinogradTaps;
-        way.read_taps(taps, kernels, back, points + o * kernels, space.apart);
+      for (int64_t o = 0; o < (k.back ? k.out : wide(columns)); ++o) {
+        const float* taps = k.w + (k.back ? o * k.in + begin : (begin + o) * k.in) * kWinogradTaps;
+        way.read_taps(taps, kernels, k.back, points + o * kernels, space.apart);
       }
-      for (int p = 0; p < way.points(); ++p) matrices_.pack(p, !back, columns, points + p * space.apart, kernels);
+      for (int p = 0; p < way.points(); ++p) matrices_.pack(p, !k.back, columns, points + p * space.apart, kernels);
     });
   }
   const Winograd& way;
@@ -164,6 +174,77 @@ void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, co
   });
 }
 
+// The points of all tiles, where that is less than those of a kernel: made once, and then read for some channels of the
+// result at a time.
+class AllPoints {
+ public:
+  AllPoints(const Tiles& tiles, const Winograd& way, const float* x, int64_t channels)
+      : apart(tiles.count * channels + kSkew), all_(way.points() * apart * kFloat) {
+    Beyond before(channels);
+    parallel_shares(tiles.count, 8, 1, [&](int64_t begin, int64_t end) {
+      const float* pixels[kWinogradMost * kWinogradMost];
+      for (int64_t t = begin; t < end; ++t) {
+        tiles.pixels(t, x, channels, before.zeros(), pixels);
+        way.read_pixels(pixels, channels, 0, way.side, at(0) + t * channels, apart);
+      }
+    });
+  }
+  const int64_t apart;
+  float* at(int64_t point) const { return all_.as<float>() + point * apart; }
+
+ private:
+  Scratch all_;
+};
+
+// Calls f(begin, end) for channels, some at a time.
+template <class F>
+void each_channels(int64_t channels, const F& f) {
+  constexpr int64_t kFew = 64;
+  parallel_chunks(channels, kFew, f);
+}
+
+// The same as convolve(), for few tiles: no more than some of the kernel's points are there at a time.
+void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, const float* bias, float* y) {
+  const Winograd& way = kernel.way;
+  int64_t makes = kernel.makes();
+  AllPoints v(tiles, way, x, kernel.reads());
+  Beyond behind(makes);
+  each_channels(makes, [&](int64_t begin, int64_t end) {
+    KernelPoints points(kernel, begin, end);
+    Points made(tiles.count, end - begin, way.points());
+    float *m = made.mine(), *places[kWinogradMost * kWinogradMost];
+    for (int p = 0; p < way.points(); ++p) points.multiply(p, tiles.count, v.at(p), m + p * made.apart);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      tiles.places(t, y, makes, behind.mine(), places);
+      for (int i = 0; i < way.makes * way.makes; ++i) places[i] += begin;
+      way.write_places(m + t * (end - begin), made.apart, end - begin, bias ? bias + begin : nullptr, places);
+    }
+  });
+}
+
+// The gradient of a kernel, for few tiles.
+void gather_few(const Tiles& tiles, const Winograd& way, const Conv& c, const float* x, const float* g, float* dw) {
+  AllPoints v(tiles, way, x, c.in);
+  Beyond behind(c.out);
+  each_channels(c.out, [&](int64_t begin, int64_t end) {
+    int64_t some = end - begin, each = some * c.in;
+    Points read(tiles.count, some, way.points());
+    Scratch sums(way.points() * each * kFloat);
+    float *z = read.mine(), *sum = sums.as<float>();
+    const float* places[kWinogradMost * kWinogradMost];
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      tiles.places(t, g, c.out, behind.zeros(), places);
+      for (int i = 0; i < way.makes * way.makes; ++i) places[i] += begin;
+      way.read_places(places, some, 0, way.side, z + t * some, read.apart);
+    }
+    for (int p = 0; p < way.points(); ++p)
+      gemm(DType::Float, true, false, some, c.in, tiles.count, z + p * read.apart, some, v.at(p), c.in, sum + p * each,
+           c.in, 1, 0);
+    for (int64_t o = 0; o < some; ++o)
+      way.write_taps(sum + o * c.in, each, c.in, dw + (begin + o) * c.in * kWinogradTaps);
+  });
+}
+
 }  // namespace
 
 bool g_winograd = true;
@@ -178,16 +259,21 @@ bool winograd_suits(const Conv& c) {
 void winograd_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                            std::shared_ptr<PackedKernel>* packed) {
   const Winograd& way = way_of(c);
-  auto kernel = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
-  if (!kernel || &kernel->way != &way) kernel = std::make_shared<KernelPoints>(way, c.in, c.out, w, false);
-  if (packed) *packed = kernel;
-  convolve(Tiles(way, c.batch, c.size, c.result, c.pad[0], c.pad[1]), x, *kernel, bias, y);
+  Tiles tiles(way, c.batch, c.size, c.result, c.pad[0], c.pad[1]);
+  Kernel kernel{way, c.in, c.out, w, false};
+  if (!packed && tiles.count <= c.out) return convolve_few(tiles, x, kernel, bias, y);
+  auto points = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
+  if (!points || &points->way != &way) points = std::make_shared<KernelPoints>(kernel, 0, c.out);
+  if (packed) *packed = points;
+  convolve(tiles, x, *points, bias, y);
 }
 
 void winograd_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   const Winograd& way = way_of(c);
-  KernelPoints kernel(way, c.in, c.out, w, true);
-  convolve(Tiles(way, c.batch, c.result, c.size, 2 - c.pad[0], 2 - c.pad[1]), g, kernel, nullptr, dx);
+  Tiles tiles(way, c.batch, c.result, c.size, 2 - c.pad[0], 2 - c.pad[1]);
+  Kernel kernel{way, c.in, c.out, w, true};
+  if (tiles.count <= c.in) return convolve_few(tiles, g, kernel, nullptr, dx);
+  convolve(tiles, g, KernelPoints(kernel, 0, c.in), nullptr, dx);
 }
 
 // Tiles are added up in groups, in blocks of fixed size, so the sums do not depend on who does it: a job is some rows
@@ -195,6 +281,7 @@ void winograd_conv_input(const Conv& c, const float* g, const float* w, float* d
 void winograd_conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   const Winograd& way = way_of(c);
   Tiles tiles(way, c.batch, c.size, c.result, c.pad[0], c.pad[1]);
+  if (tiles.count <= c.out) return gather_few(tiles, way, c, x, g, dw);
   int64_t each = c.in * c.out, bytes = way.points() * each * kFloat;
   int64_t groups = std::clamp<int64_t>(std::min(kSums / bytes, tiles.count / 256), 1, kMostGroups);
   int64_t share = (tiles.count + groups - 1) / groups, block = std::min(kBlock, share);
