@@ -108,6 +108,53 @@ def test_second_derivative_of_an_lstm() -> None:
     assert weft.autograd.gradgradcheck(lambda v: layer(v)[0], (x,))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch", [1, 2, 7, 17])
+def test_threads_change_nothing(kind: Any, bias: bool, batch: int) -> None:
+    """However threads share out units or sequences, the bits are the same, and those of the cell but for rounding."""
+    layer = kind(5, 200, bias=bias)
+    x = weft.randn(20, batch, 5)
+    found = []
+    before = weft.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            weft.set_num_threads(threads)
+            layer.zero_grad()
+            y, _ = layer(x)
+            y.square().sum().backward()
+            found.append([y, *(p.grad.clone() for p in layer.parameters())])
+    finally:
+        weft.set_num_threads(before)
+    assert all(a.equal(b) for other in found[1:] for a, b in zip(found[0], other))
+    alone = kind(5, 200, bias=bias, dtype=D)
+    alone.load_state_dict(layer.state_dict())
+    for i in range(batch):
+        exact, _ = alone(x[:, i].to(D))
+        assert weft.allclose(found[0][0][:, i].to(D), exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [(9, 9, 4), (30, 1), (3,)])
+def test_threads_change_nothing_in_packed_sequences(kind: Any, lengths: tuple[int, ...]) -> None:
+    """The same for sequences of different lengths, read from both ends."""
+    layer = kind(3, 130, bidirectional=True)
+    xs = pack_sequence([weft.randn(n, 3) for n in lengths])
+    found = []
+    before = weft.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            weft.set_num_threads(threads)
+            found.append(layer(xs)[0].data)
+    finally:
+        weft.set_num_threads(before)
+    assert all(found[0].equal(other) for other in found[1:])
+    y, _ = pad_packed_sequence(layer(xs)[0])
+    for i, n in enumerate(lengths):
+        x = pad_packed_sequence(xs)[0][:n, i]
+        assert weft.allclose(y[:n, i], layer(x)[0], rtol=1e-4, atol=1e-5)
+
+
 # ---- attention -----------------------------------------------------------------------------------
 
 
