@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiates it";
 
-int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
-constexpr int64_t kFew = 8;  // rows, of which a thread that takes sequences wants at least as many
+constexpr int64_t kFew = 8;  // sequences: a thread that takes some from end to end wants as many
 
+int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 : 0; }
 
 struct Range {
@@ -29,7 +29,6 @@ struct Range {
 
 // Which rows of a sequence belong to which step. Without `sizes` there are equally many, (time, batch, …); with them
 // the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
-
 class Steps {
  public:
   Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
