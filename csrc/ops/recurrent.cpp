@@ -282,9 +282,12 @@ void add_to(char* to, const char* more, int64_t n) {
 WEFT_OP{
   .signature =
       "recur_backward(Tensor grad, Tensor? grad_cells, Tensor h, Tensor? c, Tensor weight, Tensor output, Tensor "
-      "cells, Tensor kept, Tensor? sizes, int cell, bool reverse) -> (Tensor input_grad, Tensor state_grad, Tensor "
-      "weight_grad, Tensor bias_grad)",
-  .doc = "The derivative of recur; state_grad holds that of h, then of c. Only a gru has a bias_grad.",
+      "cells, Tensor kept, Tensor? sizes, int cell, bool reverse, bool first) -> (Tensor input_grad, Tensor "
+      "state_grad, "
+      "Tensor weight_grad, Tensor bias_grad)",
+  .doc =
+      "The derivative of recur; state_grad holds that of h, then of c, and nothing unless `first` asks for it. Only a "
+      "gru has a bias_grad.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
@@ -293,7 +296,8 @@ WEFT_OP{
         Dims sizes = c.tensor(0).sizes(), state = c.tensor(2).sizes();
         sizes[sizes.size() - 1] = w.size(0);
         c.give(0, meta(type, sizes));
-        c.give(1, meta(type, {Cell(c.integer(9)) == Cell::lstm ? 2 : 1, state[0], state[1]}));
+        int64_t states = !c.flag(11) ? 0 : Cell(c.integer(9)) == Cell::lstm ? 2 : 1;
+        c.give(1, meta(type, {states, state[0], state[1]}));
         c.give(2, meta(type, w.sizes()));
         c.give(3, meta(type, {Cell(c.integer(9)) == Cell::gru ? w.size(0) : 0}));
       },
@@ -311,7 +315,7 @@ WEFT_OP{
         Written dx_out(c.out[0], type), state_out(c.out[1], type), dw_out(c.out[2], type), db_out(c.out[3], type);
         char *dx = static_cast<char*>(dx_out.data()), *states = static_cast<char*>(state_out.data());
         int64_t row = s.n * s.item, block = s.batch * row;
-        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
+        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru, first = c.flag(11);
         Scratch own(gru ? s.total() * s.width * s.item : 0);  // gru: the gradient of the state's share
         char* dgates = gru ? own.as<char>() : dx;
         Scratch dstate(block), dcell(lstm ? block : 0), dbefore(gru ? block : 0);
@@ -343,7 +347,7 @@ WEFT_OP{
             // that ended there join them.
             const char* shares = s.in(dgates, t, s.width);
             Range begun = some.in(s.carried(t), s.rows(t));
-            if (begun.count()) {
+            if (first && begun.count()) {
               int64_t at = begun.begin * row;
               product(begun.count(), shares + begun.begin * s.width * s.item, states + at, s.n,
                       gru ? own_way + at : nullptr, s.n);

@@ -101,6 +101,23 @@ def test_recurrent_errors() -> None:
         nn.LSTM(3, 4, proj_size=4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asked", [(), (0,), (1,), (0, 1)])
+def test_gradients_of_first_states(kind: Any, asked: tuple[int, ...]) -> None:
+    """They come where they are asked for, and change no other gradient."""
+    layer = kind(2, 3, dtype=D)
+    x = weft.randn(4, 2, 2, dtype=D, requires_grad=True)
+    states = [weft.randn(1, 2, 3, dtype=D, requires_grad=i in asked) for i in range(2)]
+
+    def output(x: Any, *states: Any) -> Any:
+        return layer(x, states if kind is nn.LSTM else states[0])[0]
+
+    assert weft.autograd.gradcheck(output, (x, *states))
+    output(x, *states).sum().backward()
+    used = asked if kind is nn.LSTM else [i for i in asked if i == 0]
+    assert [i for i in range(2) if states[i].grad is not None] == list(used)
+
+
 def test_second_derivative_of_an_lstm() -> None:
     """Derivatives of any order come from the parts."""
     layer = nn.LSTM(2, 2, dtype=D)
