@@ -28,10 +28,12 @@ void lstm(const CellStep& s) {
 template <class T>
 void lstm_back(const CellBack& s) {
   for (int64_t r = 0; r < s.rows; ++r) {
-    const T* __restrict kept = static_cast<const T*>(s.kept) + r * 4 * s.n, * __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict c = static_cast<const T*>(s.c) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
-    T* __restrict dc = static_cast<T*>(s.dc) + r * s.n, * __restrict dx = static_cast<T*>(s.dx) + r * 4 * s.n;
+    const T* kept = static_cast<const T*>(s.kept) + r * 4 * s.n;
+    const T* __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict c = static_cast<const T*>(s.c) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
+    T* dx = static_cast<T*>(s.dx) + r * 4 * s.n;
+    T* __restrict dc = static_cast<T*>(s.dc) + r * s.n;
     const int64_t n = s.n;
-#pragma GCC ivdep  // the gates of a row do not overlap
+#pragma GCC ivdep  // the gates of a row do not overlap; their gradients may lie where they do
     for (int64_t j = 0; j < n; ++j) {
       T i = kept[j], f = kept[n + j], g = kept[2 * n + j], o = kept[3 * n + j], t = tanh(c[j]);
       T whole = dc[j] + dh[j] * o * (1 - t * t);

@@ -247,6 +247,7 @@ WEFT_OP{
           }
         });
       },
+  .overlay = {.input = 0, .output = 2},  // the gates of a step, where they are as many, over their shares
   .no_derivative = kByTwin,
 };
 
@@ -374,6 +375,7 @@ WEFT_OP{
         Dims sizes{s.total(), s.width}, strides{s.width, 1};
         reduce_box(Reduce::sum, type, dgates, sizes, strides, Dims{0}, db_out.data(), nullptr, 0);
       },
+  .overlay = {.input = 7, .output = 0},  // the gradients of an lstm's gates over the gates
   .no_derivative = kByTwin,
 };
 
