@@ -261,3 +261,14 @@ def test_functions_that_are_no_methods(name: str) -> None:
     assert getattr(weft, name + "_")(got) is got and equal(got, want)
     (g,) = autograd.grad(got.sum(), x)
     assert equal(g, autograd.grad(want.sum(), x)[0])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_long_tensors_are_filled_to_their_ends(dtype: str, first: int) -> None:
+    """Five megabytes from any element on, and none beyond."""
+    x = weft.ones(5_000_003 // np.dtype(dtype).itemsize, dtype=getattr(weft, dtype))
+    x[first:-3].fill_(7)
+    want = np.full(len(x), 7, dtype)
+    want[:first] = want[-3:] = 1
+    np.testing.assert_array_equal(x.numpy(), want)

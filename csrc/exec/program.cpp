@@ -169,10 +169,20 @@ void Program::finish(std::vector<int> results) {
       memories_[size_t(memory)].kind = Memory::result;
     own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
   }
+  std::vector<int> under(memories_.size(), -1);  // the memory in whose place another one lies
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    int below = overlaid(int(i));
+    if (below >= 0) under[size_t(memory_of(steps_[i].call.out[steps_[i].call.op.form.overlay.output]))] = below;
+  }
   std::vector<Piece> pieces;
-  for (size_t i = 0; i < memories_.size(); ++i) {
+  std::vector<int> last(memories_.size());
+  for (size_t i = memories_.size(); i-- > 0;) {  // what lies above another memory is younger
     Memory& m = memories_[i];
-    if (m.kind == Memory::inside) pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, m.last});
+    last[i] = std::max(last[i], m.last);
+    if (under[i] >= 0)
+      last[size_t(under[i])] = std::max(last[size_t(under[i])], last[i]);
+    else if (m.kind == Memory::inside)
+      pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, last[i]});
   }
   arena_bytes_ = lay_out(pieces);
   if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
@@ -182,6 +192,31 @@ void Program::finish(std::vector<int> results) {
     storage.data = arena_->data + p.at;
     storage.planned = true;
   }
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    if (under[i] < 0) continue;
+    memories_[i].storage->data = memories_[size_t(under[i])].storage->data;
+    memories_[i].storage->planned = true;
+  }
+}
+
+// The memory of an input in whose place an output of a step may lie, or -1. The step must be the last to use it, and
+// must read it as this input only.
+int Program::overlaid(int step) {
+  Call& c = steps_[size_t(step)].call;
+  Overlay o = c.op.form.overlay;
+  if (o.output < 0 || !c.has(o.input)) return -1;
+  const Tensor &input = c.tensor(o.input), &output = c.out[o.output];
+  int below = memory_of(input), above = memory_of(output);
+  if (below < 0 || above < 0 || below >= above) return -1;
+  const Memory &lower = memories_[size_t(below)], &upper = memories_[size_t(above)];
+  bool inside = lower.kind == Memory::inside && upper.kind == Memory::inside;
+  bool whole = input.contiguous() && input->offset == 0 && input.dtype() == output.dtype() &&
+               input.numel() == output.numel() && rounded(lower.storage->bytes) == rounded(upper.storage->bytes);
+  if (!inside || !whole || lower.last != step || upper.first != step) return -1;
+  for (int i = 0; i < int(c.op.params.size()); ++i)
+    if (i != o.input && c.op.params[size_t(i)].type == Type::Tensor && c.has(i) && memory_of(c.tensor(i)) == below)
+      return -1;
+  return below;
 }
 
 void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t offset) {

@@ -80,6 +80,7 @@ class Program {
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
   void use(const Tensor& t, int step);
+  int overlaid(int step);
   void point_to(Memory& m, const Ref<Storage>& storage, int64_t offset);
 
   std::deque<Step> steps_;  // a call stays where it is

@@ -1,6 +1,9 @@
 #include "loops/copy.h"
 
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "loops/convert.h"
 #include "loops/parallel.h"
@@ -92,13 +95,33 @@ inline void fill_row(T* dst, T value, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dst[i] = value;
 }
 
+constexpr int64_t kFarBytes = 4 << 20;  // of what does not stay in the cache until it is read
+
+// Writes past the caches: they would read all lines first, and forget others for them.
+template <class T>
+void fill_far(T* dst, T value, int64_t n) {
+#ifdef __SSE2__
+  constexpr int64_t kWidth = 16 / sizeof(T);
+  T some[kWidth];
+  for (T& x : some) x = value;
+  __m128i vector;
+  std::memcpy(&vector, some, 16);
+  for (; n && reinterpret_cast<uintptr_t>(dst) % 64; --n) *dst++ = value;
+  for (; n >= 4 * kWidth; n -= 4 * kWidth, dst += 4 * kWidth)
+    for (int i = 0; i < 4; ++i) _mm_stream_si128(reinterpret_cast<__m128i*>(dst) + i, vector);
+  _mm_sfence();
+#endif
+  fill_row(dst, value, n);
+}
+
 void fill(DType type, void* dst, int64_t n, const void* value) {
   visit_size(type, [&](auto zero) {
     using T = decltype(zero);
     T element;
     std::memcpy(&element, value, sizeof(T));
+    auto* part = n * int64_t(sizeof(T)) < kFarBytes ? fill_row<T> : fill_far<T>;
     parallel_shares(n, kGrain, 64,
-                    [&](int64_t begin, int64_t end) { fill_row(static_cast<T*>(dst) + begin, element, end - begin); });
+                    [&](int64_t begin, int64_t end) { part(static_cast<T*>(dst) + begin, element, end - begin); });
   });
 }
 

@@ -9,8 +9,9 @@ namespace weft {
 enum class Cell : int64_t { rnn_tanh, rnn_relu, gru, lstm };
 
 // What lies at one step of time; n units for each of the rows. Gates lie side by side in a row, as PyTorch orders them.
+// A step may be that of a part of the layer's `units`: the first n from where its pointers begin.
 struct CellStep {
-  int64_t rows, n;
+  int64_t rows, n, units;
   const void* x;       // gru: the input's share of the gates
   void* gates;         // all others: the sum of both shares; gru: the state's share
   const void* before;  // the state before: h (gru) or c (lstm)

@@ -11,26 +11,29 @@ using math::tanh;
 template <class T>
 void lstm(const CellStep& s) {
   for (int64_t r = 0; r < s.rows; ++r) {
-    const T* __restrict a = static_cast<const T*>(s.gates) + r * 4 * s.n;
-    const T* __restrict before = static_cast<const T*>(s.before) + r * s.n;
-    T* __restrict kept = static_cast<T*>(s.kept) + r * 4 * s.n;
-    T* __restrict c = static_cast<T*>(s.c) + r * s.n, * __restrict h = static_cast<T*>(s.h) + r * s.n;
-    const int64_t n = s.n;
-    for (int64_t j = 0; j < 2 * n; ++j) kept[j] = sigmoid(a[j]);
-    for (int64_t j = 2 * n; j < 3 * n; ++j) kept[j] = tanh(a[j]);
-    for (int64_t j = 3 * n; j < 4 * n; ++j) kept[j] = sigmoid(a[j]);
-    for (int64_t j = 0; j < n; ++j) c[j] = kept[n + j] * before[j] + kept[j] * kept[2 * n + j];
-    for (int64_t j = 0; j < n; ++j) h[j] = kept[3 * n + j] * tanh(c[j]);
+    const int64_t n = s.n, u = s.units;
+    const T* __restrict a = static_cast<const T*>(s.gates) + r * 4 * u;
+    const T* __restrict before = static_cast<const T*>(s.before) + r * u;
+    T* __restrict kept = static_cast<T*>(s.kept) + r * 4 * u;
+    T* __restrict c = static_cast<T*>(s.c) + r * u, * __restrict h = static_cast<T*>(s.h) + r * u;
+    for (int64_t j = 0; j < n; ++j) kept[j] = sigmoid(a[j]);
+    for (int64_t j = u; j < u + n; ++j) kept[j] = sigmoid(a[j]);
+    for (int64_t j = 2 * u; j < 2 * u + n; ++j) kept[j] = tanh(a[j]);
+    for (int64_t j = 3 * u; j < 3 * u + n; ++j) kept[j] = sigmoid(a[j]);
+    for (int64_t j = 0; j < n; ++j) c[j] = kept[u + j] * before[j] + kept[j] * kept[2 * u + j];
+    for (int64_t j = 0; j < n; ++j) h[j] = kept[3 * u + j] * tanh(c[j]);
   }
 }
 
 template <class T>
 void lstm_back(const CellBack& s) {
   for (int64_t r = 0; r < s.rows; ++r) {
-    const T* __restrict kept = static_cast<const T*>(s.kept) + r * 4 * s.n, * __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict c = static_cast<const T*>(s.c) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
-    T* __restrict dc = static_cast<T*>(s.dc) + r * s.n, * __restrict dx = static_cast<T*>(s.dx) + r * 4 * s.n;
+    const T* kept = static_cast<const T*>(s.kept) + r * 4 * s.n;
+    const T* __restrict before = static_cast<const T*>(s.before) + r * s.n, * __restrict c = static_cast<const T*>(s.c) + r * s.n, * __restrict dh = static_cast<const T*>(s.dh) + r * s.n;
+    T* dx = static_cast<T*>(s.dx) + r * 4 * s.n;
+    T* __restrict dc = static_cast<T*>(s.dc) + r * s.n;
     const int64_t n = s.n;
-#pragma GCC ivdep  // the gates of a row do not overlap
+#pragma GCC ivdep  // the gates of a row do not overlap; their gradients may lie where they do
     for (int64_t j = 0; j < n; ++j) {
       T i = kept[j], f = kept[n + j], g = kept[2 * n + j], o = kept[3 * n + j], t = tanh(c[j]);
       T whole = dc[j] + dh[j] * o * (1 - t * t);
@@ -46,16 +49,17 @@ void lstm_back(const CellBack& s) {
 template <class T>
 void gru(const CellStep& s) {
   for (int64_t r = 0; r < s.rows; ++r) {
-    const T* __restrict x = static_cast<const T*>(s.x) + r * 3 * s.n, * __restrict a = static_cast<const T*>(s.gates) + r * 3 * s.n, * __restrict before = static_cast<const T*>(s.before) + r * s.n;
-    T* __restrict kept = static_cast<T*>(s.kept) + r * 4 * s.n, * __restrict h = static_cast<T*>(s.h) + r * s.n;
-    const int64_t n = s.n;
-    for (int64_t j = 0; j < 2 * n; ++j) kept[j] = sigmoid(x[j] + a[j]);
+    const int64_t n = s.n, u = s.units;
+    const T* __restrict x = static_cast<const T*>(s.x) + r * 3 * u, * __restrict a = static_cast<const T*>(s.gates) + r * 3 * u, * __restrict before = static_cast<const T*>(s.before) + r * u;
+    T* __restrict kept = static_cast<T*>(s.kept) + r * 4 * u, * __restrict h = static_cast<T*>(s.h) + r * u;
+    for (int64_t j = 0; j < n; ++j) kept[j] = sigmoid(x[j] + a[j]);
+    for (int64_t j = u; j < u + n; ++j) kept[j] = sigmoid(x[j] + a[j]);
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; ++j) {
-      T fresh = tanh(x[2 * n + j] + kept[j] * a[2 * n + j]);
-      kept[2 * n + j] = fresh;
-      kept[3 * n + j] = a[2 * n + j];
-      h[j] = fresh + kept[n + j] * (before[j] - fresh);
+      T fresh = tanh(x[2 * u + j] + kept[j] * a[2 * u + j]);
+      kept[2 * u + j] = fresh;
+      kept[3 * u + j] = a[2 * u + j];
+      h[j] = fresh + kept[u + j] * (before[j] - fresh);
     }
   }
 }
@@ -83,13 +87,15 @@ void gru_back(const CellBack& s) {
 
 template <class T>
 void rnn(const CellStep& s, bool relu) {
-  const T* __restrict a = static_cast<const T*>(s.gates);
-  T* __restrict h = static_cast<T*>(s.h);
-  const int64_t n = s.rows * s.n;
-  if (relu)
-    for (int64_t j = 0; j < n; ++j) h[j] = a[j] <= T(0) ? T(0) : a[j];
-  else
-    for (int64_t j = 0; j < n; ++j) h[j] = tanh(a[j]);
+  for (int64_t r = 0; r < s.rows; ++r) {
+    const T* __restrict a = static_cast<const T*>(s.gates) + r * s.units;
+    T* __restrict h = static_cast<T*>(s.h) + r * s.units;
+    const int64_t n = s.n;
+    if (relu)
+      for (int64_t j = 0; j < n; ++j) h[j] = a[j] <= T(0) ? T(0) : a[j];
+    else
+      for (int64_t j = 0; j < n; ++j) h[j] = tanh(a[j]);
+  }
 }
 template <class T>
 void rnn_back(const CellBack& s, bool relu) {

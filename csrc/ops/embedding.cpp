@@ -1,4 +1,5 @@
 // Embedding as one op: rows of a table by indices of any shape; and its derivative, rows added to those of a table.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/index_plan.h"
@@ -26,6 +27,17 @@ Planner plan_rows(const Tensor& dense, const Tensor& table, const Tensor& indice
 void check_indices(const Tensor& indices) {
   check_index_dtype(indices, "embedding");
   check_dims(indices.dim() + 1, "embedding");
+}
+
+// The order of dimensions in which the rows of g lie below each other, if g has no holes; else that of its shape.
+Dims order_of_rows(const Tensor& g) {
+  Dims order;
+  for (int d = 0; d < g.dim(); ++d) order.push(d);
+  int last = g.dim() - 1;
+  if (!is_dense(g.sizes(), g.strides()) || g.stride(last) != 1) return order;
+  std::stable_sort(order.begin(), order.begin() + last,
+                   [&](int64_t a, int64_t b) { return g.stride(int(a)) > g.stride(int(b)); });
+  return order;
 }
 
 // One over how often each index occurs, with a last dimension of one.
@@ -65,8 +77,15 @@ WEFT_OP{
         Tensor g = d.g(), indices = d.x(0);
         int64_t padding = d.arg(2).integer();
         if (d.arg(3).flag()) g = g * shares(indices, d.shape(1)[0], g.dtype());
-        if (padding == kNone && !d.create_graph && g.numel())
+        if (padding == kNone && !d.create_graph && g.numel()) {
+          if (!g.contiguous()) {  // of a transposed batch, as recurrent layers give it, no row is copied
+            Dims order = order_of_rows(g);
+            g = permute(g, order);
+            order.pop();
+            indices = permute(indices, order);
+          }
           return d.give_rows(1, reshape(indices, Dims{-1}), reshape(g, Dims{-1, g.size(-1)}));
+        }
         d.give(1, add_up(g, indices, d.shape(1)[0], padding));
       },
 };
@@ -89,7 +108,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &rows = c.tensor(0), &table = c.out[0];
         int64_t row_bytes = table.size(1) * item_size(table.dtype()), padding = c.integer(3);
-        std::memset(table.data(), 0, size_t(table.size(0) * row_bytes));
+        fill_data(table, Value(0));
         if (rows.numel() == 0) return;
         Planner p = plan_rows(rows, table, c.tensor(1));
         scatter_planned(Scatter::add, table, rows, p, ErrorKind::Index, "embedding_rows");

@@ -65,12 +65,18 @@ enum Trait : uint32_t {
   kTakesSparse = 65536,     // the form itself knows sparse inputs; for other ops ops/sparse_ops.cpp does, or nobody
 };
 
+// An output that run may write where an input lies: each part of it is written after the same part was read.
+struct Overlay {
+  int input = -1, output = -1;
+};
+
 struct Form {
   std::string_view signature;
   std::string_view doc = {};
   uint32_t traits = kPlain;
   void (*infer)(Call&) = nullptr;
   void (*run)(Call&) = nullptr;
+  Overlay overlay = {};                // used by programs, which know that nobody reads the input afterwards
   bool (*any_order)(Call&) = nullptr;  // run takes inputs as they lie, channels last, where this says so: ops/order.h
   uint32_t keeps = keep::nothing;
   uint32_t (*keeps_when)(const Op&,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,17 +16,19 @@ namespace {
 
 constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiates it";
 
+constexpr int64_t kFew = 8;  // sequences: a thread that takes some from end to end wants as many
+
 int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 : 0; }
 
-// Which rows of a sequence belong to which step. Without `sizes` there are equally many, (time, batch, …); with them
-// the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
-struct Rows {
+struct Range {
   int64_t begin, end;
-  Rows in(int64_t from, int64_t to) const { return {std::max(begin, from), std::min(end, to)}; }
+  Range in(int64_t from, int64_t to) const { return {std::max(begin, from), std::min(end, to)}; }
   int64_t count() const { return std::max<int64_t>(0, end - begin); }
 };
 
+// Which rows of a sequence belong to which step. Without `sizes` there are equally many, (time, batch, …); with them
+// the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
 class Steps {
  public:
   Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
@@ -58,15 +61,15 @@ class Steps {
   // Calls f(from, to, states) for those of some rows that go on, in a step, from `states`, and for those that begin
   // with `first`.
   template <class F>
-  void each_origin(int64_t step, Rows some, const char* states, const char* first, const F& f) const {
-    Rows on = some.in(0, carried(step)), fresh = some.in(carried(step), rows(step));
+  void each_origin(int64_t step, Range some, const char* states, const char* first, const F& f) const {
+    Range on = some.in(0, carried(step)), fresh = some.in(carried(step), rows(step));
     if (on.count()) f(on.begin, on.end, in(states, step - 1, n) + on.begin * n * item);
     if (fresh.count()) f(fresh.begin, fresh.end, first + fresh.begin * n * item);
   }
 
   // The same with the rows shared out between the threads.
   template <class F>
-  void share_out(int64_t step, Rows some, const char* states, const char* first, const F& f) const {
+  void share_out(int64_t step, Range some, const char* states, const char* first, const F& f) const {
     constexpr int64_t kUnits = 4096;  // whose exponentials are worth a thread
     each_origin(step, some, states, first, [&](int64_t from, int64_t to, const char* before) {
       parallel_shares(to - from, std::max<int64_t>(1, kUnits / n), 1,
@@ -78,10 +81,9 @@ class Steps {
   // from their first step to their last, and waits for nobody in between.
   template <class F>
   void by_sequences(const F& f) const {
-    constexpr int64_t kFew = 8;                         // of a thread: fewer are no work for a product
     constexpr double kWork = double(int64_t(1) << 22);  // multiplications that are worth it
     int64_t threads = std::min<int64_t>(num_threads(), batch / kFew);
-    if (threads < 2 || in_parallel() || double(total()) * double(width) * double(n) < kWork) return f(Rows{0, batch});
+    if (threads < 2 || in_parallel() || double(total()) * double(width) * double(n) < kWork) return f(Range{0, batch});
     std::vector<int64_t> ends(size_t(threads), batch);
     int64_t row = 0, done = 0;
     for (size_t i = 0; i + 1 < ends.size(); ++i) {
@@ -89,8 +91,26 @@ class Steps {
       ends[i] = row;
     }
     parallel_chunks(threads, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) f(Rows{i ? ends[size_t(i) - 1] : 0, ends[size_t(i)]});
+      for (int64_t i = begin; i < end; ++i) f(Range{i ? ends[size_t(i) - 1] : 0, ends[size_t(i)]});
     });
+  }
+
+  Range all() const { return {0, batch}; }
+
+  // Whether a copy of a matrix that is read at every step pays.
+  bool pack() const { return batch > 1 && time > 1 && total() > 2 * kFew; }
+
+  // How threads share out the units where there are too few sequences to take some each: a thread makes all gates of
+  // its units at a step, and its part of the weight stays in its cache. A gate comes out the same wherever it is made:
+  // from a copy as one sum along its column, for a single sequence as an inner product of which none is cut.
+  std::vector<Range> units_by_threads() const {
+    constexpr int64_t kUnits = 64, kWork = 1 << 15;  // of a thread at least; multiplications that are worth it
+    int64_t threads = std::min<int64_t>({num_threads(), n / kUnits, batch * width * n / kWork});
+    if (threads < 2 || batch >= 2 * kFew || in_parallel() || !(batch == 1 || pack())) return {};
+    int64_t share = ((n + threads - 1) / threads + kUnits - 1) / kUnits * kUnits;
+    std::vector<Range> parts;
+    for (int64_t begin = 0; begin < n; begin += share) parts.push_back({begin, std::min(n, begin + share)});
+    return parts;
   }
 
   Cell cell;
@@ -124,16 +144,16 @@ Dims result_sizes(const Steps& s, int64_t columns) {
   return s.packed ? Dims{s.total(), columns} : Dims{s.time, s.batch, columns};
 }
 
-// A product with the same matrix at every step. Copying it pays where a step has more than a few rows.
+// A product with the same matrix at every step.
 class StepProduct {
  public:
   StepProduct(DType type, const Steps& s, bool transposed, int64_t k, int64_t n, const char* w)
       : type_(type), transposed_(transposed), k_(k), n_(n), ld_(s.n), w_(w) {
-    if (s.batch > 8 && s.time > 1) packed_.emplace(type, transposed, k, n, w, ld_);
+    if (s.pack()) packed_.emplace(type, transposed, k, n, w, ld_);
   }
   // c = a op(w) + plus, whose rows are ld_plus apart; none: c = a op(w).
-  void operator()(int64_t rows, const char* a, char* c, const char* plus, int64_t ld_plus) const {
-    Product p{false, transposed_, rows, n_, k_, a, k_, w_, ld_, c, n_, 1, plus ? 1.0 : 0.0, plus, ld_plus};
+  void operator()(int64_t rows, const char* a, char* c, int64_t ldc, const char* plus, int64_t ld_plus) const {
+    Product p{false, transposed_, rows, n_, k_, a, k_, w_, ld_, c, ldc, 1, plus ? 1.0 : 0.0, plus, ld_plus};
     packed_ ? packed_->multiply(p) : gemm(type_, p);
   }
 
@@ -172,33 +192,69 @@ WEFT_OP{
         bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
         char *h = static_cast<char*>(out.data()), *cells = c.out[1].data(), *kept = c.out[2].data();
         Scratch gates(s.batch * s.width * s.item);
-        StepProduct product(type, s, true, s.n, s.width, w.data());
-        s.by_sequences([&](Rows some) {
-          for (int64_t t = 0; t < s.time; ++t) {
-            const char* share = s.in(x.data(), t, s.width);
-            s.each_origin(t, some, h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
-              const char* plus = gru ? bias.data() : share + from * s.width * s.item;
-              product(to - from, before, gates.as<char>() + from * s.width * s.item, plus, gru ? 0 : s.width);
+        // The cells of some rows and some units at a step, whose gates are there.
+        auto step = [&](int64_t t, int64_t from, int64_t to, const char* before, Range units) {
+          int64_t own = units.begin * s.item, state = from * s.n * s.item + own, wide = from * s.width * s.item + own;
+          char* cell = lstm ? s.in(cells, t, s.n) + state : nullptr;
+          char* keep = kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * from * s.n * s.item + own : nullptr;
+          recurrent_kernels().step(type, s.cell,
+                                   {to - from, units.count(), s.n, s.in(x.data(), t, s.width) + wide,
+                                    gates.as<char>() + wide, before + own, s.in(h, t, s.n) + state, cell, keep});
+        };
+        // What the state's share of the gates is added to: of a gru, the bias, if it has one.
+        auto plus = [&](int64_t t, int64_t from, int64_t column) {
+          const char* row = gru ? bias.data() : s.in(x.data(), t, s.width) + from * s.width * s.item;
+          return row ? row + column * s.item : nullptr;
+        };
+        const char *cells_before = lstm ? cells : h, *first = lstm ? c0.data() : h0.data();
+        int64_t ld_plus = gru ? 0 : s.width;
+        std::vector<Range> parts = s.units_by_threads();
+        if (parts.size() > 1) {
+          std::vector<std::unique_ptr<StepProduct>> products(parts.size() * size_t(s.gates));
+          auto each_gate = [&](int64_t part, const auto& f) {
+            for (int64_t gate = 0; gate < s.gates; ++gate)
+              f(products[size_t(part * s.gates + gate)], gate * s.n + parts[size_t(part)].begin);
+          };
+          parallel_each(int64_t(parts.size()), [&](int64_t i) {
+            each_gate(i, [&](auto& product, int64_t column) {
+              const char* rows = w.data() + column * s.n * s.item;
+              product = std::make_unique<StepProduct>(type, s, true, s.n, parts[size_t(i)].count(), rows);
             });
-            s.share_out(t, some, lstm ? cells : h, lstm ? c0.data() : h0.data(),
-                        [&](int64_t from, int64_t to, const char* before) {
-                          int64_t state = from * s.n * s.item, wide = from * s.width * s.item;
-                          char* cell = lstm ? s.in(cells, t, s.n) + state : nullptr;
-                          char* keep = kept_of(s.cell) ? s.in(kept, t, 4 * s.n) + 4 * state : nullptr;
-                          recurrent_kernels().step(type, s.cell,
-                                                   {to - from, s.n, share + wide, gates.as<char>() + wide, before,
-                                                    s.in(h, t, s.n) + state, cell, keep});
-                        });
+          });
+          for (int64_t t = 0; t < s.time; ++t)
+            parallel_each(int64_t(parts.size()), [&](int64_t i) {
+              s.each_origin(t, s.all(), h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
+                each_gate(i, [&](auto& product, int64_t column) {
+                  char* to_gates = gates.as<char>() + (from * s.width + column) * s.item;
+                  (*product)(to - from, before, to_gates, s.width, plus(t, from, column), ld_plus);
+                });
+              });
+              s.each_origin(t, s.all(), cells_before, first, [&](int64_t from, int64_t to, const char* before) {
+                step(t, from, to, before, parts[size_t(i)]);
+              });
+            });
+          return;
+        }
+        StepProduct product(type, s, true, s.n, s.width, w.data());
+        s.by_sequences([&](Range some) {
+          for (int64_t t = 0; t < s.time; ++t) {
+            s.each_origin(t, some, h, h0.data(), [&](int64_t from, int64_t to, const char* before) {
+              product(to - from, before, gates.as<char>() + from * s.width * s.item, s.width, plus(t, from, 0),
+                      ld_plus);
+            });
+            s.share_out(t, some, cells_before, first,
+                        [&](int64_t from, int64_t to, const char* before) { step(t, from, to, before, {0, s.n}); });
           }
         });
       },
+  .overlay = {.input = 0, .output = 2},  // the gates of a step, where they are as many, over their shares
   .no_derivative = kByTwin,
 };
 
 // The state before each row of a packed sequence.
 void gather_before(const Steps& s, const char* h, const char* h0, char* to) {
   for (int64_t t = 0; t < s.time; ++t)
-    s.each_origin(t, Rows{0, s.batch}, h, h0, [&](int64_t from, int64_t end, const char* before) {
+    s.each_origin(t, s.all(), h, h0, [&](int64_t from, int64_t end, const char* before) {
       std::memcpy(s.in(to, t, s.n) + from * s.n * s.item, before, size_t((end - from) * s.n * s.item));
     });
 }
@@ -227,9 +283,12 @@ void add_to(char* to, const char* more, int64_t n) {
 WEFT_OP{
   .signature =
       "recur_backward(Tensor grad, Tensor? grad_cells, Tensor h, Tensor? c, Tensor weight, Tensor output, Tensor "
-      "cells, Tensor kept, Tensor? sizes, int cell, bool reverse) -> (Tensor input_grad, Tensor state_grad, Tensor "
-      "weight_grad, Tensor bias_grad)",
-  .doc = "The derivative of recur; state_grad holds that of h, then of c. Only a gru has a bias_grad.",
+      "cells, Tensor kept, Tensor? sizes, int cell, bool reverse, bool first) -> (Tensor input_grad, Tensor "
+      "state_grad, "
+      "Tensor weight_grad, Tensor bias_grad)",
+  .doc =
+      "The derivative of recur; state_grad holds that of h, then of c, and nothing unless `first` asks for it. Only a "
+      "gru has a bias_grad.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
@@ -238,7 +297,8 @@ WEFT_OP{
         Dims sizes = c.tensor(0).sizes(), state = c.tensor(2).sizes();
         sizes[sizes.size() - 1] = w.size(0);
         c.give(0, meta(type, sizes));
-        c.give(1, meta(type, {Cell(c.integer(9)) == Cell::lstm ? 2 : 1, state[0], state[1]}));
+        int64_t states = !c.flag(11) ? 0 : Cell(c.integer(9)) == Cell::lstm ? 2 : 1;
+        c.give(1, meta(type, {states, state[0], state[1]}));
         c.give(2, meta(type, w.sizes()));
         c.give(3, meta(type, {Cell(c.integer(9)) == Cell::gru ? w.size(0) : 0}));
       },
@@ -256,7 +316,7 @@ WEFT_OP{
         Written dx_out(c.out[0], type), state_out(c.out[1], type), dw_out(c.out[2], type), db_out(c.out[3], type);
         char *dx = static_cast<char*>(dx_out.data()), *states = static_cast<char*>(state_out.data());
         int64_t row = s.n * s.item, block = s.batch * row;
-        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
+        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru, first = c.flag(11);
         Scratch own(gru ? s.total() * s.width * s.item : 0);  // gru: the gradient of the state's share
         char* dgates = gru ? own.as<char>() : dx;
         Scratch dstate(block), dcell(lstm ? block : 0), dbefore(gru ? block : 0);
@@ -267,12 +327,12 @@ WEFT_OP{
         };
         StepProduct product(type, s, false, s.width, s.n, w.data());
         // Gradients of some sequences, from their last step to their first.
-        auto walk = [&](Rows some) {
-          Rows ending = some.in(0, s.rows(s.time - 1));
+        auto walk = [&](Range some) {
+          Range ending = some.in(0, s.rows(s.time - 1));
           std::memcpy(dh + some.begin * row, s.in(g.data(), s.time - 1, s.n) + some.begin * row,
                       size_t(ending.count() * row));
           for (int64_t t = s.time - 1; t >= 0; --t) {
-            Rows now = some.in(0, s.rows(t));
+            Range now = some.in(0, s.rows(t));
             if (lstm && gc.data()) add(dc + now.begin * row, s.in(gc.data(), t, s.n) + now.begin * row, now.count());
             s.share_out(t, some, lstm ? cells.data() : h.data(), lstm ? c0.data() : h0.data(),
                         [&](int64_t from, int64_t to, const char* earlier) {
@@ -287,20 +347,21 @@ WEFT_OP{
             // Rows that began at this step end in the first state. The others go on to the step before, where those
             // that ended there join them.
             const char* shares = s.in(dgates, t, s.width);
-            Rows begun = some.in(s.carried(t), s.rows(t));
-            if (begun.count()) {
+            Range begun = some.in(s.carried(t), s.rows(t));
+            if (first && begun.count()) {
               int64_t at = begun.begin * row;
-              product(begun.count(), shares + begun.begin * s.width * s.item, states + at, gru ? own_way + at : nullptr,
-                      s.n);
+              product(begun.count(), shares + begun.begin * s.width * s.item, states + at, s.n,
+                      gru ? own_way + at : nullptr, s.n);
               if (lstm) std::memcpy(states + block + at, dc + at, size_t(begun.count() * row));
             }
             if (t == 0) continue;
-            Rows on = some.in(0, s.carried(t)), joining = some.in(s.carried(t), s.rows(t - 1));
+            Range on = some.in(0, s.carried(t)), joining = some.in(s.carried(t), s.rows(t - 1));
             const char* given = s.in(g.data(), t - 1, s.n);
             if (on.count()) {
               int64_t at = on.begin * row;
               if (gru) add(own_way + at, given + at, on.count());
-              product(on.count(), shares + on.begin * s.width * s.item, dh + at, (gru ? own_way : given) + at, s.n);
+              product(on.count(), shares + on.begin * s.width * s.item, dh + at, s.n, (gru ? own_way : given) + at,
+                      s.n);
             }
             if (joining.count() == 0) continue;
             int64_t at = joining.begin * row, bytes = joining.count() * row;
@@ -314,6 +375,7 @@ WEFT_OP{
         Dims sizes{s.total(), s.width}, strides{s.width, 1};
         reduce_box(Reduce::sum, type, dgates, sizes, strides, Dims{0}, db_out.data(), nullptr, 0);
       },
+  .overlay = {.input = 7, .output = 0},  // the gradients of an lstm's gates over the gates
   .no_derivative = kByTwin,
 };
 

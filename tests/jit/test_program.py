@@ -55,6 +55,28 @@ def test_memory_is_shared_by_what_is_not_alive_together() -> None:
     assert traced.graph._program((x,)).arena_bytes == 2 * 4032
 
 
+@pytest.mark.parametrize("later", ["", "shares", "gates", "gradient"])
+@pytest.mark.parametrize("size", [(3, 2, 4), (5, 17, 70), (20, 1, 130)])
+def test_gates_lie_where_their_shares_lay(later: str, size: tuple[int, int, int]) -> None:
+    """An LSTM's gates and their gradients take the place of what nobody reads afterwards, and no other."""
+    time, batch, n = size
+    forward, backward = map(weft._C._op_function, ("recur", "recur_backward"))
+
+    def f(x: Any, h: Any, c: Any, w: Any) -> Any:
+        shares = x * 2
+        y, cells, gates = forward(shares, h, c, w, None, None, 3, False)
+        dx, states, dw, _ = backward(y, None, h, c, w, y, cells, gates, None, 3, False, True)
+        read = {"shares": shares, "gates": gates, "gradient": dx}.get(later)
+        return [y * 1, states, dw, dx * 3, *([] if read is None else [read * 3])]
+
+    shapes = [(time, batch, 4 * n), (batch, n), (batch, n), (4 * n, n)]
+    inputs = tuple(weft.randn(*shape) / n**0.5 for shape in shapes)
+    traced = check(f, *inputs)
+    wide = 4 * time * batch * 4 * n
+    room = traced.graph._program(inputs).arena_bytes - 2 * time * batch * n * 4
+    assert wide <= room < 2 * wide if later in ("", "gradient") else room >= 2 * wide
+
+
 def test_views_and_changes_in_place() -> None:
     """Of inputs, of constants, and of what the program made."""
     held = weft.zeros(4)

@@ -245,3 +245,15 @@ def test_ctc_by_hand() -> None:
     loss = nn.CTCLoss(reduction="sum")(p.log(), weft.tensor([[1]]), [2], [1])
     expected = -math.log(0.4 * 0.7 + 0.6 * 0.3 + 0.4 * 0.3)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_an_embedding_reads_a_gradient_as_it_lies(order: tuple[int, ...]) -> None:
+    """A transposed batch comes to the same rows, however its elements lie in memory."""
+    table = nn.Embedding(7, 4)
+    indices = weft.arange(15).reshape(3, 5) * 3 % 7
+    shape = [(3, 5, 4)[d] for d in order]
+    g = weft.randn(*shape).permute([order.index(d) for d in range(3)])
+    table(indices).backward(g)
+    want = weft.zeros(7, 4).index_add(0, indices.flatten(), g.reshape(-1, 4))
+    assert weft.allclose(table.weight.grad, want, atol=1e-6)

@@ -101,11 +101,75 @@ def test_recurrent_errors() -> None:
         nn.LSTM(3, 4, proj_size=4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asked", [(), (0,), (1,), (0, 1)])
+def test_gradients_of_first_states(kind: Any, asked: tuple[int, ...]) -> None:
+    """They come where they are asked for, and change no other gradient."""
+    layer = kind(2, 3, dtype=D)
+    x = weft.randn(4, 2, 2, dtype=D, requires_grad=True)
+    states = [weft.randn(1, 2, 3, dtype=D, requires_grad=i in asked) for i in range(2)]
+
+    def output(x: Any, *states: Any) -> Any:
+        return layer(x, states if kind is nn.LSTM else states[0])[0]
+
+    assert weft.autograd.gradcheck(output, (x, *states))
+    output(x, *states).sum().backward()
+    used = asked if kind is nn.LSTM else [i for i in asked if i == 0]
+    assert [i for i in range(2) if states[i].grad is not None] == list(used)
+
+
 def test_second_derivative_of_an_lstm() -> None:
     """Derivatives of any order come from the parts."""
     layer = nn.LSTM(2, 2, dtype=D)
     x = weft.randn(3, 1, 2, dtype=D, requires_grad=True)
     assert weft.autograd.gradgradcheck(lambda v: layer(v)[0], (x,))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch", [1, 2, 7, 17])
+def test_threads_change_nothing(kind: Any, bias: bool, batch: int) -> None:
+    """However threads share out units or sequences, the bits are the same, and those of the cell but for rounding."""
+    layer = kind(5, 200, bias=bias)
+    x = weft.randn(20, batch, 5)
+    found = []
+    before = weft.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            weft.set_num_threads(threads)
+            layer.zero_grad()
+            y, _ = layer(x)
+            y.square().sum().backward()
+            found.append([y, *(p.grad.clone() for p in layer.parameters())])
+    finally:
+        weft.set_num_threads(before)
+    assert all(a.equal(b) for other in found[1:] for a, b in zip(found[0], other))
+    alone = kind(5, 200, bias=bias, dtype=D)
+    alone.load_state_dict(layer.state_dict())
+    for i in range(batch):
+        exact, _ = alone(x[:, i].to(D))
+        assert weft.allclose(found[0][0][:, i].to(D), exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [(9, 9, 4), (30, 1), (3,)])
+def test_threads_change_nothing_in_packed_sequences(kind: Any, lengths: tuple[int, ...]) -> None:
+    """The same for sequences of different lengths, read from both ends."""
+    layer = kind(3, 130, bidirectional=True)
+    xs = pack_sequence([weft.randn(n, 3) for n in lengths])
+    found = []
+    before = weft.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            weft.set_num_threads(threads)
+            found.append(layer(xs)[0].data)
+    finally:
+        weft.set_num_threads(before)
+    assert all(found[0].equal(other) for other in found[1:])
+    y, _ = pad_packed_sequence(layer(xs)[0])
+    for i, n in enumerate(lengths):
+        x = pad_packed_sequence(xs)[0][:n, i]
+        assert weft.allclose(y[:n, i], layer(x)[0], rtol=1e-4, atol=1e-5)
 
 
 # ---- attention -----------------------------------------------------------------------------------

@@ -56,12 +56,14 @@ class Sequence(Function):
             grads = _by_steps(ctx, inputs, grad, grad_cells)
         else:
             _, h, c, weight, bias = inputs
+            first = ctx.needs_input_grad[1] or ctx.needs_input_grad[2]
             dx, states, dw, db = _recur_backward(
                 *(grad, grad_cells, h, c, weight, output, cells, kept),
-                *(ctx.sizes, _CELLS[ctx.mode], ctx.reverse),
+                *(ctx.sizes, _CELLS[ctx.mode], ctx.reverse, first),
             )
-            dc = None if c is None else states[1]
-            grads = [dx, states[0], dc, dw, None if bias is None else db]
+            dh = states[0] if first else None
+            dc = states[1] if first and c is not None else None
+            grads = [dx, dh, dc, dw, None if bias is None else db]
         return (*grads, None, None, None, None)
 
 
