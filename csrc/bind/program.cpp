@@ -53,7 +53,8 @@ void bind_program(nb::module_& m) {
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
       .def("add_constant", &Program::add_constant, "Adds a tensor that is there; returns its number.")
       .def("add", add, "Adds an op; returns the numbers of its results.")
-      .def("finish", &Program::finish, "Says which values are results, and lays out memory.")
+      .def("finish", &Program::finish, nb::arg("results"), nb::arg("lent") = std::vector<int>(),
+           "Says which values are results, and lays out memory.")
       .def("start_timing", &Program::start_timing, "From now on it measures how long each op takes.")
       .def_prop_ro("seconds", &Program::seconds, "How long each op took, in all runs since then.")
       .def("set_learning", &Program::set_learning, "Says that its weights change from run to run.")

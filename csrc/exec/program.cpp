@@ -161,7 +161,34 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
   return made;
 }
 
-void Program::finish(std::vector<int> results) {
+// Results that share their memory with others are not lent: who keeps a loss does not keep an arena.
+void Program::choose_lent(const std::vector<int>& lent) {
+  for (int i : lent)
+    if (own_[size_t(i)]) memories_[size_t(memory_of(values_[size_t(results_[size_t(i)])]))].lent = true;
+  for (size_t i = 0; i < results_.size(); ++i)
+    if (own_[i] && std::find(lent.begin(), lent.end(), int(i)) == lent.end())
+      memories_[size_t(memory_of(values_[size_t(results_[i])]))].lent = false;
+}
+
+// Gets memory for the arena, and lets all that stays inside lie there.
+void Program::take_arena() {
+  arena_ = Storage::make(arena_bytes_);
+  for (Memory& m : memories_) {
+    if (m.at < 0 || m.lent) continue;
+    m.storage->data = arena_->data + m.at;
+    m.storage->planned = true;
+  }
+}
+
+// Memory of the arena, which is there for as long as this is.
+Ref<Storage> Program::lend(const Memory& m) {
+  auto let_go = [](void* arena) { delete static_cast<Ref<Storage>*>(arena); };
+  lent_.push_back(Storage::foreign(arena_->data + m.at, m.bytes, new Ref<Storage>(arena_), let_go));
+  lent_.back()->planned = true;
+  return lent_.back();
+}
+
+void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   results_ = std::move(results);
   for (int r : results_) {
     int memory = memory_of(values_.at(size_t(r)));
@@ -169,6 +196,7 @@ void Program::finish(std::vector<int> results) {
       memories_[size_t(memory)].kind = Memory::result;
     own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
   }
+  choose_lent(lent);
   std::vector<int> under(memories_.size(), -1);  // the memory in whose place another one lies
   for (size_t i = 0; i < steps_.size(); ++i) {
     int below = overlaid(int(i));
@@ -181,22 +209,15 @@ void Program::finish(std::vector<int> results) {
     last[i] = std::max(last[i], m.last);
     if (under[i] >= 0)
       last[size_t(under[i])] = std::max(last[size_t(under[i])], last[i]);
-    else if (m.kind == Memory::inside)
-      pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, last[i]});
+    else if (m.kind == Memory::inside || m.lent)
+      pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, m.lent ? int(steps_.size()) : last[i]});
   }
   arena_bytes_ = lay_out(pieces);
   if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
-  arena_ = Storage::make(arena_bytes_);
-  for (const Piece& p : pieces) {
-    Storage& storage = *memories_[size_t(p.memory)].storage;
-    storage.data = arena_->data + p.at;
-    storage.planned = true;
-  }
-  for (size_t i = 0; i < memories_.size(); ++i) {
-    if (under[i] < 0) continue;
-    memories_[i].storage->data = memories_[size_t(under[i])].storage->data;
-    memories_[i].storage->planned = true;
-  }
+  for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
+  for (size_t i = 0; i < memories_.size(); ++i)
+    if (under[i] >= 0) memories_[i].at = memories_[size_t(under[i])].at;
+  take_arena();
 }
 
 // The memory of an input in whose place an output of a step may lie, or -1. The step must be the last to use it, and
@@ -279,13 +300,19 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
         if (m.kind == Memory::input || m.kind == Memory::result) p.point_to(m, p.nothing_, 0);
     }
   } running(*this);
+  if (std::any_of(lent_.begin(), lent_.end(), [](const Ref<Storage>& s) { return s->refs > 1; })) {
+    lends_ = false;  // somebody keeps what the last run gave, and may do so again
+    take_arena();
+  }
+  lent_.clear();
+  if (std::exchange(first_run_, false) && memory_stats().cached > arena_bytes_ / 8) empty_cache();  // old gradients
   size_t next = 0;
   for (Memory& m : memories_) {
     if (m.kind == Memory::input) {
       const Tensor& given = inputs[next++];
       point_to(m, given->storage, given->offset);
     } else if (m.kind == Memory::result) {
-      point_to(m, Storage::make(m.bytes), 0);
+      point_to(m, m.lent && lends_ ? lend(m) : Storage::make(m.bytes), 0);
     }
   }
   try {

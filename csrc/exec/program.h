@@ -32,8 +32,10 @@ class Program {
   // Adds an op; returns the numbers of its results. Refuses ops whose shapes follow from values. `derivative`: its
   // results include what only its derivative reads.
   std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative);
-  // Says which values are results, and lays out the memory of all others. Nothing can be added afterwards.
-  void finish(std::vector<int> results);
+  // Says which values are results, and lays out the memory of all others. Nothing can be added afterwards. Results that
+  // are `lent` (by their place among the results) may lie beside them, for as long as nobody has those of the run
+  // before.
+  void finish(std::vector<int> results, const std::vector<int>& lent = {});
 
   // Whether a constant has got other memory or another shape since: then it must be built anew.
   bool stale() const;
@@ -72,6 +74,8 @@ class Program {
     int64_t bytes = 0;
     std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
     int first = 0, last = 0;                             // steps that use it
+    int64_t at = -1;                                     // its place in the arena
+    bool lent = false;                                   // a result that lies there
   };
 
   int add_value(const Tensor& t, int memory);
@@ -82,6 +86,9 @@ class Program {
   void use(const Tensor& t, int step);
   int overlaid(int step);
   void point_to(Memory& m, const Ref<Storage>& storage, int64_t offset);
+  void choose_lent(const std::vector<int>& lent);
+  void take_arena();
+  Ref<Storage> lend(const Memory& m);
 
   std::deque<Step> steps_;  // a call stays where it is
   std::vector<Tensor> values_;
@@ -94,6 +101,8 @@ class Program {
   std::vector<Constant> constants_;
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built
+  std::vector<Ref<Storage>> lent_;                      // of the last run
+  bool lends_ = true, first_run_ = true;
   Ref<Storage> arena_, nothing_ = Storage::foreign(nullptr, 0, nullptr, nullptr);
   int64_t arena_bytes_ = 0;
   bool running_ = false, learning_ = false;

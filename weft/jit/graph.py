@@ -392,13 +392,16 @@ def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
         return None
 
 
-def program_of(graph: Graph, args: Sequence[Tensor], results: list[int]) -> tuple[Any, list[Any]]:
+def program_of(
+    graph: Graph, args: Sequence[Tensor], results: list[int], lent: Sequence[int] = ()
+) -> tuple[Any, list[Any]]:
     """Return a graph as a static program.
 
     Args:
         graph: whose ops it runs.
         args: tensors that lie as its inputs will.
         results: the ids of the values that it gives, in this order.
+        lent: which of them may lie in the program's own memory until the next run.
 
     Returns:
         The program, and the numbers that its ops read anew in each run: (op, argument, where).
@@ -424,7 +427,7 @@ def program_of(graph: Graph, args: Sequence[Tensor], results: list[int]) -> tupl
         derivative = all(0 not in v.shape for v in n.outputs[1:])
         made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
         number.update((id(v), i) for v, i in zip(n.outputs, made))
-    program.finish([number[v] for v in results])
+    program.finish([number[v] for v in results], list(lent))
     return program, live
 
 

@@ -16,7 +16,7 @@ from .capture import Capture, Outside, Read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from weft import Tensor
@@ -238,7 +238,7 @@ def _plain(signed: Any) -> str:
 
 def build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
-    results: list[Value],
+    results: list[Value], lent: Sequence[int] = (),
 ) -> Any:  # fmt: skip
     """Make the program of a piece.
 
@@ -248,6 +248,7 @@ def build(
         like: by value, tensors of their geometry.
         tensors: by value, the tensors that live outside of the call.
         results: the values that it gives, in this order.
+        lent: which of them may lie in the program's own memory until the next run.
 
     Returns:
         The program, and the numbers that are read anew: (step, argument, where).
@@ -255,7 +256,7 @@ def build(
     collects = gc.isenabled()
     gc.disable()  # nothing here is garbage before the end, and there is much of it
     try:
-        return _build(piece, given, like, tensors, results)
+        return _build(piece, given, like, tensors, results, lent)
     finally:
         if collects:
             gc.enable()
@@ -263,7 +264,7 @@ def build(
 
 def _build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
-    results: list[Value],
+    results: list[Value], lent: Sequence[int],
 ) -> Any:  # fmt: skip
     piece.alone = []
     passes = tuple(_noting(p, piece.alone) for p in STEPS)
@@ -271,7 +272,8 @@ def _build(
     graph = piece.graph = run_passes(before(), passes, remember=False)
     piece.shown = lambda: run_passes(before(), STEPS)
     try:
-        made, live = program_of(graph, [like[id(v)] for v in given], [id(v) for v in graph.outputs])
+        args = [like[id(v)] for v in given]
+        made, live = program_of(graph, args, [id(v) for v in graph.outputs], lent)
     except NotImplementedError as e:  # an op whose shapes follow from values
         raise CannotBuild(str(e).splitlines()[0]) from None
     made.set_learning(any(node.grad for node in piece.nodes))

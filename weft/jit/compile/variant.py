@@ -225,7 +225,9 @@ class Variant:
         results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
-        program, live = build(root, self.inputs, like, self.tensors, results)
+        kept = {id(v) for v in [*self._given, *saved]}
+        lent = [i for i, v in enumerate(results) if id(v) not in kept]  # gradients, until the next
+        program, live = build(root, self.inputs, like, self.tensors, results, lent)
         self._programs[id(root)] = (program, self.inputs, results, live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
