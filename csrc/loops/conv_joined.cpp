@@ -141,8 +141,8 @@ bool can_be_joined(const Conv& given) {
   int64_t lanes = Joining::lanes(), idle = (c.batch + lanes - 1) / lanes * lanes - c.batch;
   constexpr int64_t kLine = 4096, kVolume = 1 << 14;
   bool flat = c.size[0] == 1 && c.result[0] == 1;
-  return c.groups == 1 && 4 * idle <= c.batch && c.size[2] * c.in <= kLine && c.result[2] * c.out <= kLine &&
-         (flat || c.pixels() * c.in <= kVolume);
+  return c.groups == 1 && c.in > 0 && c.out > 0 && 4 * idle <= c.batch && c.size[2] * c.in <= kLine &&
+         c.result[2] * c.out <= kLine && (flat || c.pixels() * c.in <= kVolume);
 }
 bool wide_vectors() { return Joining::lanes() == 16; }
 bool fills_vectors(int64_t channels) { return channels % Joining::lanes() == 0; }
