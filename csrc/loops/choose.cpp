@@ -4,6 +4,7 @@
 
 #include "loops/attention.h"
 #include "loops/conv_direct.h"
+#include "loops/conv_joined.h"
 #include "loops/conv_windows.h"
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
@@ -49,6 +50,7 @@ WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
+WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)

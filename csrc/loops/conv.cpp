@@ -221,18 +221,21 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, bias, y, packed);
+  if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, bias, y);
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
   if (small(c)) return direct_conv_forward(c, x, w, bias, y);
   check(onednn()->forward(c, num_openmp_threads(), x, w, bias, y, packed));
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);
+  if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
   if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
   check(onednn()->input(c, num_openmp_threads(), g, w, dx));
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
+  if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
   if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
   check(onednn()->weight(c, num_openmp_threads(), x, g, dw));

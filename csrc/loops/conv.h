@@ -41,6 +41,14 @@ void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 // The same where windows are read as they lie: at most 16 channels of the result, no groups.
 void direct_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 
+// The same with a vector of images side by side, where that is faster.
+bool joined_suits_forward(const Conv& c);
+bool joined_suits_input(const Conv& c);
+bool joined_suits_weight(const Conv& c);
+void joined_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+void joined_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void joined_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
 // The same as products over rows of windows, without groups.
 void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx);

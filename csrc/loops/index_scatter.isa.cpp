@@ -1,4 +1,5 @@
 #include "loops/convert.h"
+#include "loops/gemm_simd.h"
 #include "loops/index_parts.h"
 #include "loops/index_walk.h"
 
@@ -52,6 +53,15 @@ inline V combine(V a, V b) {
   }
 }
 
+// Sums of floats, where rows are often too short for the loop that the compiler would make.
+template <class T>
+inline void add_row(T* to, const T* from, int64_t n) {
+  using S = Simd<T>;
+  int64_t i = 0;
+  for (; i + S::W <= n; i += S::W) S::store(to + i, S::load(to + i) + S::load(from + i));
+  if (i < n) S::store(to + i, S::load(to + i, n - i) + S::load(from + i, n - i), n - i);
+}
+
 template <Scatter op, class T>
 inline void combine_row(char* table, int64_t ts, const char* dense, int64_t ds, int64_t n) {
   using V = typename Stored<T>::type;
@@ -59,7 +69,10 @@ inline void combine_row(char* table, int64_t ts, const char* dense, int64_t ds, 
   if (ts == size && ds == size) {
     V* __restrict to = reinterpret_cast<V*>(table);
     const V* __restrict from = reinterpret_cast<const V*>(dense);
-    for (int64_t i = 0; i < n; ++i) to[i] = combine<op, T>(to[i], from[i]);
+    if constexpr (op == Scatter::add && std::is_floating_point_v<T>)
+      add_row(to, from, n);
+    else
+      for (int64_t i = 0; i < n; ++i) to[i] = combine<op, T>(to[i], from[i]);
   } else if (ts == size && ds == 0) {
     V* to = reinterpret_cast<V*>(table);
     V value = load<V>(dense);
@@ -78,17 +91,36 @@ struct Range {
   bool has(int64_t place) const { return uint64_t(place - begin) < uint64_t(size); }
 };
 
+// Where the n rows from `at` on, row r of the walk, lie in the table and in dense. Returns false if a value is out of
+// range.
+bool find_rows(const IndexWalk& w, IndexRows& at, int64_t r, int64_t n, int64_t* places, int64_t* sources) {
+  if (w.ndim == 2 && w.inputs == 1) {
+    int64_t table = w.stride[IndexWalk::kTable][0], source = w.stride[IndexWalk::kDense][0];
+    int64_t stride = w.stride[IndexWalk::kFirst][0];
+    for (int64_t j = 0; j < n; ++j) sources[j] = (r + j) * source;
+    return first_places(places, r * table, table, w.input[0], w.input[0].values + r * stride, stride, n);
+  }
+  uint64_t bad = 0;
+  for (int64_t j = 0; j < n; ++j, at.next())
+    places[j] = row_place(w, at, bad), sources[j] = at.offset[IndexWalk::kDense];
+  return !bad;
+}
+
 template <Scatter op, class T>
 bool scatter_rows(const IndexWalk& w, char* table, const char* dense, Range range) {
-  int64_t rows = w.count() / w.row();
+  int64_t rows = w.count() / w.row(), places[kBlock], sources[kBlock];
   int64_t ts = w.row_stride(IndexWalk::kTable), ds = w.row_stride(IndexWalk::kDense);
   IndexRows at(w, 0);
-  for (int64_t r = 0; r < rows; ++r, at.next()) {
-    uint64_t bad = 0;
-    int64_t place = row_place(w, at, bad);
-    if (bad) return false;
-    if (range.all || range.has(place))
-      combine_row<op, T>(table + place, ts, dense + at.offset[IndexWalk::kDense], ds, w.row());
+  for (int64_t r = 0; r < rows; r += kBlock) {
+    int64_t n = rows - r < kBlock ? rows - r : kBlock, kept = 0;
+    if (!find_rows(w, at, r, n, places, sources)) return false;
+    for (int64_t j = 0; j < n && !range.all; ++j) {  // without a branch that nobody could predict
+      int64_t place = places[j];
+      places[kept] = place, sources[kept] = sources[j];
+      kept += range.has(place);
+    }
+    if (range.all) kept = n;
+    for (int64_t j = 0; j < kept; ++j) combine_row<op, T>(table + places[j], ts, dense + sources[j], ds, w.row());
   }
   return true;
 }

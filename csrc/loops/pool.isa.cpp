@@ -280,10 +280,76 @@ inline void largest_of_window(const Pool& p, int64_t channels, int64_t a, int64_
   }
 }
 
+// Writes n numbers, at most a vector of them, as int64.
+inline void store_places(int64_t* at, Vec<int32_t> where, int64_t n) {
+  constexpr int L = kLanes<int64_t>;
+  constexpr auto half = std::make_integer_sequence<int, L>{};
+  auto low = __builtin_convertvector(lanes_from<0>(where, half), Vec<int64_t>);
+  auto high = __builtin_convertvector(lanes_from<L>(where, half), Vec<int64_t>);
+  n >= L ? store(at, low) : store_some(at, n, low);
+  if (n >= 2 * L)
+    store(at + L, high);
+  else if (n > L)
+    store_some(at + L, n - L, high);
+}
+
+// Windows that lie inside the image, all alike.
+struct InnerWindows {
+  static constexpr int64_t kMost = 64;
+  int64_t taps = 0;
+  int32_t pixel[kMost];   // from the first one of a window
+  int64_t offset[kMost];  // where its channels begin
+
+  static bool suit(const Pool& p) {
+    for (int d = 0; d < 3; ++d)
+      if (p.pad[d] || (p.result[d] - 1) * p.stride[d] + (p.kernel[d] - 1) * p.dilation[d] >= p.size[d]) return false;
+    return p.kernel[0] * p.kernel[1] * p.kernel[2] <= kMost;
+  }
+  InnerWindows(const Pool& p, int64_t channels) {
+    each_pixel(p, 0, 0, 0, [&](int64_t i) { pixel[taps] = int32_t(i), offset[taps++] = i * channels; });
+  }
+  // The channels [0, n) of the window that begins at x, at most a vector of them.
+  template <bool whole>
+  void largest(const float* x, int64_t first, int64_t n, float* y, int64_t* at) const {
+    auto get = [&](int64_t t) {
+      if constexpr (whole)
+        return load<Vec<float>>(x + offset[t]);
+      else
+        return load_some(x + offset[t], n, 0.0f);
+    };
+    Vec<float> best = get(0);
+    Vec<int32_t> where = {};
+    for (int64_t t = 1; t < taps; ++t) {
+      Vec<float> v = get(t);
+      auto better = (v > best) | (v != v);
+      best = better ? v : best;
+      where = better ? splat(pixel[t]) : where;
+    }
+    if constexpr (whole)
+      store(y, best);
+    else
+      store_some(y, n, best);
+    store_places(at, where + splat(int32_t(first)), whole ? kLanes<float> : n);
+  }
+};
+
 void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at) {
   constexpr int64_t L = kLanes<float>;
+  const bool inside = InnerWindows::suit(p);
   each_image(p, channels, [&](int64_t image) {
     const float* in = x + image * p.pixels() * channels;
+    if (inside) {
+      const InnerWindows windows(p, channels);
+      each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
+        int64_t to = (image * p.places() + place) * channels;
+        int64_t first = (a * p.stride[0] * p.size[1] + b * p.stride[1]) * p.size[2] + e * p.stride[2];
+        const float* from = in + first * channels;
+        int64_t c = 0;
+        for (; c + L <= channels; c += L) windows.largest<true>(from + c, first, L, y + to + c, at + to + c);
+        if (c < channels) windows.largest<false>(from + c, first, channels - c, y + to + c, at + to + c);
+      });
+      return;
+    }
     each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
       int64_t from = (image * p.places() + place) * channels, c = 0;
       for (; c + L <= channels; c += L)

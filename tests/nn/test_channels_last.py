@@ -169,6 +169,32 @@ def test_pooling_and_norms_of_every_dimension(dims: int) -> None:
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.parametrize("channels", [1, 6, 8, 16, 21, 40])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 2},
+        {"kernel_size": (1, 4), "stride": (3, 1), "dilation": (1, 2)},
+        {"kernel_size": 3, "stride": 2, "padding": 1},
+        {"kernel_size": 2, "ceil_mode": True},
+        {"kernel_size": 9},
+    ],
+    ids=str,
+)
+def test_the_largest_and_where_it_is(channels: int, how: dict[str, Any]) -> None:
+    """Windows inside and across the edges; of equals the first counts, and a NaN that was seen stays."""
+    plain = image(0, 3, channels, 11, 13).round()
+    plain[0, :, 4, 4:6], plain[1, 0, :2, :2], plain[2] = float("nan"), -float("inf"), 2
+    y = plain * F.conv2d(
+        weft.ones(3, channels, 11, 13), weft.ones(channels, 1, 1, 1), groups=channels
+    )
+    found = F.max_pool2d(y, return_indices=True, **how)
+    wanted = F.max_pool2d(plain.double(), return_indices=True, **how)
+    np.testing.assert_array_equal(found[0].numpy(), wanted[0].numpy())
+    np.testing.assert_array_equal(found[1].numpy(), wanted[1].numpy())
+
+
 def test_nan_wins_in_the_largest() -> None:
     y = convolved()
     y[0, 2, 3, 3] = float("nan")
