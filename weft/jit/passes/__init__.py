@@ -50,9 +50,7 @@ STEPS: tuple[Pass, ...] = (
 )  # fmt: skip
 
 
-def run_passes(
-    graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: bool = True
-) -> Graph:
+def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: bool = True) -> Graph:
     """Run passes, in order; ``history`` of the result says what each did, if it is to be remembered.
 
     >>> f = weft.jit.trace(lambda x: x.exp() + x.exp() * 1, (weft.ones(2),))
