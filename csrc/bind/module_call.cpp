@@ -102,7 +102,7 @@ struct Inside {
 
 bool has_hooks(PyObject* self) {
   if (PyList_GET_SIZE(g_any_global)) return true;
-  PyObject* flag = PyObject_GetAttr(self, g_hooked);
+  PyObject* flag = PyObject_GenericGetAttr(self, g_hooked);  // no __getattr__ of a module has a say in it
   if (!flag) PyErr_Clear();
   bool set = flag == Py_True;
   Py_XDECREF(flag);

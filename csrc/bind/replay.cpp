@@ -370,6 +370,53 @@ int clear(PyObject* self) {
 }
 PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
 
+// ---- what is called: it makes the call again where it can, else its class decides
+
+struct Compiled {
+  PyObject_HEAD;
+  PyObject* replay;  // of the last call, if that gives one tensor as it is; or null
+};
+PyObject *g_call, *g_compiled;  // an interned name, and the class
+
+PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* replay = reinterpret_cast<Compiled*>(self)->replay;
+  if (replay && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
+    Py_INCREF(replay);
+    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run(args).release().ptr(); });
+    Py_DECREF(replay);
+    if (made != Py_None) return made;
+    Py_DECREF(made);
+  }
+  nb::object names = kwargs ? nb::borrow(kwargs) : nb::steal(PyDict_New());
+  PyObject* given[] = {self, args, names.ptr()};
+  return names.is_valid() ? PyObject_VectorcallMethod(g_call, given, 3, nullptr) : nullptr;
+}
+int compiled_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Compiled*>(self)->replay);
+  return 0;
+}
+int compiled_clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Compiled*>(self)->replay);
+  return 0;
+}
+void compiled_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  compiled_clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyType_Slot compiled_slots[] = {
+  {Py_tp_call, (void*)compiled_call},
+  {Py_tp_traverse, (void*)compiled_traverse},
+  {Py_tp_clear, (void*)compiled_clear},
+  {Py_tp_dealloc, (void*)compiled_dealloc},
+  {Py_tp_doc, (void*)"What calling a compiled function does: the last replay, or else its method _call(args, kwargs)."},
+  {}};
+PyType_Spec compiled_spec = {"weft._C.CompiledBase", sizeof(Compiled), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, compiled_slots};
+
 }  // namespace
 
 void bind_replay(nb::module_& m) {
@@ -408,6 +455,21 @@ void bind_replay(nb::module_& m) {
       .def("give", &Replay::give)
       .def("give_alone", &Replay::give_alone)
       .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
+  g_call = PyUnicode_InternFromString("_call");
+  g_compiled = PyType_FromSpec(&compiled_spec);
+  if (!g_compiled) throw nb::python_error();
+  m.attr("CompiledBase") = nb::borrow(g_compiled);
+  // What a compiled function tries first from now on: a replay that gives one tensor as it is, or none.
+  m.def(
+      "_try_first",
+      [](nb::object compiled, nb::object replay) {
+        if (!nb::isinstance(compiled, g_compiled) || !(replay.is_none() || nb::isinstance<Replay>(replay)))
+          throw nb::type_error("_try_first: takes a compiled function and a replay");
+        PyObject* next = replay.is_none() ? nullptr : replay.release().ptr();
+        PyObject* before = std::exchange(reinterpret_cast<Compiled*>(compiled.ptr())->replay, next);
+        Py_XDECREF(before);
+      },
+      nb::arg(), nb::arg().none());
 }
 
 }  // namespace weft
