@@ -138,6 +138,17 @@ def test_inputs_that_get_a_history() -> None:
         assert g(x) is x and x.requires_grad
 
 
+def test_compiled_modules_are_called_from_several_lines() -> None:
+    """As a critic is, with real and with made up images."""
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    compiled, x = weft.compile(model, fullgraph=True), weft.randn(4, 3)
+    for _ in range(3):
+        first = compiled(x)
+        second = compiled(x + 1)
+        assert weft.equal(first, model(x)) and weft.equal(second, model(x + 1))
+    assert runs(compiled) == 4
+
+
 def test_compiled_modules_honour_hooks_modes_and_keywords() -> None:
     """Hooks of the wrapper and of the module, set before and after calls were captured."""
     model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Tanh())
