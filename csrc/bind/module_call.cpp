@@ -304,7 +304,7 @@ PyObject* call_module(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return inside(self, [&] {
     if (has_hooks(self)) return call_method(self, g_call_impl, args, kwargs);
-    if (kwargs) return call_method(self, g_forward, args, kwargs);
+    if (kwargs && PyDict_GET_SIZE(kwargs)) return call_method(self, g_forward, args, kwargs);
     return call_forward(self, reinterpret_cast<PyTupleObject*>(args)->ob_item, PyTuple_GET_SIZE(args));
   });
 }

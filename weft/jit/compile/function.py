@@ -20,7 +20,7 @@ from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from weft import Tensor
@@ -69,6 +69,10 @@ class CompiledFunction(_C.CompiledBase):
         # Whose results have to be put into a structure; with its replay: that may be another then.
         self._fast: Any = (None, None) if variant is None or alone else (variant, variant.replay)
 
+    if TYPE_CHECKING:  # CompiledBase has it
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Return the function as a method, compiled for each object it is a method of."""
         if instance is None:
@@ -98,6 +102,8 @@ class CompiledFunction(_C.CompiledBase):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that is no replay of a single tensor: that, ``CompiledBase`` has tried."""
+        if _C._compiled_runs_eagerly():
+            return self.func(*args, **kwargs)
         fast, replay = self._fast
         if fast is not None and not kwargs and (made := replay.run(args)) is not None:
             return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
@@ -168,11 +174,13 @@ class CompiledFunction(_C.CompiledBase):
         if self.fullgraph:
             self._check_whole(capture)
         if variant is None:
-            variant = Variant([None if isinstance(x, weft.Tensor) else (x,) for x in flat])
+            given = [None if isinstance(x, weft.Tensor) else (x,) for x in flat]
+            variant = Variant(given, functools.partial(_call_with, self.func, key[0]))
             with self._lock:
                 group = self._groups.setdefault(key, [])
                 if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
-                    self._hopeless[key] = f"{group[-1].differs()} is another one in each call"
+                    what = group[-1].differs() or "a hook on gradients"
+                    self._hopeless[key] = f"{what} is another one in each call"
                 group.append(variant)
                 self._forget_oldest()
         variant.add(capture, state)
@@ -260,6 +268,29 @@ def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> An
     if containers is not None:
         containers.append(x)
     return (kind, tuple([(k, _flatten(v, flat, containers)) for k, v in members]))
+
+
+def _structured(structure: Any, flat: Iterator[Any]) -> Any:
+    """Return what ``_flatten`` has taken apart, with these leaves."""
+    if structure is None:
+        return next(flat)
+    kind, members = structure
+    parts = {k: _structured(v, flat) for k, v in members}
+    if kind is dict:
+        return parts
+    if kind in (tuple, list):
+        return kind(parts.values())
+    if hasattr(kind, "_fields"):
+        return kind(*parts.values())
+    made = object.__new__(kind)  # a dataclass
+    made.__dict__.update(parts)
+    return made
+
+
+def _call_with(func: Callable[..., Any], structure: Any, flat: list[Any]) -> Any:
+    """Call a function with the leaves of its arguments."""
+    args, kwargs = _structured(structure, iter(flat))
+    return func(*args, **kwargs)
 
 
 def _are(a: Any, b: Any) -> bool:
