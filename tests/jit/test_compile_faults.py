@@ -209,6 +209,7 @@ def test_after_fork() -> None:
     assert same(f(x), want)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted() -> None:
     """Ctrl-C leaves a long compiled call; the function works afterwards, gradients are whole."""
     program = """
