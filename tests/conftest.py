@@ -6,7 +6,9 @@ import gc
 import linecache
 import os
 import random
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -35,6 +37,17 @@ def _seed() -> None:
     random.seed(0)
     np.random.seed(0)
     weft.manual_seed(0)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT interrupts this process, and those that it starts.
+
+    In a shell's background jobs it is ignored, which processes inherit from their parents.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from resumable import digest
 
 import weft
@@ -51,6 +52,7 @@ def test_digits_are_learnt(tmp_path: Path) -> None:
     assert output(path, "--epochs", "1", "--fresh").count("epoch ") == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_digits_can_be_interrupted(tmp_path: Path) -> None:
     """Ctrl-C in the middle: a friendly word, and the next run ends as if nothing had been."""
     whole, parts = tmp_path / "whole.weft", tmp_path / "parts.weft"

@@ -384,6 +384,7 @@ INTERRUPTED = {
 }
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", list(INTERRUPTED))
 def test_ctrl_c(name: str) -> None:
     assert interrupt(INTERRUPTED[name], 0.1) < 0.5
@@ -408,6 +409,7 @@ LONG_CALLS = {
 }
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", list(LONG_CALLS))
 def test_ctrl_c_inside_one_call(name: str) -> None:
     """The call stops in less than half of the time that it takes, by that of a sixteenth of it."""
@@ -433,6 +435,7 @@ def test_ctrl_c_inside_one_call(name: str) -> None:
     assert interrupt(program, 0.1) < 1.5  # some tens of milliseconds on an idle machine
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_step_of_an_optimiser_is_not_cut_by_ctrl_c() -> None:
     program = """
         import time, weft

@@ -249,6 +249,7 @@ def test_a_process_ends_while_daemons_are_in_loops() -> None:
         assert run(program) == "end\n"
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_a_loop_leaves_the_helpers_in_order() -> None:
     weft.set_num_threads(3)
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -102,7 +102,7 @@ struct Inside {
 
 bool has_hooks(PyObject* self) {
   if (PyList_GET_SIZE(g_any_global)) return true;
-  PyObject* flag = PyObject_GetAttr(self, g_hooked);
+  PyObject* flag = PyObject_GenericGetAttr(self, g_hooked);  // no __getattr__ of a module has a say in it
   if (!flag) PyErr_Clear();
   bool set = flag == Py_True;
   Py_XDECREF(flag);
@@ -304,7 +304,7 @@ PyObject* call_module(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* module_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return inside(self, [&] {
     if (has_hooks(self)) return call_method(self, g_call_impl, args, kwargs);
-    if (kwargs) return call_method(self, g_forward, args, kwargs);
+    if (kwargs && PyDict_GET_SIZE(kwargs)) return call_method(self, g_forward, args, kwargs);
     return call_forward(self, reinterpret_cast<PyTupleObject*>(args)->ob_item, PyTuple_GET_SIZE(args));
   });
 }

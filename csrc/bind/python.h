@@ -92,6 +92,7 @@ void bind_update(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_fused(nb::module_& m);
 void bind_replay(nb::module_& m);
+void bind_way_back(nb::module_& m);
 void bind_watch(nb::module_& m);
 extern thread_local bool t_telling;  // a recorder is being told: what Python does then is not the user's
 void bind_module_call(nb::module_& m);

@@ -146,19 +146,13 @@ class Replay {
   }
   // Which op of the call each step of the program stands for.
   void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
-  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. `build(which, saved)` makes
-  // the program that computes them where gradients of those results arrive (bit by bit), given what is saved (results
-  // by number, inputs as -1 - number); it gives `gradients[which - 1]`.
-  void set_derivative(nb::callable build, std::vector<int> outputs, nb::list leaves, std::vector<int> saved,
-                      nb::list watched, std::vector<std::vector<int>> gradients) {
-    build_ = keep(build);
-    back_ = Ref<CompiledBack>(new CompiledBack);
-    back_->gradients = std::move(gradients);
-    back_->programs.resize(back_->gradients.size());
-    back_->saved = saved.size();
+  // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. Saved are results by number,
+  // inputs as -1 - number.
+  void set_derivative(nb::object way, std::vector<int> outputs, nb::list leaves, std::vector<int> saved) {
+    keep(way);
+    back_ = &nb::cast<WayBack&>(way);
     differentiable_ = std::move(outputs);
     saved_ = std::move(saved);
-    for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
     for (nb::handle o : leaves) {
       bool input = nb::isinstance<nb::int_>(o);
       leaves_.push_back({input ? nb::cast<int>(o) : -1, input ? Tensor() : to_tensor(o, "a leaf")});
@@ -201,7 +195,7 @@ class Replay {
     std::vector<Tensor> made = run_program(inputs);
     for (const Given& g : given_)
       if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
-    if (back_) record(inputs, made);
+    if (back_) record(std::move(inputs), made);
     if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
     nb::list results;
     for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
@@ -241,21 +235,13 @@ class Replay {
     return o.ptr();
   }
 
-  void record(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
-    std::vector<Tensor> leaves, kept, outputs;
-    for (int s : saved_) kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
-    for (int r : differentiable_) outputs.push_back(made[size_t(r)]);
-    for (const auto& [input, t] : leaves_) leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
-    if (back_->outputs.empty() || back_->stale()) {
-      auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
-      next->gradients = back_->gradients;
-      next->programs.resize(next->gradients.size());
-      next->saved = back_->saved;
-      for (const Tensor& t : outputs) next->outputs.push_back({t.sizes(), t.dtype()});
-      back_ = std::move(next);
-    }
-    for (const Tensor& t : watched_) kept.push_back(t);
-    record_compiled(back_, build_, leaves, kept, outputs);
+  void record(std::vector<Tensor>&& inputs, const std::vector<Tensor>& made) {
+    CompiledCall call;
+    for (int s : saved_) call.kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
+    for (int r : differentiable_) call.outputs.push_back(made[size_t(r)]);
+    for (const auto& [input, t] : leaves_) call.leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
+    call.inputs = std::move(inputs);
+    back_->record(std::move(call));
   }
 
   // Runs the program and sets gradients; where an op fails, those are what they would be by then.
@@ -336,11 +322,9 @@ class Replay {
   std::vector<Given> given_;
   Ref<Node> spent_;
   // Of a call whose results have gradients.
-  Ref<CompiledBack> back_;
-  PyObject* build_ = nullptr;
+  WayBack* back_ = nullptr;
   std::vector<int> differentiable_, saved_;
   std::vector<std::pair<int, Tensor>> leaves_;
-  std::vector<Tensor> watched_;
 };
 
 // Whether a part of the graph of t was walked and freed.
@@ -369,6 +353,55 @@ int clear(PyObject* self) {
   return 0;
 }
 PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
+
+// ---- what is called: it makes the call again where it can, else its class decides
+
+thread_local bool t_eagerly = false;  // compiled functions run as they are
+
+struct Compiled {
+  PyObject_HEAD;
+  PyObject* replay;  // of the last call, if that gives one tensor as it is; or null
+};
+PyObject *g_call, *g_compiled;  // an interned name, and the class
+
+PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* replay = reinterpret_cast<Compiled*>(self)->replay;
+  if (replay && !t_eagerly && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
+    Py_INCREF(replay);
+    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run(args).release().ptr(); });
+    Py_DECREF(replay);
+    if (made != Py_None) return made;
+    Py_DECREF(made);
+  }
+  nb::object names = kwargs ? nb::borrow(kwargs) : nb::steal(PyDict_New());
+  PyObject* given[] = {self, args, names.ptr()};
+  return names.is_valid() ? PyObject_VectorcallMethod(g_call, given, 3, nullptr) : nullptr;
+}
+int compiled_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Compiled*>(self)->replay);
+  return 0;
+}
+int compiled_clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Compiled*>(self)->replay);
+  return 0;
+}
+void compiled_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  compiled_clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyType_Slot compiled_slots[] = {
+  {Py_tp_call, (void*)compiled_call},
+  {Py_tp_traverse, (void*)compiled_traverse},
+  {Py_tp_clear, (void*)compiled_clear},
+  {Py_tp_dealloc, (void*)compiled_dealloc},
+  {Py_tp_doc, (void*)"What calling a compiled function does: the last replay, or else its method _call(args, kwargs)."},
+  {}};
+PyType_Spec compiled_spec = {"weft._C.CompiledBase", sizeof(Compiled), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, compiled_slots};
 
 }  // namespace
 
@@ -408,6 +441,23 @@ void bind_replay(nb::module_& m) {
       .def("give", &Replay::give)
       .def("give_alone", &Replay::give_alone)
       .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
+  m.def("_compiled_runs_eagerly", [] { return t_eagerly; });
+  m.def("_let_compiled_run_eagerly", [](bool on) { return std::exchange(t_eagerly, on); });
+  g_call = PyUnicode_InternFromString("_call");
+  g_compiled = PyType_FromSpec(&compiled_spec);
+  if (!g_compiled) throw nb::python_error();
+  m.attr("CompiledBase") = nb::borrow(g_compiled);
+  // What a compiled function tries first from now on: a replay that gives one tensor as it is, or none.
+  m.def(
+      "_try_first",
+      [](nb::object compiled, nb::object replay) {
+        if (!nb::isinstance(compiled, g_compiled) || !(replay.is_none() || nb::isinstance<Replay>(replay)))
+          throw nb::type_error("_try_first: takes a compiled function and a replay");
+        PyObject* next = replay.is_none() ? nullptr : replay.release().ptr();
+        PyObject* before = std::exchange(reinterpret_cast<Compiled*>(compiled.ptr())->replay, next);
+        Py_XDECREF(before);
+      },
+      nb::arg(), nb::arg().none());
 }
 
 }  // namespace weft

@@ -52,8 +52,8 @@ struct Node : Counted {
   NodeHooks* hooks = nullptr;
   void* pyobj = nullptr;  // the Python object that stands for this node while one does (borrowed)
   Origin origin;
-  uint64_t mark = 0;  // scratch of the walk
-  uint32_t pending = 0;
+  uint64_t mark = 0;    // scratch of the walk
+  bool passes = false;  // what arrives goes on as it is, along one edge for each output
   uint32_t place = 0;
 
   virtual ~Node();
@@ -62,8 +62,11 @@ struct Node : Counted {
   virtual void release() {}                                   // lets go of what it keeps for backward
   virtual bool released() const { return false; }
   virtual TensorImpl* leaf() { return nullptr; }  // of the node that adds to a leaf's grad
-  virtual size_t bytes() const = 0;               // of this object with its trailing arrays
-  virtual void visit_owned(OwnedVisitor& v);      // edges, hooks, and what it keeps
+  // Where it stands for a part of the graph that was never made: makes it, and leads to it from now on. False: there is
+  // none, or it is there. A walk whose results have a graph asks for it.
+  virtual bool unfold() { return false; }
+  virtual size_t bytes() const = 0;           // of this object with its trailing arrays
+  virtual void visit_owned(OwnedVisitor& v);  // edges, hooks, and what it keeps
   // Tensors whose memory this node keeps alive, for looking into the graph.
   virtual std::vector<std::pair<std::string, Tensor>> saved() = 0;
 
@@ -73,6 +76,7 @@ struct Node : Counted {
   }
   void destroy();   // without recursion, however long the chain behind it
   void renumber();  // takes a new sequence number: a node must be newer than what its edges lead to
+  static uint64_t reserve(uint64_t count);  // the last number that was taken; the next `count` will not be
 
  protected:
   Node();

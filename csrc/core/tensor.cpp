@@ -257,6 +257,7 @@ void check_bounds(const Storage& s, DType dtype, const Dims& sizes, const Dims& 
 
 Node::Node() : sequence(++g_sequence) { ++g_nodes; }
 void Node::renumber() { sequence = ++g_sequence; }
+uint64_t Node::reserve(uint64_t count) { return std::exchange(g_sequence, g_sequence + count); }
 Node::~Node() {
   --g_nodes;
   delete hooks;

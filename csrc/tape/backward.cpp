@@ -58,7 +58,10 @@ class Walk final : private Visitor {
     AutocastOff as_recorded;  // the forward pass has chosen the types
     found_.resize(request_.inputs.size());
     for (size_t i = 0; i < request_.inputs.size(); ++i) watch(i);
-    if (!request_.inputs.empty()) find_needed();
+    if (!request_.inputs.empty()) {
+      find_needed();
+      while (request_.create_graph && unfold_one()) find_needed();
+    }
     for (size_t i = 0; i < request_.roots.size(); ++i) arrive(request_.roots[i], request_.grads[i]);
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), older);
@@ -88,6 +91,7 @@ class Walk final : private Visitor {
 
   // The nodes from which an input can be reached; others are left alone.
   void find_needed() {
+    needed_.clear();
     std::vector<Node*> order;
     std::unordered_set<Node*> seen;
     std::vector<Node*> stack;
@@ -109,8 +113,21 @@ class Walk final : private Visitor {
     selective_ = true;
   }
 
+  // Unfolds a node on the way to an input, if there is one to unfold.
+  bool unfold_one() {
+    for (Node* n : needed_)
+      for (uint32_t i = 0; i < n->edge_count; ++i)
+        if (needed_.count(n->edges[i].node.get())) {
+          if (n->unfold()) return true;
+          break;
+        }
+    return false;
+  }
+
   void arrive(const Edge& e, Tensor g) {
     if (!e.node || !g) return;
+    if (e.node->passes && !e.node->hooks && !captures_.count(e.node.get()))
+      return arrive(e.node->edges[e.slot], std::move(g));
     if (selective_ && !needed_.count(e.node.get())) return;
     add_up(waiting_[place_of(e.node)].grads[e.slot], std::move(g));
   }
@@ -207,6 +224,7 @@ class Walk final : private Visitor {
     {
       needed = selective_ ? &needed_ : nullptr;
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
+      if (request_.create_graph) n.unfold();
       Visiting visiting(this);
       results = n.apply(std::move(w.grads), request_.create_graph);
     }

@@ -127,6 +127,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert "usage" in weft("run", "--help", cwd=tmp_path).stdout
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C ends the program as it ends Python: by the signal, with the program's line."""
     script(tmp_path, "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")

@@ -284,6 +284,7 @@ def test_the_parent_is_killed(start: str, busy: int) -> None:
         wait_until(lambda: not any(map(alive, pids)))
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("where", ["in the loader", "in the loop"])
 def test_ctrl_c(where: str) -> None:
     dataset = "Fault(100, 1, 'sleep')" if where == "in the loader" else "Images(100)"

@@ -209,6 +209,7 @@ def test_after_fork() -> None:
     assert same(f(x), want)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted() -> None:
     """Ctrl-C leaves a long compiled call; the function works afterwards, gradients are whole."""
     program = """
@@ -226,8 +227,8 @@ def test_interrupted() -> None:
         for _ in range(3):
             g(x)
         assert sum(v["calls"] for v in g.report().variants) == 1
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             while True:
                 g(x)
         except KeyboardInterrupt:

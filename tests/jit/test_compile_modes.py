@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -135,3 +136,48 @@ def test_inputs_that_get_a_history() -> None:
     for _ in range(5):
         x = weft.zeros(2)
         assert g(x) is x and x.requires_grad
+
+
+def test_compiled_modules_are_called_from_several_lines() -> None:
+    """As a critic is, with real and with made up images."""
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    compiled, x = weft.compile(model, fullgraph=True), weft.randn(4, 3)
+    for _ in range(3):
+        first = compiled(x)
+        second = compiled(x + 1)
+        assert weft.equal(first, model(x)) and weft.equal(second, model(x + 1))
+    assert runs(compiled) == 4
+
+
+def test_compiled_modules_honour_hooks_modes_and_keywords() -> None:
+    """Hooks of the wrapper and of the module, set before and after calls were captured."""
+    model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Tanh())
+    compiled, x, seen = weft.compile(model), weft.randn(4, 3), []
+
+    def check(change: Any = lambda y: y) -> None:
+        for _ in range(4):
+            weft.manual_seed(1)
+            want = change(model(x))
+            weft.manual_seed(1)
+            assert weft.equal(compiled(x), want)
+            weft.manual_seed(1)
+            assert weft.equal(compiled(input=x), want)
+
+    check()
+    compiled.eval()
+    check()
+    outer = compiled.register_forward_hook(lambda m, i, o: seen.append(m) or o + 1)
+    check(lambda y: y + 1)
+    assert len(seen) == 8 and all(m is compiled for m in seen)
+    outer.remove()
+    with model[0].register_forward_hook(lambda m, i, o: o * 2):
+        check()
+    with model[2].register_forward_pre_hook(lambda m, i: (i[0] - 1,)):
+        check()
+    for factor in (2, 3):
+        with nn.modules.module.register_module_forward_hook(lambda m, i, o, f=factor: o * f):
+            check(lambda y, f=factor: y * f)  # the wrapper is a module too
+    check()
+    compiled.train()
+    check()
+    assert runs(compiled) >= 6 and list(inspect.signature(compiled.forward).parameters) == ["input"]

@@ -286,12 +286,17 @@ class HookMethods:
             or own("_backward_hooks")
         )
 
+    def _drop_empty_tables(self) -> None:
+        """Let calls be quick again, where there are no hooks any more."""
+        if not self._has_hooks():
+            for name in _CALL_TABLES:
+                self.__dict__.pop(name, None)
+
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """Call forward with its hooks around it."""
         me: Any = self
-        if not self._has_hooks():  # any more: drop the empty tables, calls are quick again
-            for name in _CALL_TABLES:
-                self.__dict__.pop(name, None)
+        if not self._has_hooks():  # any more
+            self._drop_empty_tables()
             return me.forward(*args, **kwargs)
         state: dict[str, Any] = {"args": args, "kwargs": kwargs, "done": set(), "result": None}
         try:

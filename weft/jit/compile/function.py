@@ -20,7 +20,7 @@ from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from weft import Tensor
@@ -32,7 +32,7 @@ _MOST_FAILURES = 8
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
-class CompiledFunction:
+class CompiledFunction(_C.CompiledBase):
     """What ``weft.compile`` makes of a function.
 
     >>> f = weft.compile(lambda x: (x * 2).relu().sum())
@@ -45,6 +45,8 @@ class CompiledFunction:
     def __init__(self, func: Callable[..., Any], fullgraph: bool = False) -> None:
         """Wrap a function; nothing is captured before it is called."""
         functools.update_wrapper(self, func, updated=())
+        if isinstance(func, _C.ModuleBase):
+            self.__wrapped__ = func.forward  # which has a signature
         self.name = getattr(func, "__name__", type(func).__name__)
         self.func, self.fullgraph = func, fullgraph
         self._lock = threading.Lock()
@@ -55,22 +57,21 @@ class CompiledFunction:
     def forget(self) -> None:
         """Drop all that was captured: the next call begins anew."""
         self._groups: dict[Any, list[Variant]] = {}
-        # The last variant and its replay, if it runs straight and takes no structures.
-        self._fast: tuple[Any, Any] = (None, None)
+        self._prefer(None)
         self._failures = 0  # captures that were good for nothing
         self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the call: from what was captured where that holds, else while it is captured."""
-        fast, replay = self._fast
-        if replay is not None and not kwargs:
-            made = replay.run(args)
-            if made is not None:
-                if fast.alone:
-                    return made
-                return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
-        return self._call(args, kwargs)
+    def _prefer(self, variant: Variant | None) -> None:
+        """Try this one first in the next call: it runs straight and takes no structures."""
+        alone = variant is not None and variant.alone
+        _C._try_first(self, variant.replay if variant is not None and alone else None)
+        # Whose results have to be put into a structure; with its replay: that may be another then.
+        self._fast: Any = (None, None) if variant is None or alone else (variant, variant.replay)
+
+    if TYPE_CHECKING:  # CompiledBase has it
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Return the function as a method, compiled for each object it is a method of."""
@@ -100,6 +101,12 @@ class CompiledFunction:
     # ---- one call ------------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call that is no replay of a single tensor: that, ``CompiledBase`` has tried."""
+        if _C._compiled_runs_eagerly():
+            return self.func(*args, **kwargs)
+        fast, replay = self._fast
+        if fast is not None and not kwargs and (made := replay.run(args)) is not None:
+            return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
         if _C._recorder() is not None or weft.is_anomaly_enabled() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
@@ -119,7 +126,7 @@ class CompiledFunction:
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
                 plain = not kwargs and variant.replay is not None and _are(flat, args)
-                self._fast = (variant, variant.replay) if plain else (None, None)
+                self._prefer(variant if plain else None)
                 return result
             if variant.problem:
                 return self._eagerly(variant.problem, args, kwargs)
@@ -135,7 +142,7 @@ class CompiledFunction:
         if reason not in self._told:
             self._told.add(reason)
             text = f"compile: {name} runs eagerly: {reason}"
-            warnings.warn(text, stacklevel=5 if isinstance(self.func, _C.ModuleBase) else 4)
+            warnings.warn(text, stacklevel=3)
         return self.func(*args, **kwargs)
 
     def _capture(
@@ -167,11 +174,13 @@ class CompiledFunction:
         if self.fullgraph:
             self._check_whole(capture)
         if variant is None:
-            variant = Variant([None if isinstance(x, weft.Tensor) else (x,) for x in flat])
+            given = [None if isinstance(x, weft.Tensor) else (x,) for x in flat]
+            variant = Variant(given, functools.partial(_call_with, self.func, key[0]))
             with self._lock:
                 group = self._groups.setdefault(key, [])
                 if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
-                    self._hopeless[key] = f"{group[-1].differs()} is another one in each call"
+                    what = group[-1].differs() or "a hook on gradients"
+                    self._hopeless[key] = f"{what} is another one in each call"
                 group.append(variant)
                 self._forget_oldest()
         variant.add(capture, state)
@@ -259,6 +268,29 @@ def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> An
     if containers is not None:
         containers.append(x)
     return (kind, tuple([(k, _flatten(v, flat, containers)) for k, v in members]))
+
+
+def _structured(structure: Any, flat: Iterator[Any]) -> Any:
+    """Return what ``_flatten`` has taken apart, with these leaves."""
+    if structure is None:
+        return next(flat)
+    kind, members = structure
+    parts = {k: _structured(v, flat) for k, v in members}
+    if kind is dict:
+        return parts
+    if kind in (tuple, list):
+        return kind(parts.values())
+    if hasattr(kind, "_fields"):
+        return kind(*parts.values())
+    made = object.__new__(kind)  # a dataclass
+    made.__dict__.update(parts)
+    return made
+
+
+def _call_with(func: Callable[..., Any], structure: Any, flat: list[Any]) -> Any:
+    """Call a function with the leaves of its arguments."""
+    args, kwargs = _structured(structure, iter(flat))
+    return func(*args, **kwargs)
 
 
 def _are(a: Any, b: Any) -> bool:

@@ -12,13 +12,13 @@ from .pieces import Piece, build, needed, rename, renamed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from weft import Tensor
     from weft.jit.graph import Value
 
-__all__ = ["Derivative", "Differentiated", "Way", "capture_derivative"]
+__all__ = ["Derivative", "Way", "capture_derivative"]
 
 
 _MOST_OUTPUTS = 3  # for which each choice of those that get a gradient is captured
@@ -30,7 +30,6 @@ class Way:
     def __init__(self, arriving: list[Value], piece: Piece, gradients: list[Value | None]) -> None:
         """Name what arrives, the ops, and what they give for each leaf."""
         self.arriving, self.piece, self.gradients = arriving, piece, gradients
-        self._program: Any = None
 
     def reads(self) -> Iterator[Value]:
         """Iterate over the values that it needs from somewhere."""
@@ -56,18 +55,6 @@ class Way:
         arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
         like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
         return build(self.piece, values, like, tensors, self._results())[0]
-
-    def run(
-        self, arrived: list[Tensor], kept: list[Value], saved: Sequence[Tensor],
-        tensors: dict[int, Tensor],
-    ) -> list[Tensor | None]:  # fmt: skip
-        """Return the gradients of the leaves, given those of the results and what was saved."""
-        given = (*[g.contiguous() for g in arrived], *saved)
-        made = self._program.run(given) if self._program is not None else None
-        if made is None:  # the first time, with other strides, or while another thread runs it
-            self._program = self.build(kept, saved, tensors)
-            made = self._program.run(given)
-        return [None if i < 0 else made[i] for i in self.places()]
 
 
 class Derivative:
@@ -104,14 +91,6 @@ class Derivative:
         for name in ("outputs", "leaves", "saved", "watched"):
             setattr(self, name, renamed(getattr(self, name), same))
 
-    def run(
-        self, grads: list[Tensor | None], saved: tuple[Tensor, ...], tensors: dict[int, Tensor]
-    ) -> list[Tensor | None]:
-        """Return the gradients of the leaves, given those of the results and what was saved."""
-        given = tuple(i for i, g in enumerate(grads) if g is not None)
-        arrived = [g for g in grads if g is not None]
-        return self.ways[given].run(arrived, self.saved, saved, tensors)
-
     def way(self, which: int) -> Way:
         """Return the one where gradients of some results are given: of those whose bits are set."""
         return self.ways[tuple(i for i in range(len(self.outputs)) if which >> i & 1)]
@@ -129,6 +108,8 @@ def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
     leaves = [(v, t) for v, t in given if t.requires_grad]
     if any(_C._has_hooks(t) for t in capture.alive):
         return capture.fail("a tensor whose gradient has hooks takes part")
+    if any(t.retains_grad for t in capture.alive):  # the walk below would add to it
+        return capture.fail("a tensor that keeps its gradient takes part")
     if capture.custom:  # its backward would be called once more than in eager
         return capture.fail(f"the gradients of its results go through {capture.custom}")
     if len(outputs) > _MOST_OUTPUTS:
@@ -167,27 +148,3 @@ def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) 
     piece = Piece(nodes[begin:])
     del nodes[begin:]
     return Way(values, piece, [None if g is None else capture.value(g) for g in gradients])
-
-
-class Differentiated(weft.autograd.Function):
-    """A compiled call as one node of the graph."""
-
-    @staticmethod
-    def forward(ctx: Any, derivative: Derivative, run: Callable[[], Any], *leaves: Tensor) -> Any:
-        """Run the call: ``run`` gives its results, what its derivative needs, and the tensors."""
-        outputs, ctx.saved, ctx.tensors = run()
-        ctx.derivative = derivative
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*ctx.saved, *[ctx.tensors[id(v)] for v in derivative.watched])
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        """Run the derivative."""
-        if weft.is_grad_enabled():
-            raise NotImplementedError(
-                "compile: a compiled function has no second derivatives outside of it; call the "
-                "function itself, or compile one that computes them inside"
-            )
-        saved = ctx.saved_tensors[: len(ctx.derivative.saved)]
-        return (None, None, *ctx.derivative.run(list(grads), saved, ctx.tensors))

@@ -29,6 +29,8 @@ class OptimizedModule(nn.Module):
         self._orig_mod = module
         self.__dict__["compiled"] = CompiledFunction(module, fullgraph)
         self.__dict__["eager"] = eager
+        if not eager:  # so that no frame of Python stands before it
+            self.__dict__["forward"] = self.compiled
         self.training = module.training
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

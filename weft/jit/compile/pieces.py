@@ -147,7 +147,10 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 
 
 def _sign(pieces: list[Piece], graph: Graph) -> None:
-    """Give each piece a signature: equal where the same ops run on the same things."""
+    """Give each piece a signature: equal where the same ops run on the same things.
+
+    From whichever line: a module is called from several.
+    """
     names: dict[int, Any] = {id(v): ("input", i) for i, v in enumerate(graph.inputs)}
     names.update((id(v), ("tensor", v.literal or id(v.constant))) for v in graph.constants)
     count = 0
@@ -167,7 +170,6 @@ def _sign(pieces: list[Piece], graph: Graph) -> None:
                     node.inplace,
                     tuple(_signed(a, names) for a in node.args),
                     tuple((v.shape, v.dtype) for v in node.outputs),
-                    node.line,
                 )
             )
         end: Any = None
@@ -211,16 +213,16 @@ def difference(a: Piece, b: Piece) -> str:
         for x, y in zip(a.derivative.ways.values(), b.derivative.ways.values()):
             if x.piece.signature != y.piece.signature:
                 return difference(x.piece, y.piece)
-    for x, y in zip(a.signature[0], b.signature[0]):
+    for m, n, x, y in zip(a.nodes, b.nodes, a.signature[0], b.signature[0]):
         if x != y:
-            if x[0] != y[0] or x[4] != y[4]:
-                return f"{x[0]} at {x[4]} was followed by {y[0]} at {y[4]} in the next call"
+            if m.op != n.op or m.line != n.line:
+                return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
             values = [(u, v) for u, v in zip(x[2], y[2]) if u != v]
             kinds = {u[0] for pair in values for u in pair if isinstance(u, tuple)}
             if "tensor" in kinds:
-                return f"{x[0]} at {x[4]} reads a tensor that is another one in each call"
+                return f"{m.op} at {m.line} reads a tensor that is another one in each call"
             shown = ", ".join(f"{_plain(u)} then {_plain(v)}" for u, v in values)
-            return f"{x[0]} at {x[4]} was given {shown or 'other shapes'} in the next call"
+            return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
     if len(a.signature[0]) != len(b.signature[0]):
         return "one call had more ops than the other"
     return "what it returns, or whose gradients it sets, differs from call to call"

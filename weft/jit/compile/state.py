@@ -247,7 +247,14 @@ class State:
                 self._hold(x, key, value, f"{name}[{key!r}]")
 
     def _visit_module(self, module: Any, name: str) -> None:
+        from weft.nn import module_hooks as hooks
+
+        module._drop_empty_tables()  # as its call would
         members = module.__dict__
+        if "_hooked" not in members:  # its first hook would bring it
+            self._hold(members, "_hooked", None, f"the hooks of {name}", absent=True)
+        for table in (hooks._any_global, *(hooks._CALLED if hooks._any_global else ())):
+            self._waiting.append((table, "the hooks of all modules"))
         for key, value in members.items():
             if isinstance(value, dict) and key.startswith("_"):
                 if key in ("_parameters", "_buffers", "_modules"):

@@ -7,8 +7,8 @@ from weft import _C
 from weft.jit.graph import Live, Value, _like
 from weft.jit.passes.rebuild import is_static
 
+from .again import Ways
 from .capture import Capture
-from .gradient import Differentiated
 from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
 
 TYPE_CHECKING = False
@@ -30,9 +30,14 @@ _MOST_TRIES = 4  # captures that differ from each other
 class Variant:
     """Calls with inputs of one kind, in one state of Python."""
 
-    def __init__(self, arguments: list[Any]) -> None:
-        """Begin without a capture; ``arguments``: None for a tensor, else a tuple of the value."""
-        self.arguments = arguments
+    def __init__(self, arguments: list[Any], call: Callable[[list[Any]], Any]) -> None:
+        """Begin without a capture.
+
+        Args:
+            arguments: None for a tensor, else a tuple of the value.
+            call: runs the function itself, given all arguments in a row.
+        """
+        self.arguments, self._call = arguments, call
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
         self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
@@ -53,6 +58,7 @@ class Variant:
         self._before: dict[int, tuple[Tensor, Tensor | None]] = {}
         self._roles: dict[int, tuple[Tensor, int]] = {}
         self._programs: dict[int, Any] = {}
+        self._ways_back: dict[int, Any] = {}  # by the piece at the end
         self._made: dict[int, Value] = {}
         self._given: list[Value] = []
 
@@ -63,6 +69,7 @@ class Variant:
         self.captures += 1
         self.state, self.replay = state, None
         self._programs.clear()
+        self._ways_back.clear()
         self.changes = state.changed()
         problem = capture.problem or _unsuitable(capture, state)
         if problem:
@@ -131,16 +138,18 @@ class Variant:
 
     def holds(self) -> bool:
         """Say whether Python is as it was when it was captured."""
-        return (
-            all(h.holds() for h in self.guards())
-            and all(t.grad is grad for t, grad in self.before)
-            and all(_C._role(t) == role and not _C._has_hooks(t) for t, role in self.roles)
-        )
+        return not self.differs() and not any(_C._has_hooks(t) for t, _ in self.roles)
 
     def differs(self) -> str:
-        """Return the name of something that is not as it was."""
-        held = next((h.name for h in self.guards() if not h.holds()), "")
-        return held or "the gradient of a tensor that it reads"
+        """Return the name of something that is not as it was, or nothing."""
+        for h in self.guards():
+            if not h.holds():
+                return str(h.name)
+        if any(t.grad is not grad for t, grad in self.before):
+            return "the gradient of a tensor that it reads"
+        if any(_C._role(t) != role for t, role in self.roles):
+            return "whether a tensor wants a gradient"
+        return ""
 
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
@@ -183,17 +192,34 @@ class Variant:
         recording = _C._set_grad_enabled(False)
         try:
             env = {id(v): t for v, t in zip(self.inputs, inputs)}
-            end = self._run_pieces(root, env)
+            path = self._run_pieces(root, env)
         except CannotBuild:
             undo()
             raise
         finally:
             _C._set_grad_enabled(recording)
-        if end is None:
+        if path is None:
             undo()
             return NOT_TAKEN
         self.calls += 1
-        return self._finish(end, env, inputs)
+        return self._finish(path, env, inputs)
+
+    def call_again(self, inputs: list[Tensor]) -> Any:
+        """Run the function itself, given the tensors among its arguments."""
+        given = iter(inputs)
+        return self._call([next(given) if a is None else a[0] for a in self.arguments])
+
+    def constants(self) -> list[Value]:
+        """Return the values that stand for tensors from outside."""
+        return list(self._value_of.values())
+
+    def _way_back(self, path: list[Piece]) -> Any:
+        """Return how gradients go back through calls that take this path."""
+        d = path[-1].derivative
+        places = [d.way(which).places() for which in range(1, 1 << len(d.outputs))]
+        watched = [self.tensors[id(v)] for v in d.watched]
+        outside = list(self.tensors.values())
+        return _C.WayBack(Ways(self, path), places, len(d.saved), watched, outside)
 
     # One piece: all of it happens in C++.
 
@@ -260,12 +286,10 @@ class Variant:
             d.build(every, [_like_value(v) for v in d.saved], self.tensors)  # or it is known now
             number = {id(v): i for i, v in enumerate(self.inputs)}
             r.set_derivative(
-                lambda which, tensors: d.build(which, tensors, self.tensors),
+                self._way_back([root]),
                 [place[id(v)] for v in d.outputs],
                 [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
                 [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
-                [self.tensors[id(v)] for v in d.watched],
-                [d.way(which).places() for which in range(1, every + 1)],
             )
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
         if self.alone:
@@ -275,14 +299,15 @@ class Variant:
 
     # Several pieces: Python goes from one to the next.
 
-    def _run_pieces(self, root: Piece, env: dict[int, Any]) -> Piece | None:
+    def _run_pieces(self, root: Piece, env: dict[int, Any]) -> list[Piece] | None:
         """Run a path of the tree to its end; None where it leads to what was not captured twice."""
-        piece = root
+        piece, path = root, []
         while True:
+            path.append(piece)
             if not self._run_piece(piece, env):
                 return None
             if piece.ends:
-                return piece
+                return path
             key = None
             if piece.read is not None:
                 number = self._value(piece.read.value, env).item()
@@ -336,15 +361,16 @@ class Variant:
             target = env[id(self.inputs[t])] if isinstance(t, int) else t
             target.grad = None if v is None else self._value(v, env)
 
-    def _finish(self, end: Piece, env: dict[int, Any], inputs: list[Tensor]) -> Any:
+    def _finish(self, path: list[Piece], env: dict[int, Any], inputs: list[Tensor]) -> Any:
         """Set gradients and return the results, with their place in the graph."""
+        end = path[-1]
         d = end.derivative
         if d is not None:
-            made = [self._value(v, env) for v in d.outputs]
-            saved = tuple(self._value(v, env) for v in d.saved)
-            points = [self._value(v, env) for v in d.leaves]
-            outputs = Differentiated.apply(d, lambda: (made, saved, self.tensors), *points)
-            env.update((id(v), t) for v, t in zip(d.outputs, outputs))
+            way = self._ways_back.get(id(end))
+            if way is None:
+                way = self._ways_back[id(end)] = self._way_back(path)
+            parts = [[self._value(v, env) for v in vs] for vs in (d.leaves, d.saved, d.outputs)]
+            way.record(inputs, *parts)
         for v in end.spent:
             env[id(v)] = _C._spend(env[id(v)])
         self._set_grads(end.grads, env)
