@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 import warnings
 import weakref
 
@@ -160,6 +161,7 @@ class CompiledFunction(_C.CompiledBase):
         containers: list[Any] = []
         _flatten((args, kwargs), [], containers)
         state = State(self.func, [*flat, *{type(c) for c in containers}])
+        start = time.perf_counter()
         with watching(capture):
             _C._start_recording(capture)
             try:
@@ -183,6 +185,7 @@ class CompiledFunction(_C.CompiledBase):
                     self._hopeless[key] = f"{what} is another one in each call"
                 group.append(variant)
                 self._forget_oldest()
+        variant.seconds["captured"] += time.perf_counter() - start
         variant.add(capture, state)
         if capture.problem or variant.changes:
             self._failures += 1

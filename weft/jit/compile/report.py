@@ -21,13 +21,14 @@ class Report:
     >>> f = weft.compile(lambda x: (x * 2).sum())
     >>> for _ in range(4):
     ...     loss = f(weft.ones(3))
-    >>> print(f.report())
+    >>> print(f.report())  # doctest: +ELLIPSIS
     <lambda>: 1 variant
     (float32[3])
       captured in 2 calls, made again in 2
       one program of 2 ops: mul, sum
       improved to 1 ops: fused
       memory inside: 0 bytes
+      time: ... ms for calls that were captured, ... ms to build what runs now
       watched: 0 Python values
     """
 
@@ -74,6 +75,7 @@ def facts(v: Variant) -> dict[str, Any]:
             {a.key for p in pieces for n in p.nodes for a in n.args if isinstance(a, Live)}
         ),
         "bytes": sum(p.arena_bytes for p in programs),
+        "seconds": dict(v.seconds),
         "watched": len(v.guards()) if v.state is not None else 0,
     }
 
@@ -108,5 +110,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     if facts["live"]:
         lines.append(f"read anew in each call: {', '.join(facts['live'])}")
     lines.append(f"memory inside: {facts['bytes']:,} bytes")
+    captured, built = (facts["seconds"][k] * 1e3 for k in ("captured", "built"))
+    lines.append(
+        f"time: {captured:.1f} ms for calls that were captured, "
+        f"{built:.1f} ms to build what runs now"
+    )
     lines.append(f"watched: {facts['watched']} Python values")
     return lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import weft
 from weft import _C
 from weft.jit.graph import Live, Value, _like
@@ -13,7 +15,7 @@ from .pieces import CannotBuild, Number, Piece, build, difference, leaves, neede
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from weft import Tensor
@@ -50,6 +52,7 @@ class Variant:
         self.problem = ""  # why it is given up
         self.changes = ""  # what the last call changed in Python
         self.trouble = ""  # why the last capture was not like the one before
+        self.seconds = {"captured": 0.0, "built": 0.0}  # what it took until now
         self.calls = 0  # by way of pieces: the replay counts its own
         self.captures = self.failures = 0
         self.replay: Any = None
@@ -253,7 +256,7 @@ class Variant:
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         kept = {id(v) for v in [*self._given, *saved]}
         lent = [i for i, v in enumerate(results) if id(v) not in kept]  # gradients, until the next
-        program, live = build(root, self.inputs, like, self.tensors, results, lent)
+        program, live = self._build(root, self.inputs, like, results, lent)
         self._programs[id(root)] = (program, self.inputs, results, live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
@@ -353,8 +356,17 @@ class Variant:
             wanted |= {id(v) for v in piece.derivative.saved}
         results = [v for k, v in own.items() if k in wanted]
         given = needed(piece, self.tensors)
-        program, live = build(piece, given, env, self.tensors, results)
+        program, live = self._build(piece, given, env, results)
         return program, given, results, live
+
+    def _build(
+        self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value],
+        lent: Sequence[int] = (),
+    ) -> Any:  # fmt: skip
+        start = time.perf_counter()
+        made = build(piece, given, like, self.tensors, results, lent)
+        self.seconds["built"] += time.perf_counter() - start
+        return made
 
     def _set_grads(self, grads: list[tuple[Any, Value | None]], env: dict[int, Any]) -> None:
         for t, v in grads:
