@@ -237,14 +237,26 @@ void multiply(DType type, const Product& p);
 constexpr int64_t kTinyBytes = 8192;  // of b
 constexpr int64_t kInnerRows = 2;     // of a, with which packing such a b costs more than it brings
 
-// c^T = op(b)^T op(a)^T, where that reads a along its rows; c is turned back in the end.
+// c^T = op(b)^T op(a)^T, where that reads a along its rows, or packs less of it; c is turned back in the end.
 void multiply_turned(DType type, const Product& p) {
-  Buffer turned = allocate(p.m * p.n * item_size(type));
-  int64_t down[2] = {1, p.m}, across[2] = {p.ldc, 1}, sizes[2] = {p.m, p.n};
+  int64_t size = item_size(type);
+  Scratch space(p.m * p.n * size);
+  char *turned = space.as<char>(), *c = static_cast<char*>(p.c);
+  auto each_rows = [&](const auto& f) {
+    parallel_shares(p.m, std::max<int64_t>(1, kGrain / p.n), 16, [&](int64_t begin, int64_t end) {
+      int64_t down[2] = {1, p.m}, across[2] = {p.ldc, 1}, sizes[2] = {end - begin, p.n};
+      f(turned + begin * size, down, c + begin * p.ldc * size, across, sizes);
+    });
+  };
   const auto& copy = copy_kernels().copy;
-  if (p.beta != 0) copy(type, turned.get(), down, type, static_cast<const char*>(p.c), across, sizes, 2);
-  multiply(type, Product{!p.trans_b, false, p.n, p.m, p.k, p.b, p.ldb, p.a, p.lda, turned.get(), p.m, p.alpha, p.beta});
-  copy(type, static_cast<char*>(p.c), across, type, turned.get(), down, sizes, 2);
+  if (p.beta != 0)
+    each_rows([&](char* t, int64_t* down, char* from, int64_t* across, int64_t* sizes) {
+      copy(type, t, down, type, from, across, sizes, 2);
+    });
+  multiply(type, Product{!p.trans_b, false, p.n, p.m, p.k, p.b, p.ldb, p.a, p.lda, turned, p.m, p.alpha, p.beta});
+  each_rows([&](char* t, int64_t* down, char* to, int64_t* across, int64_t* sizes) {
+    copy(type, to, across, type, t, down, sizes, 2);
+  });
 }
 
 // For loops that know no plus and no relu: c takes plus in before them, negatives go after them.
@@ -279,6 +291,7 @@ void multiply(DType type, const Product& p) {
   if (p.m == 1 || p.n == 1) return by(multiply_vectors);
   if (inner && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
   if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return by(multiply_turned);
+  if (p.trans_a && !p.trans_b && p.m > p.n && p.n <= kPanelBytes / 2 && p.k >= 2 * kDepth) return by(multiply_turned);
   multiply_matrices(type, p);
 }
 

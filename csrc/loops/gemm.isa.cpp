@@ -94,6 +94,7 @@ inline TileFn<T> tile_of(int vectors) {
     case 1: return tile<T, R, 1, ByRows, false>;
     case 2: return tile<T, R, 2, ByRows, false>;
     case 3: return tile < T, R, kVectors == 3 ? 3 : 1, ByRows, false > ;
+    case 4: return tile<T, R, 2, ByRows, true>;
     default: return tile<T, R, kVectors, ByRows, true>;
   }
 }
@@ -139,7 +140,7 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   auto width_at = [&](int64_t j) { return least(in_halves(j) ? 2 * W : kCols, p.n - j); };
   auto band = [&](int64_t sliver, int64_t j, int64_t width) {
     int64_t last = (width - 1) % W + 1;
-    int vectors = width == kCols ? 0 : int((width + W - 1) / W);
+    int vectors = width == kCols ? 0 : width == 2 * W ? 4 : int((width + W - 1) / W);
     if (packed_b) job.b_stride = in_halves(j) ? 2 * W : kCols;
     int64_t height = least(kRows, p.m - sliver);
     for (int64_t i = 0; i < height;) {
