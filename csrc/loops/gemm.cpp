@@ -236,6 +236,7 @@ void multiply(DType type, const Product& p);
 
 constexpr int64_t kTinyBytes = 8192;  // of b
 constexpr int64_t kInnerRows = 2;     // of a, with which packing such a b costs more than it brings
+constexpr int64_t kInnerDepth = 16;   // with which the sum of a vector's lanes is worth it
 
 // c^T = op(b)^T op(a)^T, where that reads a along its rows, or packs less of it; c is turned back in the end.
 void multiply_turned(DType type, const Product& p) {
@@ -277,6 +278,10 @@ void multiply(DType type, const Product& p) {
   int64_t size = item_size(type);
   bool inner = p.trans_b && !p.trans_a;
   if (p.k * p.n * size <= kTinyBytes && p.m <= 64) {
+    bool column = p.n == 1 && p.ldc == 1 && (p.trans_b || p.ldb == 1) && !p.trans_a && !p.plus;
+    if (column && p.k >= kInnerDepth)  // of rows of a: a tile would use one lane
+      return kernels.inner(
+          type, Product{false, true, 1, p.m, p.k, p.b, p.k, p.a, p.lda, p.c, p.m, p.alpha, p.beta, nullptr, 0, p.relu});
     if (inner && p.m <= kInnerRows) return kernels.inner(type, p);
     if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
     int64_t tile = kernels.tile_bytes / size;
