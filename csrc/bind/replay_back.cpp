@@ -71,7 +71,7 @@ class CompiledNode final : public Node {
     uint64_t since = reserve(0);
     nb::object made = nb::steal(PyObject_CallMethod(ways_, "again", "O", inputs.ptr()));
     if (!made.is_valid()) throw PythonError();
-    if (passes) return false;  // another thread was quicker
+    if (passes) return true;  // another thread was quicker
     std::vector<Edge> next;
     for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
     lead_to(next);
@@ -115,9 +115,9 @@ class CompiledNode final : public Node {
  private:
   // A tensor as it was during the call: it must be that when it is read again.
   struct Mark {
-    explicit Mark(const Tensor& t) : storage(t->storage.get()), version(storage ? storage->version : 0) {}
-    bool operator==(const Mark&) const = default;
-    const Storage* storage;
+    explicit Mark(const Tensor& t) : storage(t->storage), version(storage ? storage->version : 0) {}
+    bool operator==(const Mark& o) const { return storage.get() == o.storage.get() && version == o.version; }
+    Ref<Storage> storage;  // kept, so that no other one gets its address
     uint32_t version;
   };
 

@@ -109,15 +109,16 @@ int64_t forget_elements(nb::list held, int64_t mark) {
     }
     for (nb::handle o : held)
       if (has_one_owner(o.ptr())) ++owners[impl_of(o.ptr())->storage.get()];
+    std::erase_if(owners, [](const auto& each) {
+      const auto& [s, count] = each;
+      return !s->block || s->shown || s->readers || s->refs != count;
+    });
     for (nb::handle o : held) {
       if (!has_one_owner(o.ptr())) continue;
       TensorImpl& t = *impl_of(o.ptr());
-      Storage& s = *t.storage;
-      if (!s.block || s.shown || s.readers || s.refs != owners[&s]) continue;
-      t.set_geometry(Dims{0}, Dims{1}, 0);
-      if (--owners[&s]) continue;
-      s.forget();
+      if (owners.count(t.storage.get())) t.set_geometry(Dims{0}, Dims{1}, 0);
     }
+    for (auto& [s, count] : owners) s->forget();
   }
   return memory_stats().live;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,12 @@ struct Spare {
 };
 std::mutex g_spare_lock;
 std::vector<Spare> g_spare;
-constexpr int64_t kLeastSpare = int64_t(256) << 10, kMostSpare = int64_t(48) << 20;
+#ifdef WEFT_SANITIZE
+constexpr int64_t kLeastSpare = INT64_MAX;
+#else
+constexpr int64_t kLeastSpare = int64_t(256) << 10;
+#endif
+constexpr int64_t kMostSpare = int64_t(48) << 20;
 
 // The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
 // in the end there are as many as kernels use at the same time, and no more.
@@ -111,6 +117,7 @@ void* take_spare(int64_t* bytes) {
     }
     return nullptr;
   }
+  if (best->bytes > 8 * *bytes) return nullptr;  // it may be kept for long
   *bytes = best->bytes;
   void* p = best->p;
   g_spare.erase(best);
@@ -237,6 +244,16 @@ Scratch::Scratch(int64_t bytes) : p_(nullptr), bytes_((bytes + kAlign) / kAlign 
   if (!p_) p_ = system_try(bytes_);
   if (!p_) fail(ErrorKind::Memory, "out of memory: could not allocate ", bytes, " bytes of work space");
 }
-Scratch::~Scratch() { bytes_ >= kLeastSpare ? keep_spare(p_, bytes_, kMostSpare) : std::free(p_); }
+Scratch::~Scratch() {
+  if (bytes_ < kLeastSpare) {
+    std::free(p_);
+    return;
+  }
+  try {
+    keep_spare(p_, bytes_, kMostSpare);
+  } catch (const std::bad_alloc&) {  // no room in the list
+    system_free(p_, bytes_);
+  }
+}
 
 }  // namespace weft

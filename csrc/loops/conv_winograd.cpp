@@ -82,14 +82,14 @@ int64_t workers() { return in_parallel() ? 1 : num_threads(); }
 // What lies beyond the edge of images: zeros to read, and for each thread a place to write to.
 class Beyond {
  public:
-  explicit Beyond(int64_t channels) : channels_(channels), lines_(workers() * channels * kFloat) {
-    std::memset(lines_.as<float>(), 0, size_t(workers() * channels * kFloat));
+  explicit Beyond(int64_t channels) : channels_(channels), workers_(workers()), lines_(workers_ * channels * kFloat) {
+    std::memset(lines_.as<float>(), 0, size_t(workers_ * channels * kFloat));
   }
   const float* zeros() const { return lines_.as<float>(); }
-  float* mine() const { return lines_.as<float>() + thread_index() % workers() * channels_; }
+  float* mine() const { return lines_.as<float>() + thread_index() % workers_ * channels_; }
 
  private:
-  int64_t channels_;
+  int64_t channels_, workers_;
   Scratch lines_;
 };
 
@@ -263,7 +263,8 @@ void winograd_conv_forward(const Conv& c, const float* x, const float* w, const 
   Kernel kernel{way, c.in, c.out, w, false};
   if (!packed && tiles.count <= c.out) return convolve_few(tiles, x, kernel, bias, y);
   auto points = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
-  if (!points || &points->way != &way) points = std::make_shared<KernelPoints>(kernel, 0, c.out);
+  bool fits = points && &points->way == &way && points->reads == c.in && points->makes == c.out;  // w may be a part
+  if (!fits) points = std::make_shared<KernelPoints>(kernel, 0, c.out);
   if (packed) *packed = points;
   convolve(tiles, x, *points, bias, y);
 }

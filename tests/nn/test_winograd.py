@@ -120,6 +120,17 @@ def test_kept_kernels_of_several_loops() -> None:
         assert weft.equal(layer(images[0]), want[0] * 2)
 
 
+def test_parts_of_a_kernel() -> None:
+    """What is kept of a kernel is not taken for that of another shape in the same memory."""
+    w, x, y = weft.randn(64, 32, 3, 3), weft.randn(4, 32, 16, 16), weft.randn(4, 64, 16, 16)
+    shapes = [(x, w), (x, w[:32]), (y, w.view(32, 64, 3, 3)), (x, w[:48]), (x, w), (x, w[16:])]
+    want = [F.conv2d(a, b.clone(), padding=1) for a, b in shapes]
+    with weft.no_grad():
+        for _ in range(2):
+            for (a, b), c in zip(shapes, want):
+                assert weft.equal(F.conv2d(a, b, padding=1), c)
+
+
 def test_second_derivatives() -> None:
     """The gradient of a gradient is made of the same loops."""
     x, w, _ = data((4, 16, 16, 12, 12, 1))
