@@ -1,5 +1,6 @@
 // Static programs (csrc/exec) as Python builds and runs them: weft/jit/graph.py.
 #include "exec/program.h"
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/args.h"
@@ -45,9 +46,21 @@ nb::object run(Program& p, nb::tuple inputs) {
   return found;
 }
 
+// Which steps would run at the same time: of each (whether it may, after which one, seconds shared, seconds alone).
+std::vector<std::vector<int>> turns_of(const std::vector<std::tuple<bool, int, double, double>>& steps, int threads) {
+  std::vector<StepTime> times;
+  for (const auto& [beside, after, shared, alone] : steps) times.push_back({beside, after, shared, alone});
+  Schedule made = side_by_side(times, threads);
+  std::vector<std::vector<int>> turns;
+  for (const Schedule::Turn& t : made.turns)
+    turns.emplace_back(made.steps.begin() + t.begin, made.steps.begin() + t.begin + t.count);
+  return turns;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
+  m.def("_side_by_side", turns_of);
   nb::class_<Program>(m, "Program", "Ops in a row whose shapes and memory are settled before they run.")
       .def(nb::init<>())
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
@@ -62,6 +75,8 @@ void bind_program(nb::module_& m) {
       .def("run", run, "Runs it; None, having done nothing, where it does not take these inputs now.")
       .def_prop_ro("step", &Program::step, "The op that runs, or the one that failed.")
       .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
+      .def("spread", &Program::spread, "Lets as many ops as can run at the same time, quicker or not: for tests.")
+      .def_prop_ro("side_by_side", &Program::side_by_side, "How many of its ops run at the same time as another.")
       .def_prop_ro("arena_bytes", &Program::arena_bytes, "The memory of all that stays inside.");
 }
 

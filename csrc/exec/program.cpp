@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "loops/parallel.h"
 #include "ops/api.h"
@@ -12,8 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kLine = 64;  // bytes: where memory of the arena begins
+// A program is measured in its second run and a few that follow: as it is, then with one thread.
+constexpr int kShared = 3, kAlone = 2;
+constexpr double kShort = 1.5e-6, kLong = 2e-3;  // seconds: steps that are not worth a second thread, or keep two busy
 
 int64_t rounded(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // A mode that is another one for a while.
 struct Scope {
@@ -31,7 +37,7 @@ struct Piece {
   int first, last;
 };
 
-int64_t lay_out(std::vector<Piece>& pieces) {
+int64_t stack(std::vector<Piece>& pieces) {
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.memory < b.memory;
   });
@@ -115,6 +121,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     for (int v : a.values) {
       list.push_back(v < 0 ? Tensor() : values_.at(size_t(v)));
       use(list.back(), now);
+      if (v >= 0 && memory_of(list.back()) >= 0) step.reads.push_back(memory_of(list.back()));
     }
     c.push(a.kind == Argument::list ? Value(std::move(list)) : Value(list.at(0)));
   }
@@ -197,27 +204,34 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
     own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
   }
   choose_lent(lent);
-  std::vector<int> under(memories_.size(), -1);  // the memory in whose place another one lies
+  under_.assign(memories_.size(), -1);
   for (size_t i = 0; i < steps_.size(); ++i) {
     int below = overlaid(int(i));
-    if (below >= 0) under[size_t(memory_of(steps_[i].call.out[steps_[i].call.op.form.overlay.output]))] = below;
+    if (below >= 0) under_[size_t(memory_of(steps_[i].call.out[steps_[i].call.op.form.overlay.output]))] = below;
   }
+  arena_bytes_ = lay_out(int(steps_.size()));
+  if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
+  take_arena();
+  find_dependences();
+}
+
+// Finds places in the arena for all that stays inside, and for what is lent, given when each memory is used.
+int64_t Program::lay_out(int turns) {
   std::vector<Piece> pieces;
   std::vector<int> last(memories_.size());
   for (size_t i = memories_.size(); i-- > 0;) {  // what lies above another memory is younger
     Memory& m = memories_[i];
     last[i] = std::max(last[i], m.last);
-    if (under[i] >= 0)
-      last[size_t(under[i])] = std::max(last[size_t(under[i])], last[i]);
+    if (under_[i] >= 0)
+      last[size_t(under_[i])] = std::max(last[size_t(under_[i])], last[i]);
     else if (m.kind == Memory::inside || m.lent)
-      pieces.push_back({int(i), rounded(m.storage->bytes), 0, m.first, m.lent ? int(steps_.size()) : last[i]});
+      pieces.push_back({int(i), rounded(m.bytes), 0, m.first, m.lent ? turns : last[i]});
   }
-  arena_bytes_ = lay_out(pieces);
-  if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
+  int64_t bytes = stack(pieces);
   for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
   for (size_t i = 0; i < memories_.size(); ++i)
-    if (under[i] >= 0) memories_[i].at = memories_[size_t(under[i])].at;
-  take_arena();
+    if (under_[i] >= 0) memories_[i].at = memories_[size_t(under_[i])].at;
+  return bytes;
 }
 
 // The memory of an input in whose place an output of a step may lie, or -1. The step must be the last to use it, and
@@ -305,7 +319,8 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
     take_arena();
   }
   lent_.clear();
-  if (std::exchange(first_run_, false) && memory_stats().cached > arena_bytes_ / 8) empty_cache();  // old gradients
+  if (measured_ == kShared + kAlone) choose_schedule();
+  if (first_run_ && memory_stats().cached > arena_bytes_ / 8) empty_cache();  // old gradients
   size_t next = 0;
   for (Memory& m : memories_) {
     if (m.kind == Memory::input) {
@@ -328,22 +343,143 @@ void Program::run_steps() {
   GradMode off(false);
   Scope learning(t_modes.learning, learning_);
   now_ = -1;
-  for (Step& s : steps_) {
-    ++now_;
-    if (s.call.op.is(kView)) continue;
-    leave_if_interrupted();
-    for (int w : s.writes) {
-      Storage& storage = *memories_[size_t(w)].storage;
-      if (!s.self || s.through_copy) storage.last = {};
-      storage.attached.reset();  // it was made from what was there in another run
-      ++storage.changes;
-    }
-    auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
-    run_kernel(s.call);
-    if (!seconds_.empty()) seconds_[size_t(now_)] += std::chrono::duration<double>(Clock::now() - begin).count();
-    if (s.through_copy) copy_data(s.self, s.call.out[0]);
-    if (s.self) s.self->storage->touch();
+  if (schedule_.turns.empty()) {
+    bool measuring = !times_.empty() && !first_run_ && num_threads() > 1;
+    for (int i = 0; i < int(steps_.size()); ++i) measuring ? measure(i) : run_step(i);
+    measured_ += measuring;
   }
+  for (const Schedule::Turn& turn : schedule_.turns)
+    turn.count == 1 ? run_step(schedule_.steps[size_t(turn.begin)]) : run_beside(turn);
+  first_run_ = false;
+}
+
+void Program::run_step(int i) {
+  Step& s = steps_[size_t(i)];
+  now_ = i;
+  if (s.call.op.is(kView)) return;
+  leave_if_interrupted();
+  prepare(s);
+  auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
+  run_kernel(s.call);
+  if (!seconds_.empty()) seconds_[size_t(i)] += since(begin);
+  if (s.through_copy) copy_data(s.self, s.call.out[0]);
+  if (s.self) s.self->storage->touch();
+}
+
+void Program::prepare(Step& s) {
+  for (int w : s.writes) {
+    Storage& storage = *memories_[size_t(w)].storage;
+    if (!s.self || s.through_copy) storage.last = {};
+    storage.attached.reset();  // it was made from what was there in another run
+    ++storage.changes;
+  }
+}
+
+// ---- steps side by side
+
+void Program::run_beside(const Schedule::Turn& turn) {
+  beside_.clear();
+  now_ = schedule_.steps[size_t(turn.begin)];
+  leave_if_interrupted();
+  for (int k = turn.begin; k < turn.begin + turn.count; ++k) {
+    Step& s = steps_[size_t(schedule_.steps[size_t(k)])];
+    prepare(s);
+    beside_.push_back(&s.call);
+  }
+  auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
+  run_kernels(beside_);
+  if (!seconds_.empty()) seconds_[size_t(now_)] += since(begin);
+}
+
+// For each step, the last one before it that it cannot do without, or that cannot do without what it overwrites. All
+// memory from outside is taken for one: inputs and constants may overlap.
+void Program::find_dependences() {
+  size_t outside = memories_.size();
+  auto place = [&](int m) {
+    auto kind = memories_[size_t(m)].kind;
+    return kind == Memory::input || kind == Memory::constant ? outside : size_t(m);
+  };
+  std::vector<int> wrote(outside + 1, -1), used(outside + 1, -1);
+  bool any = false;
+  times_.resize(steps_.size());
+  for (int i = 0; i < int(steps_.size()); ++i) {
+    Step& s = steps_[size_t(i)];
+    std::vector<int> writes = s.writes;
+    if (s.self) writes.push_back(memory_of(s.self));
+    for (int w : s.writes)
+      if (under_[size_t(w)] >= 0) writes.push_back(under_[size_t(w)]);
+    int& after = times_[size_t(i)].after;
+    for (int r : s.reads) after = std::max(after, wrote[place(r)]);
+    for (int w : writes) after = std::max(after, used[place(w)]);
+    for (int r : s.reads) used[place(r)] = i;
+    for (int w : writes) wrote[place(w)] = used[place(w)] = i;
+    times_[size_t(i)].beside = may_run_beside(s);
+    any = any || (after < i - 1 && times_[size_t(i)].beside);
+  }
+  if (!any) times_.clear();
+}
+
+// What it writes must be the program's own: where an earlier step fails, nothing of it is to be seen.
+bool Program::may_run_beside(const Step& s) const {
+  return s.call.op.is(kBeside) && !s.self && std::all_of(s.writes.begin(), s.writes.end(), [&](int w) {
+           auto kind = memories_[size_t(w)].kind;
+           return kind == Memory::inside || kind == Memory::result;
+         });
+}
+
+void Program::measure(int i) {
+  StepTime& t = times_[size_t(i)];
+  std::optional<Alone> alone;
+  bool one = measured_ >= kShared;
+  if (one && t.beside && t.shared < kLong) alone.emplace();
+  auto begin = Clock::now();
+  run_step(i);
+  double seconds = since(begin);
+  double& least = one ? t.alone : t.shared;
+  bool first = measured_ == 0 || measured_ == kShared;
+  least = first ? seconds : std::min(least, seconds);
+}
+
+// Lets steps run side by side where what was measured says that it is quicker, and little more memory is needed.
+void Program::choose_schedule() {
+  for (StepTime& t : times_) t.beside = t.beside && t.alone > kShort && t.shared < kLong;
+  Schedule made = weft::side_by_side(times_, num_threads());
+  std::vector<StepTime>().swap(times_);
+  measured_ = 0;
+  if (made.turns.size() == steps_.size()) return;
+  std::vector<Memory> before = memories_;
+  for (Memory& m : memories_) m.first = int(made.turns.size()), m.last = 0;
+  for (int turn = 0; turn < int(made.turns.size()); ++turn)
+    for (int k = 0; k < made.turns[size_t(turn)].count; ++k) {
+      const Step& s = steps_[size_t(made.steps[size_t(made.turns[size_t(turn)].begin + k)])];
+      for (const std::vector<int>* used : {&s.reads, &s.writes})
+        for (int m : *used) {
+          memories_[size_t(m)].first = std::min(memories_[size_t(m)].first, turn);
+          memories_[size_t(m)].last = std::max(memories_[size_t(m)].last, turn);
+        }
+    }
+  int64_t bytes = lay_out(int(made.turns.size()));
+  if (double(bytes) > more_memory_ * double(arena_bytes_)) {
+    memories_ = std::move(before);
+    return;
+  }
+  arena_bytes_ = bytes;
+  schedule_ = std::move(made);
+  arena_.reset();
+  take_arena();
+}
+
+void Program::spread() {
+  constexpr double kSame = 1e-3;
+  for (StepTime& t : times_) t.shared = t.alone = kSame;
+  measured_ = times_.empty() ? 0 : kShared + kAlone;
+  more_memory_ = 1e9;
+}
+
+int Program::side_by_side() const {
+  int count = 0;
+  for (const Schedule::Turn& turn : schedule_.turns) count += turn.count > 1 ? turn.count : 0;
+  return count;
 }
 
 std::vector<Tensor> Program::results() const {

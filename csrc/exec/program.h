@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exec/schedule.h"
 #include "ops/op.h"
 
 namespace weft {
@@ -54,6 +55,9 @@ class Program {
   // Plain data of an op is another number from now on.
   void set_number(int step, int argument, double number) { steps_.at(size_t(step)).call.arg(argument) = Value(number); }
   int64_t arena_bytes() const { return arena_bytes_; }
+  int side_by_side() const;  // how many of its steps run beside another
+  // From the next run on as many as can, whether that is quicker or not, and however much memory it takes: for tests.
+  void spread();
   bool running() const { return running_; }
   int step() const { return now_; }  // the op that runs, or failed
   // Whether two of these, or one of them and a constant, share memory: what it changes may be seen through both.
@@ -63,9 +67,9 @@ class Program {
   struct Step {
     explicit Step(const Op& op) : call(op) {}
     Call call;
-    Tensor self;                // what it changes in place; or null
-    bool through_copy = false;  // in place by way of a tensor of its own
-    std::vector<int> writes;    // memories
+    Tensor self;                     // what it changes in place; or null
+    bool through_copy = false;       // in place by way of a tensor of its own
+    std::vector<int> reads, writes;  // memories
   };
   // What several values may look into.
   struct Memory {
@@ -73,13 +77,21 @@ class Program {
     Ref<Storage> storage;
     int64_t bytes = 0;
     std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
-    int first = 0, last = 0;                             // steps that use it
+    int first = 0, last = 0;                             // steps that use it, or turns
     int64_t at = -1;                                     // its place in the arena
     bool lent = false;                                   // a result that lies there
   };
 
   int add_value(const Tensor& t, int memory);
   void run_steps();
+  void run_step(int i);
+  void run_beside(const Schedule::Turn& turn);
+  void prepare(Step& s);
+  void measure(int i);
+  void find_dependences();
+  bool may_run_beside(const Step& s) const;
+  void choose_schedule();
+  int64_t lay_out(int turns);
   std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
@@ -107,6 +119,13 @@ class Program {
   int64_t arena_bytes_ = 0;
   bool running_ = false, learning_ = false;
   int now_ = -1;
+  // When its steps run: at first one after the other, and each is measured; then some of them side by side.
+  std::vector<StepTime> times_;  // empty: it is settled
+  int measured_ = 0;             // runs
+  double more_memory_ = 1.01;    // what may be used of it to be quicker
+  Schedule schedule_;            // empty: one after the other
+  std::vector<Call*> beside_;    // those of one turn
+  std::vector<int> under_;       // by memory: the one in whose place it lies, or -1; until it is settled
   std::vector<double> seconds_;  // empty: it does not measure
 };
 

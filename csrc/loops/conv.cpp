@@ -218,13 +218,14 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 
 }  // namespace
 
-void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
-  if (winograd_suits(c)) return winograd_conv_forward(c, x, w, bias, y, packed);
-  if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, bias, y);
-  if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, bias, y);
-  if (small(c)) return direct_conv_forward(c, x, w, bias, y);
-  check(onednn()->forward(c, num_openmp_threads(), x, w, bias, y, packed));
+  if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
+  if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
+  if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, end, y);
+  if (small(c)) return direct_conv_forward(c, x, w, end, y);
+  check(onednn()->forward(c, num_openmp_threads(), x, w, end.bias, y, packed));
+  if (end.relu) set_negatives_to_zero(DType::Float, c.batch * c.places(), c.out, y, c.out);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);

@@ -31,33 +31,41 @@ struct PackedKernel {
   virtual ~PackedKernel() = default;
 };
 
+// What happens to a place of the result before it is written: its channel's bias is added, if there is one; what is
+// negative becomes zero.
+struct Ending {
+  const float* bias = nullptr;
+  bool relu = false;
+  Ending of_channels_from(int64_t first) const { return {bias ? bias + first : nullptr, relu}; }
+};
+
 // float, by oneDNN or, where that is faster, by products over rows. Images lie channels last, kernels and gradients of
 // kernels as their shape says. `packed` may be null.
-void conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed);
 void conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // The same where windows are read as they lie: at most 16 channels of the result, no groups.
-void direct_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+void direct_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
 
 // The same with a vector of images side by side, where that is faster.
 bool joined_suits_forward(const Conv& c);
 bool joined_suits_input(const Conv& c);
 bool joined_suits_weight(const Conv& c);
-void joined_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+void joined_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
 void joined_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void joined_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // The same as products over rows of windows, without groups.
-void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y);
+void rows_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
 void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void rows_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // The same for 3x3 kernels without steps, by Winograd's way: where it suits, faster than the others.
 extern bool g_winograd;  // whether it may be taken
 bool winograd_suits(const Conv& c);
-void winograd_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+void winograd_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                            std::shared_ptr<PackedKernel>* packed);
 void winograd_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void winograd_conv_weight(const Conv& c, const float* x, const float* g, float* dw);

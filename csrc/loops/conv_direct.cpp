@@ -21,7 +21,7 @@ void lay_out_kernel(const Conv& c, const float* w, float* to) {
 
 }  // namespace
 
-void direct_conv_forward(const Conv& given, const float* x, const float* w, const float* bias, float* y) {
+void direct_conv_forward(const Conv& given, const float* x, const float* w, Ending ending, float* y) {
   const Conv c = moved_to_end(given);
   int64_t padded[3], line = c.size[2] * c.in;
   for (int i = 0; i < 3; ++i) padded[i] = c.size[i] + 2 * c.pad[i];
@@ -48,7 +48,7 @@ void direct_conv_forward(const Conv& given, const float* x, const float* w, cons
         for (int64_t b = 0; b < c.size[1]; ++b)
           std::memcpy(whole + ((a + c.pad[0]) * padded[1] + b + c.pad[1]) * row + c.pad[2] * c.in,
                       x + ((n * c.size[0] + a) * c.size[1] + b) * line, size_t(line) * sizeof(float));
-      direct_kernels().forward(d, whole, kernel.as<float>(), bias, y + n * c.places() * c.out);
+      direct_kernels().forward(d, whole, kernel.as<float>(), ending, y + n * c.places() * c.out);
     }
   });
 }

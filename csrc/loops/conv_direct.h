@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "loops/conv.h"
 #include "loops/isa.h"
 
 namespace weft {
@@ -21,8 +22,8 @@ struct DirectImage {
 };
 
 struct DirectKernels {
-  // weights: (count, kDirectChannels), filled up with zeros. bias may be null.
-  void (*forward)(const DirectImage& d, const float* x, const float* weights, const float* bias, float* y);
+  // weights: (count, kDirectChannels), filled up with zeros.
+  void (*forward)(const DirectImage& d, const float* x, const float* weights, Ending end, float* y);
 };
 
 WEFT_DECLARE_KERNELS(DirectKernels, direct_kernels)

@@ -11,11 +11,11 @@ constexpr int kPlaces = 14 / kVectors;  // side by side, in registers
 
 // R places of one line.
 template <int R>
-void places(const DirectImage& d, const float* x, const float* weights, const float* bias, float* y) {
+void places(const DirectImage& d, const float* x, const float* weights, Ending end, float* y) {
   S::Vec sum[R][kVectors];
   for (int v = 0; v < kVectors; ++v) {
     int64_t lanes = d.out - v * S::W < 0 ? 0 : d.out - v * S::W < S::W ? d.out - v * S::W : S::W;
-    S::Vec first = bias && lanes > 0 ? S::load(bias + v * S::W, lanes) : S::Vec{};
+    S::Vec first = end.bias && lanes > 0 ? S::load(end.bias + v * S::W, lanes) : S::Vec{};
     for (int r = 0; r < R; ++r) sum[r][v] = first;
   }
   const int64_t step = d.step, count = d.count;
@@ -33,6 +33,10 @@ void places(const DirectImage& d, const float* x, const float* weights, const fl
       for (int v = 0; v < kVectors; ++v) sum[r][v] = S::fma(xr, wv[v], sum[r][v]);
     }
   }
+  if (end.relu) {
+    for (auto& row : sum)
+      for (S::Vec& v : row) v = S::positive(v);
+  }
   // Whole vectors are written as long as there is room: what is too much is written over by the next place.
 #pragma GCC unroll 14
   for (int r = 0; r < R; ++r)
@@ -46,7 +50,7 @@ void places(const DirectImage& d, const float* x, const float* weights, const fl
     }
 }
 
-using Places = void (*)(const DirectImage&, const float*, const float*, const float*, float*);
+using Places = void (*)(const DirectImage&, const float*, const float*, Ending, float*);
 
 template <int... R>
 constexpr Places places_of(int count, std::integer_sequence<int, R...>) {
@@ -54,13 +58,13 @@ constexpr Places places_of(int count, std::integer_sequence<int, R...>) {
   return table[count - 1];
 }
 
-void forward(const DirectImage& d, const float* x, const float* weights, const float* bias, float* y) {
+void forward(const DirectImage& d, const float* x, const float* weights, Ending end, float* y) {
   for (int64_t l = 0; l < d.lines; ++l)
     for (int64_t p = 0; p < d.places;) {
       // Parts of the same length, as far as that goes.
       int64_t parts = (d.places - p + kPlaces - 1) / kPlaces, count = (d.places - p + parts - 1) / parts;
       places_of(int(count), std::make_integer_sequence<int, kPlaces>())(d, x + d.line_begin[l] + p * d.step, weights,
-                                                                        bias, y + (l * d.places + p) * d.out);
+                                                                        end, y + (l * d.places + p) * d.out);
       p += count;
     }
 }

@@ -102,7 +102,7 @@ void each_vector(const Conv& c, int64_t work, const F& f) {
 }
 
 // weights: (taps, in, out).
-void forward(const Conv& c, const float* x, const float* weights, const float* bias, float* y) {
+void forward(const Conv& c, const float* x, const float* weights, Ending ending, float* y) {
   const JoinedKernels& kernels = joined_kernels();
   Joining joining(c);
   Taps taps(c);
@@ -126,7 +126,7 @@ void forward(const Conv& c, const float* x, const float* weights, const float* b
           }
         }
         line.runs = int64_t(run_begin.size()), line.run_begin = run_begin.data(), line.run_number = run_number.data();
-        kernels.forward(line, joined, weights, bias, result);
+        kernels.forward(line, joined, weights, ending, result);
         kernels.part(result, n, images, y + (first * lines + l) * n, lines * n);
       }
     });
@@ -166,14 +166,14 @@ bool joined_suits_weight(const Conv& c) {
   return c.out <= kFewChannels && c.in <= 16 && (c.out < Joining::lanes() || wide) && can_be_joined(c);
 }
 
-void joined_conv_forward(const Conv& given, const float* x, const float* w, const float* bias, float* y) {
+void joined_conv_forward(const Conv& given, const float* x, const float* w, Ending end, float* y) {
   const Conv c = moved_to_end(given);
   Scratch weights(c.taps() * c.in * c.out * kFloat);
   for (int64_t t = 0; t < c.taps(); ++t)
     for (int64_t i = 0; i < c.in; ++i)
       for (int64_t o = 0; o < c.out; ++o)
         weights.as<float>()[(t * c.in + i) * c.out + o] = w[(o * c.in + i) * c.taps() + t];
-  forward(c, x, weights.as<float>(), bias, y);
+  forward(c, x, weights.as<float>(), end, y);
 }
 
 // The gradient is convolved with the kernel turned round.
@@ -188,7 +188,7 @@ void joined_conv_input(const Conv& given, const float* g, const float* w, float*
     for (int64_t o = 0; o < c.out; ++o)
       for (int64_t i = 0; i < c.in; ++i)
         weights.as<float>()[(t * c.out + o) * c.in + i] = w[(o * c.in + i) * c.taps() + c.taps() - 1 - t];
-  forward(turned, g, weights.as<float>(), nullptr, dx);
+  forward(turned, g, weights.as<float>(), {}, dx);
 }
 
 // Each vector of images has sums of its own, which are added in their order: threads change nothing.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "loops/conv.h"
 #include "loops/isa.h"
 
 namespace weft {
@@ -30,8 +31,8 @@ struct JoinedKernels {
   void (*join)(const float* images, int64_t step, int64_t count, int64_t n, float* joined);
   // The way back.
   void (*part)(const float* joined, int64_t n, int64_t count, float* images, int64_t step);
-  // y (places, out) from weights (all runs, length, out), which are plain numbers. bias may be null.
-  void (*forward)(const JoinedLine& line, const float* x, const float* weights, const float* bias, float* y);
+  // y (places, out) from weights (all runs, length, out), which are plain numbers.
+  void (*forward)(const JoinedLine& line, const float* x, const float* weights, Ending end, float* y);
   // Adds the products of x and g (lines, places, out) to sums (length, out), which are vectors.
   void (*weight)(const JoinedLines& lines, const float* x, const float* g, float* sums);
   // The sum of the lanes of each of n vectors, n a multiple of 4.

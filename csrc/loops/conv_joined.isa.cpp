@@ -40,13 +40,13 @@ void part(const float* joined, int64_t n, int64_t count, float* images, int64_t 
 // O channels of the result for P places, which see the numbers [first, last) of each run.
 template <int O, int P>
 struct Forward {
-  static void run(const JoinedLine& d, int64_t first, int64_t last, const float* x, const float* weights,
-                  const float* bias, float* y) {
+  static void run(const JoinedLine& d, int64_t first, int64_t last, const float* x, const float* weights, Ending end,
+                  float* y) {
     S::Vec sum[O][P];
 #pragma GCC unroll 6
     for (int o = 0; o < O; ++o)
 #pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) sum[o][p] = bias ? S::splat(bias[o]) : S::Vec{};
+      for (int p = 0; p < P; ++p) sum[o][p] = end.bias ? S::splat(end.bias[o]) : S::Vec{};
     const int64_t step = d.step * W, out = d.out;
     for (int64_t r = 0; r < d.runs; ++r) {
       const float* from = x + (d.run_begin[r] + first) * W;
@@ -66,7 +66,7 @@ struct Forward {
 #pragma GCC unroll 6
     for (int o = 0; o < O; ++o)
 #pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) S::store(y + (p * out + o) * W, sum[o][p]);
+      for (int p = 0; p < P; ++p) S::store(y + (p * out + o) * W, end.relu ? S::positive(sum[o][p]) : sum[o][p]);
   }
 };
 
@@ -124,13 +124,13 @@ void each_block(int64_t out, int64_t n, const F& f) {
   }
 }
 
-void forward(const JoinedLine& d, const float* x, const float* weights, const float* bias, float* y) {
+void forward(const JoinedLine& d, const float* x, const float* weights, Ending end, float* y) {
   each_block<Forward>(d.out, d.places, [&](auto kernel, int64_t o, int64_t p, int64_t count) {
     // What only zeros beyond the edges are multiplied by is left out.
     int64_t first = d.before - (p + count - 1) * d.step, last = d.within - p * d.step;
     if (first < 0) first = 0;
     if (last > d.length) last = d.length;
-    kernel(d, first, last, x + p * d.step * W, weights + o, bias ? bias + o : nullptr, y + (p * d.out + o) * W);
+    kernel(d, first, last, x + p * d.step * W, weights + o, end.of_channels_from(o), y + (p * d.out + o) * W);
   });
 }
 

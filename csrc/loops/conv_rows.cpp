@@ -139,7 +139,7 @@ class Windows {
 
 }  // namespace
 
-void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
+void rows_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y) {
   KernelRows kernel(c);
   kernel.read(w);
   Windows windows(c);
@@ -147,7 +147,7 @@ void rows_conv_forward(const Conv& c, const float* x, const float* w, const floa
   windows.each_part([&](int64_t first, int64_t rows) {
     windows.lay_out(x, first, rows);
     gemm(DType::Float, Product{false, true, rows, c.out, k, windows.data(), k, kernel.data(), k, y + first * c.out,
-                               c.out, 1, bias ? 1.0 : 0.0, bias, 0});
+                               c.out, 1, end.bias ? 1.0 : 0.0, end.bias, 0, end.relu});
   });
 }
 

@@ -154,7 +154,7 @@ int64_t tiles_at_once(const KernelPoints& k, int64_t tiles) {
   return ((tiles + parts - 1) / parts + 7) / 8 * 8;
 }
 
-void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, const float* bias, float* y) {
+void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, Ending ending, float* y) {
   const Winograd& way = kernel.way;
   int64_t in = kernel.reads, out = kernel.makes, block = tiles_at_once(kernel, tiles.count);
   Points read(block, in, way.points()), made(block, out, way.points());
@@ -169,7 +169,7 @@ void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, co
     for (int p = 0; p < way.points(); ++p) kernel.multiply(p, end - begin, v + p * read.apart, m + p * made.apart);
     for (int64_t t = begin; t < end; ++t) {
       tiles.places(t, y, out, behind.mine(), places);
-      way.write_places(m + (t - begin) * out, made.apart, out, bias, places);
+      way.write_places(m + (t - begin) * out, made.apart, out, ending, places);
     }
   });
 }
@@ -204,7 +204,7 @@ void each_channels(int64_t channels, const F& f) {
 }
 
 // The same as convolve(), for few tiles: no more than some of the kernel's points are there at a time.
-void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, const float* bias, float* y) {
+void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, Ending ending, float* y) {
   const Winograd& way = kernel.way;
   int64_t makes = kernel.makes();
   AllPoints v(tiles, way, x, kernel.reads());
@@ -217,7 +217,7 @@ void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, cons
     for (int64_t t = 0; t < tiles.count; ++t) {
       tiles.places(t, y, makes, behind.mine(), places);
       for (int i = 0; i < way.makes * way.makes; ++i) places[i] += begin;
-      way.write_places(m + t * (end - begin), made.apart, end - begin, bias ? bias + begin : nullptr, places);
+      way.write_places(m + t * (end - begin), made.apart, end - begin, ending.of_channels_from(begin), places);
     }
   });
 }
@@ -256,25 +256,25 @@ bool winograd_suits(const Conv& c) {
   return three && c.in >= 16 && c.out >= 16 && tiles_of(c, 2) >= 48;
 }
 
-void winograd_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y,
+void winograd_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                            std::shared_ptr<PackedKernel>* packed) {
   const Winograd& way = way_of(c);
   Tiles tiles(way, c.batch, c.size, c.result, c.pad[0], c.pad[1]);
   Kernel kernel{way, c.in, c.out, w, false};
-  if (!packed && tiles.count <= c.out) return convolve_few(tiles, x, kernel, bias, y);
+  if (!packed && tiles.count <= c.out) return convolve_few(tiles, x, kernel, end, y);
   auto points = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
   bool fits = points && &points->way == &way && points->reads == c.in && points->makes == c.out;  // w may be a part
   if (!fits) points = std::make_shared<KernelPoints>(kernel, 0, c.out);
   if (packed) *packed = points;
-  convolve(tiles, x, *points, bias, y);
+  convolve(tiles, x, *points, end, y);
 }
 
 void winograd_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   const Winograd& way = way_of(c);
   Tiles tiles(way, c.batch, c.result, c.size, 2 - c.pad[0], 2 - c.pad[1]);
   Kernel kernel{way, c.in, c.out, w, true};
-  if (tiles.count <= c.in) return convolve_few(tiles, g, kernel, nullptr, dx);
-  convolve(tiles, g, KernelPoints(kernel, 0, c.in), nullptr, dx);
+  if (tiles.count <= c.in) return convolve_few(tiles, g, kernel, {}, dx);
+  convolve(tiles, g, KernelPoints(kernel, 0, c.in), {}, dx);
 }
 
 // Tiles are added up in groups, in blocks of fixed size, so the sums do not depend on who does it: a job is some rows

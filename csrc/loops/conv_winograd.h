@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "loops/conv.h"
 #include "loops/isa.h"
 
 namespace weft {
@@ -18,8 +19,8 @@ struct Winograd {
   // `side`, and `first`.
   void (*read_pixels)(const float* const* pixels, int64_t channels, int first, int count, float* points, int64_t apart);
   void (*read_places)(const float* const* places, int64_t channels, int first, int count, float* points, int64_t apart);
-  // Places from points, plus bias if it is given.
-  void (*write_places)(const float* points, int64_t apart, int64_t channels, const float* bias, float* const* places);
+  // Places from points.
+  void (*write_places)(const float* points, int64_t apart, int64_t channels, Ending end, float* const* places);
   // The points of `count` kernels, whose 9 taps lie one behind the other, or from the last to the first; and back.
   void (*read_taps)(const float* taps, int64_t count, bool turned, float* points, int64_t apart);
   void (*write_taps)(const float* points, int64_t apart, int64_t count, float* taps);

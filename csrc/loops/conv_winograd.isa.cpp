@@ -132,7 +132,7 @@ void read(const float* const* given, int64_t channels, int first, int count, flo
 }
 
 template <class Way>
-inline void write_vectors(const float* points, int64_t apart, int64_t c, int64_t lanes, const float* bias,
+inline void write_vectors(const float* points, int64_t apart, int64_t c, int64_t lanes, Ending end,
                           float* const* places) {
   constexpr int side = Way::side, makes = Way::makes;
   Vec rows[makes][side];
@@ -145,21 +145,24 @@ inline void write_vectors(const float* points, int64_t apart, int64_t c, int64_t
 #pragma GCC unroll 4
     for (int r = 0; r < makes; ++r) rows[r][j] = all[r];
   }
-  Vec plus = bias ? load(bias + c, lanes) : Vec{};
+  Vec plus = end.bias ? load(end.bias + c, lanes) : Vec{};
 #pragma GCC unroll 4
   for (int r = 0; r < makes; ++r) {
     Vec all[makes];
     Way::results(rows[r], all);
 #pragma GCC unroll 4
-    for (int j = 0; j < makes; ++j) store(places[r * makes + j] + c, all[j] + plus, lanes);
+    for (int j = 0; j < makes; ++j) {
+      Vec made = all[j] + plus;
+      store(places[r * makes + j] + c, end.relu ? S::positive(made) : made, lanes);
+    }
   }
 }
 
 template <class Way>
-void write_places(const float* points, int64_t apart, int64_t channels, const float* bias, float* const* places) {
+void write_places(const float* points, int64_t apart, int64_t channels, Ending end, float* const* places) {
   int64_t c = 0;
-  for (; c + S::W <= channels; c += S::W) write_vectors<Way>(points, apart, c, S::W, bias, places);
-  if (c < channels) write_vectors<Way>(points, apart, c, channels - c, bias, places);
+  for (; c + S::W <= channels; c += S::W) write_vectors<Way>(points, apart, c, S::W, end, places);
+  if (c < channels) write_vectors<Way>(points, apart, c, channels - c, end, places);
 }
 
 // The taps of W kernels, tap by tap.

@@ -283,6 +283,8 @@ uint64_t ticks() {
 
 bool in_parallel() { return t_working; }
 int thread_index() { return t_index; }
+Alone::Alone() : before_(std::exchange(t_working, true)) {}
+Alone::~Alone() { t_working = before_; }
 bool loop_stopped() { return Helpers::the().stopped(); }
 
 bool share_out(int64_t n, int threads, void (*run)(const void* f, int64_t i), const void* f) {

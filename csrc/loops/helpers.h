@@ -7,8 +7,17 @@ namespace weft {
 
 uint64_t ticks();  // of the CPU's clock: about three in a nanosecond
 
-bool in_parallel();   // this thread works for a parallel loop already: then everything it calls runs on it alone
-int thread_index();   // 0 on the thread that called the loop, 1, 2 … on those that help it
+bool in_parallel();  // this thread works for a parallel loop already: then everything it calls runs on it alone
+int thread_index();  // 0 on the thread that called the loop, 1, 2 … on those that help it
+// While one is alive, this thread works alone.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+
+ private:
+  bool before_;
+};
 bool loop_stopped();  // on a thread that helps: its loop will end in an exception, so the work is in vain
 
 // Calls run(f, i) for every i in [0, n), on this thread and on those of its threads - 1 helpers that come in time.

@@ -1,6 +1,8 @@
 // The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
 // trace.
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "loops/parallel.h"
 #include "ops/api.h"
@@ -90,6 +92,18 @@ class Order {
   std::vector<Ref<Storage>> read_;
 };
 
+struct Unlocked {
+  void* state = g_interpreter.release_lock();
+  ~Unlocked() { g_interpreter.take_lock(state); }
+};
+
+// Whether others should run meanwhile.
+bool is_long(Call& c) {
+  int64_t work = c.out_count ? c.out[0].numel() : 0;
+  if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
+  return work >= kLongRun;
+}
+
 }  // namespace
 
 void run_kernel(Call& c) {
@@ -97,18 +111,30 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  int64_t work = c.out_count ? c.out[0].numel() : 0;
-  if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
-  if (work >= kLongRun && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
+  if (is_long(c) && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
     Order order(c);
-    struct Unlocked {
-      void* state = g_interpreter.release_lock();
-      ~Unlocked() { g_interpreter.take_lock(state); }
-    } unlocked;
+    Unlocked unlocked;
     c.op.form.run(c);
   } else {
     c.op.form.run(c);
   }
+}
+
+void run_kernels(const std::vector<Call*>& calls) {
+  std::deque<Order> orders;
+  for (Call* c : calls) orders.emplace_back(*c);
+  std::optional<Unlocked> unlocked;
+  bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
+  if (any_long && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();
+  Modes modes = t_modes;
+  parallel_each(int64_t(calls.size()), [&](int64_t i) {
+    struct Same {  // as on the thread that calls them
+      Modes before;
+      ~Same() { t_modes = before; }
+    } same{std::exchange(t_modes, modes)};
+    Alone alone;
+    calls[size_t(i)]->op.form.run(*calls[size_t(i)]);
+  });
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
 #include "ops/conv.h"
 
+#include "loops/gemm.h"
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/prepacked.h"
@@ -45,8 +46,8 @@ Dims result_sizes(const Conv& v) {
 
 namespace {
 
-const OpRef convolve{"convolve"}, convolve_input{"convolve_input"}, convolve_weight{"convolve_weight"},
-    channel_sums{"channel_sums"};
+const OpRef pass_positive{"pass_positive"}, convolve{"convolve"}, convolve_input{"convolve_input"},
+    convolve_weight{"convolve_weight"}, channel_sums{"channel_sums"};
 
 DType common(Call& c, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
@@ -76,54 +77,75 @@ void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f
 // What a derivative multiplies with.
 Tensor adjoint(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
 
+void infer_forward(Call& c) {
+  Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
+  DType type = common(c, c.tensor(0), c.tensor(1));
+  if (c.has(2)) {
+    common(c, c.tensor(0), c.tensor(2));
+    if (!(c.tensor(2).sizes() == Dims{v.out}))
+      fail(c.name(), ": Given weight of size ", c.tensor(1).sizes(), ", expected bias to be 1-dimensional with ", v.out,
+           " elements, but got bias of size ", c.tensor(2).sizes(), " instead");
+  }
+  c.give(0, meta(type, result_sizes(v)));
+}
+
+void run_forward(Call& c, bool relu) {
+  Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
+  if (c.out[0].numel() == 0) return;
+  if (c.out[0].dtype() == DType::Float) {
+    Last x(c.tensor(0));
+    LaidOut w(c.tensor(1), DType::Float);
+    Given bias(c, 2, DType::Float);
+    bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
+    Prepacked packed(c.tensor(1), !learns);
+    LastWritten y(c.out[0]);
+    Ending end{floats(bias.data()), relu};
+    return conv_forward(v, floats(x.data()), floats(w.data()), end, floats(y.data()), packed.get());
+  }
+  on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
+    Given bias(c, 2, type);
+    plain_conv_forward(type, v, x, w, bias.data(), y);
+    if (relu) set_negatives_to_zero(type, 1, c.out[0].numel(), y, c.out[0].numel());
+  });
+}
+
+bool any_order_forward(Call& c) { return takes_last(c, 0, 1) && !(c.has(2) && c.tensor(2)->storage->last.channels); }
+
+void back_forward(Grad& d, const Tensor& g) {
+  const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
+  if (d.needs(0)) d.give(0, convolve_input(g, adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
+  if (d.needs(1)) d.give(1, convolve_weight(g, adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
+  if (d.needs(2)) d.give(2, channel_sums(g));
+}
+
 WEFT_OP{
   .signature =
       "convolve(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> "
       "Tensor",
   .doc = "Each place of the result: the sum of a window of input, weighted.",
   .traits = kHidden,
+  .infer = infer_forward,
+  .run = [](Call& c) { run_forward(c, false); },
+  .any_order = any_order_forward,
+  .keeps = keep::x0 | keep::x1,
+  .back = [](Grad& d) { back_forward(d, d.g()); },
+};
+
+WEFT_OP{
+  .signature =
+      "convolve_relu(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int "
+      "groups) -> Tensor",
+  .doc = "Each place of the result: the sum of a window of input, weighted, where that is positive, else zero.",
+  .traits = kHidden,
   .infer =
       [](Call& c) {
-        Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
-        DType type = common(c, c.tensor(0), c.tensor(1));
-        if (c.has(2)) {
-          common(c, c.tensor(0), c.tensor(2));
-          if (!(c.tensor(2).sizes() == Dims{v.out}))
-            fail(c.name(), ": Given weight of size ", c.tensor(1).sizes(), ", expected bias to be 1-dimensional with ",
-                 v.out, " elements, but got bias of size ", c.tensor(2).sizes(), " instead");
-        }
-        c.give(0, meta(type, result_sizes(v)));
+        infer_forward(c);
+        if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
-  .run =
-      [](Call& c) {
-        Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
-        if (c.out[0].numel() == 0) return;
-        if (c.out[0].dtype() == DType::Float) {
-          Last x(c.tensor(0));
-          LaidOut w(c.tensor(1), DType::Float);
-          Given bias(c, 2, DType::Float);
-          bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
-          Prepacked packed(c.tensor(1), !learns);
-          LastWritten y(c.out[0]);
-          return conv_forward(v, floats(x.data()), floats(w.data()), floats(bias.data()), floats(y.data()),
-                              packed.get());
-        }
-        on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
-          Given bias(c, 2, type);
-          plain_conv_forward(type, v, x, w, bias.data(), y);
-        });
-      },
-  .any_order = [](Call& c) { return takes_last(c, 0, 1) && !(c.has(2) && c.tensor(2)->storage->last.channels); },
-  .keeps = keep::x0 | keep::x1,
-  .back =
-      [](Grad& d) {
-        const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0))
-          d.give(0, convolve_input(d.g(), adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
-        if (d.needs(1))
-          d.give(1, convolve_weight(d.g(), adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
-        if (d.needs(2)) d.give(2, channel_sums(d.g()));
-      },
+  .run = [](Call& c) { run_forward(c, true); },
+  .any_order = any_order_forward,
+  .keeps = keep::x0 | keep::x1 | keep::y0,
+  .back = [](Grad& d) { back_forward(d, pass_positive(d.g(), d.y(0))); },
 };
 
 WEFT_OP{

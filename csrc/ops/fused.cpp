@@ -290,7 +290,7 @@ WEFT_OP{
       "A group of pointwise ops, and perhaps a reduction of what they give, in one loop: machine code that "
       "weft.jit.emit "
       "makes from the text of the group. It gives all results that the group returns.",
-  .traits = kHidden | kNoOut,
+  .traits = kHidden | kNoOut | kBeside,
   .infer = infer_fused,
   .run = run_fused,
   .any_order = [](Call& c) { return stays_last(c, kernel_of(c)); },

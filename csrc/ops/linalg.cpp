@@ -116,6 +116,7 @@ WEFT_OP{
 
 >>> weft.matmul(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), weft.tensor([1.0, 1.0]))
 tensor([3., 7.]))",
+  .traits = kBeside,
   .infer = infer_matmul,
   .run = run_matmul,
   .keeps_when = matmul_keeps,
@@ -130,6 +131,7 @@ WEFT_OP{
 >>> weft.mm(weft.ones(2, 3), weft.ones(3, 2))
 tensor([[3., 3.],
         [3., 3.]]))",
+  .traits = kBeside,
   .infer = infer_mm,
   .run = run_matmul,
   .keeps_when = matmul_keeps,
@@ -139,7 +141,7 @@ tensor([[3., 3.],
 WEFT_OP{
   .signature = "matrix_product(Tensor input, Tensor other, bool trans_input, bool trans_other) -> Tensor",
   .doc = "The product of two matrices or batches of them, each transposed if asked.",
-  .traits = kHidden,
+  .traits = kHidden | kBeside,
   .infer =
       [](Call& c) {
         const Tensor &a = c.tensor(0), &b = c.tensor(1);
@@ -162,6 +164,7 @@ WEFT_OP{
 
 >>> weft.bmm(weft.ones(5, 2, 3), weft.ones(5, 3, 4)).shape
 torch.Size([5, 2, 4]))",
+  .traits = kBeside,
   .infer =
       [](Call& c) {
         const Tensor &a = c.tensor(0), &b = c.tensor(1);

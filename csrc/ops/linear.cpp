@@ -84,7 +84,7 @@ void back(Grad& d, const Tensor& g) {
 WEFT_OP{
   .signature = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
   .doc = "input times the transposed weight, plus bias.",
-  .traits = kHidden,
+  .traits = kHidden | kBeside,
   .infer = infer,
   .run = [](Call& c) { run(c, c.out[0], false); },
   .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting); },
@@ -94,7 +94,7 @@ WEFT_OP{
 WEFT_OP{
   .signature = "linear_relu(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
   .doc = "input times the transposed weight, plus bias, where that is positive, else zero.",
-  .traits = kHidden,
+  .traits = kHidden | kBeside,
   .infer =
       [](Call& c) {
         infer(c);

@@ -63,6 +63,7 @@ enum Trait : uint32_t {
   kCastsOut = 16384,        // out= may have a dtype that the result can be cast to; else it must have the result's
   kOutSetsType = 32768,     // out= stands for dtype=: the result is computed in its dtype
   kTakesSparse = 65536,     // the form itself knows sparse inputs; for other ops ops/sparse_ops.cpp does, or nobody
+  kBeside = 131072,         // run may happen beside that of another op: it counts no references and cannot fail
 };
 
 // An output that run may write where an input lies: each part of it is written after the same part was read.
@@ -201,6 +202,8 @@ class Call {
 
 void run_call(Call& c);    // the gate: shape rule, allocate, run, record
 void run_kernel(Call& c);  // its third part, for a call whose results have their memory
+// The same for several that do not depend on each other, at the same time, each on one thread.
+void run_kernels(const std::vector<Call*>& calls);
 
 // Forwards to the gate from C++: `inline const OpRef mul{"mul"}; Tensor z = mul(x, y);`
 class OpRef {

@@ -38,7 +38,7 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     >>> x = weft.randn(1, 1, 5, 5)
     >>> fast = weft.jit.optimize_for_inference(weft.jit.trace(net.eval(), x))
     >>> [node.op for node in fast.graph]
-    ['convolve', 'relu']
+    ['convolve_relu']
     >>> weft.allclose(fast(x), net(x), atol=1e-6)
     True
     """

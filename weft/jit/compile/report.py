@@ -75,6 +75,7 @@ def facts(v: Variant) -> dict[str, Any]:
             {a.key for p in pieces for n in p.nodes for a in n.args if isinstance(a, Live)}
         ),
         "bytes": sum(p.arena_bytes for p in programs),
+        "beside": sum(p.side_by_side for p in programs),
         "seconds": dict(v.seconds),
         "watched": len(v.guards()) if v.state is not None else 0,
     }
@@ -109,6 +110,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append("gradients of the results: one more program")
     if facts["live"]:
         lines.append(f"read anew in each call: {', '.join(facts['live'])}")
+    if facts["beside"]:
+        lines.append(f"at the same time as another: {facts['beside']} ops")
     lines.append(f"memory inside: {facts['bytes']:,} bytes")
     captured, built = (facts["seconds"][k] * 1e3 for k in ("captured", "built"))
     lines.append(

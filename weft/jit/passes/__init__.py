@@ -46,7 +46,7 @@ INFERENCE: tuple[Pass, ...] = (
 )  # fmt: skip
 #: What ``weft.compile`` runs: for any calls, also those that learn.
 STEPS: tuple[Pass, ...] = (
-    out_of_place, fold, simplify, share, drop_copies, fuse, remove_dead,
+    out_of_place, fold, simplify, share, join_activations, drop_copies, fuse, remove_dead,
 )  # fmt: skip
 
 

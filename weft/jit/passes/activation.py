@@ -1,4 +1,4 @@
-"""A linear layer and the activation behind it become one op."""
+"""A linear layer, or a convolution, and the activation behind it become one op."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ if TYPE_CHECKING:
 
 __all__ = ["join_activations"]
 
-# The op of the activation, the op of both, and whether that gives what its derivative reads too.
+# The ops of the layer and of the activation, the op of both, and whether that gives what its derivative reads too.
 _JOINED = {
-    "relu": ("linear_relu", False),
-    "tanh": ("linear_tanh", False),
-    "sigmoid": ("linear_sigmoid", False),
-    "gelu_erf": ("linear_gelu", True),
-    "gelu_tanh": ("linear_gelu_tanh", True),
-    "silu": ("linear_silu", True),
-    "mish": ("linear_mish", True),
-    "hardswish": ("linear_hardswish", True),
+    ("linear", "relu"): ("linear_relu", False),
+    ("linear", "tanh"): ("linear_tanh", False),
+    ("linear", "sigmoid"): ("linear_sigmoid", False),
+    ("linear", "gelu_erf"): ("linear_gelu", True),
+    ("linear", "gelu_tanh"): ("linear_gelu_tanh", True),
+    ("linear", "silu"): ("linear_silu", True),
+    ("linear", "mish"): ("linear_mish", True),
+    ("linear", "hardswish"): ("linear_hardswish", True),
+    ("convolve", "relu"): ("convolve_relu", False),
 }
+_ACTIVATIONS = {activation for _, activation in _JOINED}
 
 
 def join_activations(graph: Graph) -> Graph:
-    """Let a linear layer apply the activation that is all that reads it. Results are the same.
+    """Let a layer apply the activation that is all that reads it. Results are the same.
 
     >>> layer = weft.nn.Linear(2, 3)
     >>> g = weft.jit.trace(lambda x: weft.tanh(layer(x)), (weft.ones(1, 2),)).graph
@@ -50,17 +52,17 @@ def join_activations(graph: Graph) -> Graph:
 
 def _layer_before(node: Node, read: dict[int, list[Node | None]]) -> Node | None:
     """Return the layer to which an activation belongs, or None."""
-    if node.op not in _JOINED:
+    if node.op not in _ACTIVATIONS:
         return None
     x = node.args[0]
     layer = x.producer
-    if layer is None or layer.op != "linear" or layer.grad != node.grad:
+    if layer is None or (layer.op, node.op) not in _JOINED or layer.grad != node.grad:
         return None
     return layer if read[id(x)] == [node] and x.dtype.is_floating_point else None
 
 
 def _join(new: Rebuild, layer: Node, activation: Node) -> None:
-    op, pair = _JOINED[activation.op]
+    op, pair = _JOINED[layer.op, activation.op]
     outputs = list(activation.outputs)
     if pair:
         outputs += layer.outputs
