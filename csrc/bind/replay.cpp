@@ -46,9 +46,26 @@ bool same(PyObject* a, PyObject* b) {
   return equal;
 }
 
-// Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many).
+// Whether a dict has these keys, in this order.
+bool has_keys(PyObject* dict, PyObject* keys) {
+  if (PyDict_Size(dict) != PyTuple_GET_SIZE(keys)) return false;
+  if (PyODict_Check(dict)) {  // which has an order of its own
+    nb::object now = nb::steal(PySequence_Tuple(dict));
+    if (!now.is_valid()) throw nb::python_error();
+    return same(now.ptr(), keys);
+  }
+  Py_ssize_t place = 0, i = 0;
+  PyObject* key;
+  while (PyDict_Next(dict, &place, &key, nullptr))
+    if (!same(key, PyTuple_GET_ITEM(keys, i++))) return false;
+  return true;
+}
+
+// Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many, or these
+// keys).
 bool holds(PyObject* where, PyObject* key, PyObject* value) {
   if (PyDict_Check(where)) {
+    if (key == Py_Ellipsis && PyTuple_Check(value)) return has_keys(where, value);
     if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
     PyObject* found = PyDict_GetItemWithError(where, key);
     if (!found && PyErr_Occurred()) throw nb::python_error();
@@ -89,6 +106,12 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
 // in inference mode: 4.
 int role(TensorImpl& t) { return t.inference ? 4 : wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
 
+// Whether Python has put something of its own at a tensor.
+bool has_attributes(PyObject* t) {
+  PyObject* dict = reinterpret_cast<PyTensor*>(t)->dict;
+  return dict && PyDict_GET_SIZE(dict);
+}
+
 bool any(const Hooks& hooks) {
   return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
 }
@@ -127,6 +150,9 @@ class Replay {
   // t.grad is that one, or none.
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
+  }
+  void require_input_grad(int input, nb::object grad) {
+    input_grads_before_.push_back({size_t(input), grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
   }
   void set_apart(bool apart) { apart_ = apart; }  // nothing that it is given may share memory
 
@@ -179,7 +205,7 @@ class Replay {
       } else {
         if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
         TensorImpl& t = *impl_of(given);
-        if (role(t) != a.role || has_hooks(t)) return nb::none();
+        if (role(t) != a.role || has_hooks(t) || has_attributes(given)) return nb::none();
         inputs.emplace_back(&t);
       }
     }
@@ -190,6 +216,8 @@ class Replay {
       if (role(*t.get()) != then || has_hooks(*t.get())) return nb::none();
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
+    for (const auto& [i, grad] : input_grads_before_)
+      if (inputs[i]->grad.get() != grad.get()) return nb::none();
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
     ++calls_;
     std::vector<Tensor> made = run_program(inputs);
@@ -314,6 +342,7 @@ class Replay {
   std::vector<Held> held_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
+  std::vector<std::pair<size_t, Tensor>> input_grads_before_;
   std::vector<std::pair<Tensor, int>> roles_;
   std::vector<GradAfter> grads_after_;
   std::vector<int> ops_;
@@ -423,6 +452,9 @@ void bind_replay(nb::module_& m) {
   m.def("_is_spent", is_spent);
   m.def("_has_hooks", [](Tensor t) { return has_hooks(*t.get()); });
   m.def("_role", [](Tensor t) { return role(*t.get()); });
+  // What its gradients go on to, as a number to compare.
+  m.def("_history", [](Tensor t) { return reinterpret_cast<uintptr_t>(t->grad_fn.get()); });
+  m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && has_attributes(t.ptr()); });
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)
@@ -430,6 +462,7 @@ void bind_replay(nb::module_& m) {
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
+      .def("require_input_grad", &Replay::require_input_grad, nb::arg(), nb::arg().none())
       .def("require_role", &Replay::require_role)
       .def("set_derivative", &Replay::set_derivative)
       .def("set_apart", &Replay::set_apart)

@@ -93,7 +93,7 @@ int Program::add_constant(const Tensor& t) {
   if (t.sparse()) fail_missing("a program takes no sparse tensors");
   int memory = memory_of(t);
   if (memory < 0) memory = add_memory(Memory::constant, t->storage, 0);
-  constants_.push_back({add_value(t, memory), memory, t.sizes(), t.strides()});
+  constants_.push_back({add_value(t, memory), memory, t.sizes(), t.strides(), t.dtype()});
   return constants_.back().value;
 }
 
@@ -297,7 +297,7 @@ bool Program::stale() const {
   for (const Constant& c : constants_) {
     const Tensor& t = values_[size_t(c.value)];
     if (t->storage.get() != memories_[size_t(c.memory)].storage.get() || !(t.sizes() == c.sizes) ||
-        !(t.strides() == c.strides))
+        !(t.strides() == c.strides) || t.dtype() != c.type)
       return true;
   }
   return false;

@@ -107,6 +107,7 @@ class Program {
   struct Constant {
     int value, memory;
     Dims sizes, strides;
+    DType type;
   };
   std::vector<int> inputs_, results_;
   std::vector<bool> own_;  // by result: whether it has memory of its own

@@ -29,6 +29,12 @@ inline const OpRef sum_all{"sum"};
 using ref::sum_all;
 using ref::sum_dim;
 
+// The truth of a 0-d bool, for C++ that goes on in one of two ways: a trace or a program is told.
+inline bool decide(const Tensor& t) {
+  if (t_recorder) t_recorder->read("bool()", t);
+  return *t.data<bool>();
+}
+
 // Makers without history.
 Tensor zeros(const Dims& sizes, DType dtype);
 Tensor full(const Dims& sizes, const Value& value, DType dtype);

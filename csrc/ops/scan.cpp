@@ -55,7 +55,7 @@ tensor([1, 3, 6]))",
 Tensor cumprod_gradient(const Tensor& x, const Tensor& y, const Tensor& g, int64_t dim, bool record) {
   static const OpRef any{"any"}, eye{"eye"};
   Tensor w = g * conj(y);
-  if (!record && (x.numel() == 0 || !*any(x == 0.0).data<bool>())) {
+  if (!record && (x.numel() == 0 || !decide(any(x == 0.0)))) {
     Dims at{dim};
     return flip(cumsum_of(flip(w, at), dim), at) / conj(x);
   }

@@ -65,6 +65,21 @@ double count(const Tensor& step) {
   return *step.data<double>() += 1;
 }
 
+// Each list has a tensor of its own size for each parameter, or none at all.
+void check_sizes(Call& c, std::initializer_list<int> lists) {
+  const TensorList& params = c.tensors(0);
+  for (int i : lists) {
+    const TensorList& list = c.tensors(i);
+    if (list.empty()) continue;
+    if (list.size() != params.size())
+      fail(c.name(), ": ", params.size(), " parameters, but ", list.size(), " ", c.op.params[size_t(i)].name);
+    for (size_t k = 0; k < list.size(); ++k)
+      if (!(list[k].sizes() == params[k].sizes()) || list[k].dtype() != params[k].dtype())
+        fail(c.name(), ": a parameter is ", name_of(params[k].dtype()), params[k].sizes(), ", but its place in ",
+             c.op.params[size_t(i)].name, " is ", name_of(list[k].dtype()), list[k].sizes());
+  }
+}
+
 WEFT_OP{
   .signature =
       "sgd_step_(Tensor[] params, Tensor[] grads, Tensor[] buffers, float lr, float weight_decay, float momentum, "
@@ -72,7 +87,7 @@ WEFT_OP{
       "dampening, bool nesterov, bool maximize, bool first) -> ()",
   .doc = "One step of stochastic gradient descent for all parameters; first: their momentum begins with the gradient.",
   .traits = kHidden | kNoOut | kKeepsLock,
-  .infer = [](Call&) {},
+  .infer = [](Call& c) { check_sizes(c, {1, 2}); },
   .run =
       [](Call& c) {
         const TensorList &p = c.tensors(0), &g = c.tensors(1), &b = c.tensors(2);
@@ -92,7 +107,7 @@ WEFT_OP{
       "float lr, float beta1, float beta2, float eps, float weight_decay, bool decoupled, bool maximize) -> ()",
   .doc = "One step of Adam for all parameters, counted in steps; tops: the largest squares so far, or none.",
   .traits = kHidden | kNoOut | kKeepsLock,
-  .infer = [](Call&) {},
+  .infer = [](Call& c) { check_sizes(c, {1, 2, 3, 4}); },
   .run =
       [](Call& c) {
         const TensorList &p = c.tensors(0), &g = c.tensors(1), &m = c.tensors(2), &v = c.tensors(3),

@@ -360,5 +360,5 @@ def test_a_thousand_sizes() -> None:
     assert _C._memory_stats()["tensors"] <= tensors + 50
     assert len(f.report().variants) <= 64
     for _ in range(4):
-        f(weft.ones(3, 4))
-    assert runs(f) == 2
+        f(weft.ones(300, 4))
+    assert runs(f) >= 2

@@ -96,6 +96,7 @@ def trace(
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
         recorder.graph.inputs.append(recorder.name(t, "x"))
+    before = _guarded(func)
     _C._start_recording(recorder)
     try:
         result = func(*copies)
@@ -109,6 +110,7 @@ def trace(
 
         traced = traced_module(func, recorder.graph)
         _warn_of_chance(recorder.graph, func)
+        _warn_of_change(before.reassigned())
     if check_trace:
         _check(traced, inputs, result, check_tolerance)
     for more in check_inputs or ():
@@ -162,6 +164,26 @@ def _warn_of_chance(graph: Graph, module: Any) -> None:
         warnings.warn(
             f"trace: the module draws random numbers ({', '.join(random)}): every call of the graph "
             "does. Did you forget to call .eval()?",
+            TracerWarning,
+            stacklevel=3,
+        )
+
+
+def _guarded(func: Any) -> Any:
+    """Return what tells later whether a module has changed."""
+    from .variants import Guard
+
+    return Guard(func, Graph()) if isinstance(func, _C.ModuleBase) else None
+
+
+def _warn_of_change(path: str) -> None:
+    """Warn that a module gave one of its parameters or buffers another tensor."""
+    if path:
+        import warnings
+
+        warnings.warn(
+            f"trace: the module sets self.{path} to another tensor in its call. The graph keeps the "
+            "tensor that was there: change it in place, or use weft.jit.script.",
             TracerWarning,
             stacklevel=3,
         )

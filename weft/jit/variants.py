@@ -123,7 +123,7 @@ def _fact(x: Any) -> Any:
     return id(x)
 
 
-class _Guard:
+class Guard:
     """What a module was like when it was called."""
 
     def __init__(self, module: Any, graph: Graph) -> None:
@@ -133,6 +133,8 @@ class _Guard:
         self.children = [(table, list(table.values())) for table in tables if table]
         self.plain: list[tuple[dict[str, Any], Any, Any]] = []
         self.containers: list[tuple[dict[str, Any], str, Any]] = []
+        self.forwards = [(part.__dict__, part.__dict__.get("forward")) for part in parts]
+        self.members: list[tuple[dict[str, Any], str, Any, str]] = []  # all tensors of its own
         at: dict[int, tuple[Any, str]] = {}
         paths: dict[int, str] = {}
         for path, part in named:
@@ -144,6 +146,7 @@ class _Guard:
             tensors = {n: id(x) for n, x in d.items() if isinstance(x, weft.Tensor)}
             at.update((x, (d, n)) for n, x in tensors.items())
             paths.update((x, f"{path}.{n}" if path else n) for n, x in tensors.items())
+            self.members += [(d, n, d[n], paths[x]) for n, x in tensors.items()]
         self.tensors = [(*at[id(v.constant)], v) for v in graph.constants if id(v.constant) in at]
         for v in graph.constants:
             v.member = paths.get(id(v.constant))
@@ -164,7 +167,14 @@ class _Guard:
         for table, children in self.children:
             if list(table.values()) != children:
                 return False
+        for d, forward in self.forwards:
+            if d.get("forward") is not forward:
+                return False
         return not self.hooked
+
+    def reassigned(self) -> str:
+        """Return the path of a parameter or buffer that is another tensor now, or nothing."""
+        return next((path for d, n, t, path in self.members if d.get(n) is not t), "")
 
     @property
     def hooked(self) -> bool:
@@ -193,7 +203,7 @@ class Variants:
         """Take the module, and what to do with a graph of it."""
         self.module, self.improve = module, improve
         # The last used is the last. No guard: calls of this kind run as they are written.
-        self.found: dict[Any, list[tuple[_Guard | None, Graph | None]]] = {}
+        self.found: dict[Any, list[tuple[Guard | None, Graph | None]]] = {}
         self.reasons: dict[str, None] = {}  # why calls run as they are written
         self.private = False  # whether nobody else can change the module
         self._last: Any = None  # what ran last: its guard, its graph, the modes
@@ -240,19 +250,19 @@ class Variants:
                     return graph.run(*given)
         return self._first(key, args, named)
 
-    def _holds(self, guard: _Guard | None) -> bool:
+    def _holds(self, guard: Guard | None) -> bool:
         """Say whether the module is what it was; a private one only changes itself."""
         return guard is None or (self.private and not self.reasons) or guard.holds()
 
     def _first(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call the module as it is written, and keep what it does."""
-        before = _Guard(self.module, Graph())
+        before = Guard(self.module, Graph())
         if before.hooked:
             self._note("it has hooks")
             return self.module(*args, **named)
         result, graph, why = capture(self.module, args, named)
-        guard: _Guard | None = _Guard(self.module, graph)
-        if not why and not before.holds():
+        guard: Guard | None = Guard(self.module, graph)
+        if not why and (not before.holds() or before.reassigned()):
             why = "the call changes attributes of the module"
             tried = any(graph is None for _, graph in self.found.get(key, ()))
             guard = None if tried else guard  # not at the first time: layers may settle sizes
@@ -261,7 +271,7 @@ class Variants:
         self._keep(key, guard, None if why else self.improve(graph))
         return result
 
-    def _keep(self, key: Any, guard: _Guard | None, graph: Graph | None) -> None:
+    def _keep(self, key: Any, guard: Guard | None, graph: Graph | None) -> None:
         if key not in self.found and len(self.found) >= MOST:
             self.found.pop(next(iter(self.found)), None)
         self.found[key] = [*self.found.get(key, [])[-3:], (guard, graph)]

@@ -55,7 +55,7 @@ class Ways:
             inputs: the tensors that the call was given; neither they nor those that it finds
                 outside have changed since.
         """
-        self._check()
+        self._check(inputs)
         found: dict[int, Tensor] = {}
         with self._as_then():
             _match(self.path[-1].outputs, self.variant.call_again(inputs), found)
@@ -64,13 +64,13 @@ class Ways:
             raise RuntimeError(_because("it does not give what it gave"))
         return [t for t in outputs if t is not None]
 
-    def _check(self) -> None:
+    def _check(self, inputs: list[Tensor]) -> None:
         """Raise if the call would not be the same now, or would be felt twice."""
         if self._refusal is None:
             self._refusal = _refusal(self.path, self.variant)
         if self._refusal:
             raise NotImplementedError(_because(self._refusal))
-        if changed := self.variant.differs():
+        if changed := self.variant.differs(inputs):
             raise RuntimeError(_because(f"{changed} has changed since the call"))
 
     @contextlib.contextmanager

@@ -60,9 +60,8 @@ class Capture(Recorder):
         self.grads_at: dict[int, list[tuple[int, Value | None]]] = {}  # when grads were set
         self.custom = ""  # a Function with a derivative of its own that took part
         self._joined = False  # an input has a history, along which gradients go on
-        self._roles: dict[
-            int, int
-        ] = {}  # of tensors that did exist before: when they were seen first
+        # Of tensors that did exist before: when they were seen first.
+        self._roles: dict[int, tuple[int, int]] = {}
 
     # ---- what the gate tells -------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ class Capture(Recorder):
         v = super().name(t, prefix)
         if prefix in "xc":
             self.given.setdefault(id(t), v)
-            self._roles.setdefault(id(t), _C._role(t))
+            self._roles.setdefault(id(t), (_C._role(t), _C._history(t)))
         return v
 
     def value(self, a: Any) -> Any:
@@ -171,6 +170,14 @@ class Capture(Recorder):
         finally:
             self._joined = joined
 
+    def grads_needed(self) -> dict[int, tuple[Any, Tensor | None]]:
+        """Return gradients as they were before, of tensors or of inputs by their number."""
+        number = {id(v): i for i, v in enumerate(self.graph.inputs)}
+        return {
+            k: (number.get(id(self.given.get(k)), t), grad)
+            for k, (t, grad) in self.grads_before.items()
+        }
+
     def grads_now(self) -> list[tuple[Any, Value | None]]:
         """Return the tensors (inputs by their number) whose gradients were set, and to what."""
         number = {id(v): i for i, v in enumerate(self.graph.inputs)}
@@ -223,10 +230,16 @@ class Capture(Recorder):
             given = self.given.get(id(t))
             if given is None:
                 continue
-            if self.values[id(t)] is not given and t.requires_grad:
-                self.fail("it changes a tensor that it did not make, and that has a gradient then")
-            if _C._role(t) != self._roles[id(t)]:
+            role, history = self._roles[id(t)]
+            if _C._role(t) != role:
                 self.fail("it lets a tensor that it did not make want a gradient, or not any more")
+            elif _C._history(t) != history:
+                self.fail("it changes a tensor that it did not make and through which gradients go")
+
+    def changed_leaves(self) -> bool:
+        """Say whether it changes a tensor that did exist before and wants a gradient."""
+        found = [t for t in self.alive if t.requires_grad and id(t) in self.given]
+        return any(self.values[id(t)] is not self.given[id(t)] for t in found)
 
     # ---- inside --------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ __all__ = ["CompiledFunction", "forget_all"]
 
 _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
+_MOST_KINDS = 32  # of arguments that are captured when they first come
+_MOST_REMEMBERED = 10_000  # of those that came later
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -62,6 +64,8 @@ class CompiledFunction(_C.CompiledBase):
         self._failures = 0  # captures that were good for nothing
         self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
+        self._kinds = 0  # of calls that were captured as they came
+        self._once: set[int] = set()  # those that came once since then, by their hash
 
     def _prefer(self, variant: Variant | None) -> None:
         """Try this one first in the next call: it runs straight and takes no structures."""
@@ -117,9 +121,13 @@ class CompiledFunction(_C.CompiledBase):
         inputs = [x for x in flat if isinstance(x, weft.Tensor)]
         if any(type(t) not in _KINDS for t in inputs) or any(t.is_sparse for t in inputs):
             return self._eagerly("a tensor of another class, or a sparse one", args, kwargs)
+        if any(map(_C._has_attributes, inputs)):
+            return self._eagerly("an argument that has attributes of its own", args, kwargs)
         key = (structure, _modes(), tuple([_kind(x) for x in flat]))
         group = self._groups.get(key)
-        variant = None if group is None else next((v for v in group if v.holds()), None)
+        if group and group[0].begins and not group[0].holds(inputs):
+            del group[:1]  # the first step of an optimiser, which does not come again
+        variant = None if group is None else next((v for v in group if v.holds(inputs)), None)
         problem = variant.problem if variant is not None else self._hopeless.get(key)
         if problem:
             return self._eagerly(problem, args, kwargs)
@@ -133,6 +141,9 @@ class CompiledFunction(_C.CompiledBase):
                 return self._eagerly(variant.problem, args, kwargs)
         if is_profiled():
             return self.func(*args, **kwargs)
+        if group is None and self._is_rare(key):
+            self._tell(f"a kind of argument that is new, after {_MOST_KINDS} others")
+            return self.func(*args, **kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -140,11 +151,25 @@ class CompiledFunction(_C.CompiledBase):
         name = self.name
         if self.fullgraph:
             raise RuntimeError(f"compile(fullgraph=True): {name} is not one program: {reason}")
+        self._tell(reason)
+        return self.func(*args, **kwargs)
+
+    def _tell(self, reason: str) -> None:
         if reason not in self._told:
             self._told.add(reason)
-            text = f"compile: {name} runs eagerly: {reason}"
-            warnings.warn(text, stacklevel=3)
-        return self.func(*args, **kwargs)
+            warnings.warn(f"compile: {self.name} runs eagerly: {reason}", stacklevel=4)
+
+    def _is_rare(self, key: Any) -> bool:
+        """Say whether a kind of call is not worth a capture yet: there were many, and it is new."""
+        if self._kinds < _MOST_KINDS:
+            self._kinds += 1
+            return False
+        if hash(key) in self._once:
+            return False
+        if len(self._once) >= _MOST_REMEMBERED:
+            self._once.clear()
+        self._once.add(hash(key))
+        return True
 
     def _capture(
         self, variant: Variant | None, key: Any, flat: list[Any], inputs: list[Tensor],
@@ -181,7 +206,7 @@ class CompiledFunction(_C.CompiledBase):
             with self._lock:
                 group = self._groups.setdefault(key, [])
                 if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
-                    what = group[-1].differs() or "a hook on gradients"
+                    what = group[-1].differs(inputs) or "a hook on gradients"
                     self._hopeless[key] = f"{what} is another one in each call"
                 group.append(variant)
                 self._forget_oldest()
@@ -206,7 +231,7 @@ class CompiledFunction(_C.CompiledBase):
         while len(self.variants) > _MOST_VARIANTS:
             oldest = next(iter(self._groups))
             group = self._groups[oldest]
-            del group[0]
+            del group[:1]
             if not group:
                 del self._groups[oldest]
                 self._hopeless.pop(oldest, None)
@@ -318,8 +343,26 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
         r.returned = False
     found: list[Tensor] = []
     capture.graph.outputs = _structure(capture, result, found, known)
-    if found and not capture.problem:
+    if not found or capture.problem:
+        return
+    if capture.changed_leaves():
+        capture.fail("it changes a tensor that wants a gradient, and returns results that have one")
+    elif _share_memory(capture, found, result):
+        capture.fail(
+            "it returns a view, with a gradient, of another result or of what it was given"
+        )
+    else:
         capture_derivative(capture, found)
+
+
+def _share_memory(capture: Capture, found: list[Tensor], result: Any) -> bool:
+    """Say whether what changes one of the results in place would change another tensor too."""
+    flat: list[Any] = []
+    _flatten(result, flat)
+    others = [t for t in flat if isinstance(t, weft.Tensor)]
+    others += [t for t in capture.alive if id(t) in capture.given]
+    memory = {id(t): _C._place(t)[0] for t in [*found, *others]}
+    return any(memory[id(t)] == m for t in found for k, m in memory.items() if k != id(t))
 
 
 def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:

@@ -152,7 +152,10 @@ def _sign(pieces: list[Piece], graph: Graph) -> None:
     From whichever line: a module is called from several.
     """
     names: dict[int, Any] = {id(v): ("input", i) for i, v in enumerate(graph.inputs)}
-    names.update((id(v), ("tensor", v.literal or id(v.constant))) for v in graph.constants)
+    names.update(
+        (id(v), ("tensor", v.literal or (id(v.constant), v.shape, v.dtype)))
+        for v in graph.constants
+    )
     count = 0
     derivative = pieces[-1].derivative
     ways = [] if derivative is None else list(derivative.ways.values())

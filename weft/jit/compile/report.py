@@ -29,7 +29,7 @@ class Report:
       improved to 1 ops: fused
       memory inside: 0 bytes
       time: ... ms for calls that were captured, ... ms to build what runs now
-      watched: 0 Python values
+      watched: 2 Python values
     """
 
     def __init__(self, function: CompiledFunction) -> None:

@@ -10,6 +10,7 @@ import collections
 import functools
 import sys
 import types
+import weakref
 
 import weft
 from weft import _C
@@ -46,6 +47,7 @@ _DYNAMIC = {
     "__dict__", "asdict", "astuple", "copy", "deepcopy", "delattr", "eval", "exec", "getattr",
     "globals", "hasattr", "locals", "replace", "setattr", "vars",
 }  # fmt: skip
+_PLACES = {"storage_offset", "data_ptr", "untyped_storage", "storage"}
 _MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
 _STATEFUL = {"random", "_thread._local", "_random"}  # whose state is not in their attributes
 
@@ -117,7 +119,14 @@ class State:
         for attribute, reason in self._opaque:
             if attribute in self._names or not attribute.isidentifier():
                 self.unseen = self.unseen or reason
+        if places := self._names & _PLACES:
+            self.unseen = self.unseen or f"it looks at {places.pop()}(): where a tensor lies"
         self.reads_options = bool(self._names & {"param_groups", "get_last_lr", "get_lr"})
+
+    @property
+    def begins(self) -> bool:
+        """Whether an optimiser has no state yet: it has from the first call on."""
+        return any(h.absent for h in self.options)
 
     def changed(self) -> str:
         """Return the name of something that is not as it was, or nothing."""
@@ -153,6 +162,8 @@ class State:
             self._visit_module(x, name)
         elif _is_optimizer(x):
             self._visit_optimizer(x, name)
+        elif isinstance(x, weakref.ref):
+            self._waiting.append((x(), name))
         elif isinstance(x, functools.partial):
             self._waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
         elif _is_library(type(x).__module__):
@@ -203,8 +214,11 @@ class State:
         for key in sorted(names & f.__globals__.keys()):
             if key != "__builtins__":
                 self._hold(f.__globals__, key, f.__globals__[key], f"the global '{key}'")
-        for default in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
-            self._waiting.append((default, f"a default of {f.__name__}"))
+        for key in ("__code__", "__defaults__", "__kwdefaults__"):
+            if key != "__kwdefaults__" or f.__kwdefaults__:
+                self._hold(f, key, getattr(f, key), f"{f.__name__}.{key}")
+        if f.__dict__:
+            self._spaces.append(Space(f.__dict__, f.__dict__, f.__name__))
 
     def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
         for base in cls.__mro__:
@@ -235,7 +249,10 @@ class State:
         if isinstance(x, (tuple, frozenset)):
             self._waiting += [(v, name) for v in x]
             return
-        self._hold(x, ..., len(x), f"the length of {name}")
+        if isinstance(x, dict):
+            self._hold(x, ..., tuple(x), f"the keys of {name}")
+        else:
+            self._hold(x, ..., len(x), f"the length of {name}")
         if len(x) > _MOST:
             self.unseen = f"it can see {name}, which has too many elements to watch them all"
         elif isinstance(x, set):
@@ -266,6 +283,12 @@ class State:
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
             else:
                 self._hold(members, key, value, f"{name}.{key}")
+        if "forward" not in members:
+            self._hold(members, "forward", None, f"{name}.forward", absent=True)
+        if not _is_library(type(module).__module__):  # methods that its code names may be shadowed
+            space = Space(members, members, name, type(module))
+            space.done = {*members, "forward"}
+            self._spaces.append(space)
         self._visit_type_of(module)
 
     def _visit_optimizer(self, optimizer: Any, name: str) -> None:
@@ -273,6 +296,8 @@ class State:
         from weft.optim import optimizer as common
 
         members, groups, state = optimizer.__dict__, optimizer.param_groups, optimizer.state
+        shadowed = "step" in members
+        self._hold(members, "step", members.get("step"), f"{name}.step", absent=not shadowed)
         self._option(members, "param_groups", groups, f"{name}.param_groups")
         self._option(members, "state", state, f"{name}.state")
         self._option(groups, ..., len(groups), f"the number of {name}.param_groups")
@@ -288,8 +313,10 @@ class State:
                     self._option(group, key, value, f"{name}.param_groups[{i}]['{key}']")
             self._waiting.append((group["params"], f"{name}.param_groups[{i}]['params']"))
             for p in group["params"]:
-                for key, value in state.get(p, {}).items():
-                    self._option(state[p], key, value, f"{name}.state")
+                kept = state.get(p)
+                self.options.append(Held(state, p, kept, f"{name}.state", absent=kept is None))
+                for key, value in (kept or {}).items():
+                    self._option(kept, key, value, f"{name}.state")
 
     def _option(self, where: Any, key: Any, value: Any, name: str) -> None:
         self.options.append(Held(where, key, value, name))

@@ -42,7 +42,8 @@ class Variant:
         self.arguments, self._call = arguments, call
         self.inputs: list[Value] = []
         self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
-        self.before: list[tuple[Tensor, Tensor | None]] = []  # gradients that the call reads
+        # Gradients that the call reads: of inputs, by number, and of tensors from outside.
+        self.before: list[tuple[int | Tensor, Tensor | None]] = []
         self.roles: list[
             tuple[Tensor, int]
         ] = []  # whether gradients arrive at tensors from outside
@@ -58,7 +59,7 @@ class Variant:
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
-        self._before: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self._before: dict[int, tuple[int | Tensor, Tensor | None]] = {}
         self._roles: dict[int, tuple[Tensor, int]] = {}
         self._programs: dict[int, Any] = {}
         self._ways_back: dict[int, Any] = {}  # by the piece at the end
@@ -80,7 +81,7 @@ class Variant:
             return self._fail(problem)
         if not self.inputs:
             self.inputs = capture.graph.inputs
-        self._before.update(capture.grads_before)
+        self._before.update(capture.grads_needed())
         self._roles.update((id(t), (t, _C._role(t))) for t in capture.outside_tensors())
         self.before, self.roles = list(self._before.values()), list(self._roles.values())
         self.times = capture.grad_times()
@@ -139,17 +140,26 @@ class Variant:
         pieces = list(self.root.walk())
         return all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
 
-    def holds(self) -> bool:
-        """Say whether Python is as it was when it was captured."""
-        return not self.differs() and not any(_C._has_hooks(t) for t, _ in self.roles)
+    @property
+    def begins(self) -> bool:
+        """Whether it is the first step of an optimiser, which had no state yet."""
+        return self.state is not None and self.state.begins
 
-    def differs(self) -> str:
+    def holds(self, inputs: list[Tensor]) -> bool:
+        """Say whether Python is as it was when it was captured."""
+        return not self.differs(inputs) and not any(_C._has_hooks(t) for t, _ in self.roles)
+
+    def differs(self, inputs: list[Tensor]) -> str:
         """Return the name of something that is not as it was, or nothing."""
         for h in self.guards():
             if not h.holds():
                 return str(h.name)
-        if any(t.grad is not grad for t, grad in self.before):
-            return "the gradient of a tensor that it reads"
+        for t, grad in self.before:
+            if (inputs[t] if isinstance(t, int) else t).grad is not grad:
+                return "the gradient of a tensor that it reads"
+        for v in self._value_of.values():
+            if _C._geometry(self.tensors[id(v)]) != (v.shape, v.dtype, v.stride):
+                return "the shape or dtype of a tensor that it reads"
         if any(_C._role(t) != role for t, role in self.roles):
             return "whether a tensor wants a gradient"
         return ""
@@ -269,7 +279,7 @@ class Variant:
         for h in self.guards():
             r.require(h.where, h.key, h.value, h.absent)
         for t, grad in self.before:
-            r.require_grad(t, grad)
+            (r.require_input_grad if isinstance(t, int) else r.require_grad)(t, grad)
         for t, _ in self.roles:
             r.require_role(t)
         for step, argument, number in live:

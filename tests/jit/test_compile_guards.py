@@ -1,0 +1,467 @@
+"""What a compiled function must notice before it makes a call again: each line was a wrong number once."""
+
+from __future__ import annotations
+
+import collections
+import warnings
+import weakref
+from typing import Any
+
+import pytest
+
+import weft
+from weft import nn
+
+torch: Any = weft
+
+
+def warm(f: Any, *args: Any, times: int = 4) -> None:
+    """Make calls until they are made from what was captured."""
+    for _ in range(times):
+        f(*args)
+
+
+def one() -> Any:
+    return weft.ones(1)
+
+
+# ---- tensors that became others -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 100_000])
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_parameter_of_another_shape(rows: int, optimizer: Any) -> None:
+    """A weight that has got other rows: a step like an eager one, or the same error."""
+
+    def run(wrap: Any) -> Any:
+        net = nn.Linear(4, 3, bias=False)
+        weft.nn.init.ones_(net.weight)
+        x, op = weft.ones(1, 4), optimizer(net.parameters(), lr=0.1)
+
+        @wrap
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).sum().backward()
+            op.step()
+
+        warm(step, x)
+        net.weight.data = weft.ones(rows, 4)
+        try:
+            for _ in range(3):
+                step(x)
+        except RuntimeError as e:
+            return type(e), net.weight.grad.shape
+        return net.weight.tolist(), net.weight.grad.shape
+
+    assert run(weft.compile) == run(lambda f: f)
+
+
+def test_parameter_of_another_dtype() -> None:
+    """A float32 program does not go on with float64 weights."""
+    net, x = nn.Linear(2, 2), weft.ones(1, 2)
+    fast = weft.compile(net)
+    warm(fast, x)
+    net.weight.data = net.weight.data.double()
+    net.bias.data = net.bias.data.double()
+    assert fast(x.double()).dtype is weft.float64
+    with pytest.raises(RuntimeError):
+        fast(x)
+
+
+def test_optimizer_state_of_another_shape() -> None:
+    """State that no longer fits is refused as in eager."""
+    net, x = nn.Linear(2, 2), weft.ones(1, 2)
+    op = torch.optim.Adam(net.parameters(), lr=0.1)
+
+    @weft.compile
+    def step(x: Any) -> None:
+        op.zero_grad()
+        net(x).sum().backward()
+        op.step()
+
+    warm(step, x)
+    for s in op.state.values():
+        s["exp_avg"].data = weft.zeros(1)
+    with pytest.raises(RuntimeError):
+        step(x)
+
+
+def test_embedding_that_grew() -> None:
+    """Backward outside of the call, through a table that has got rows."""
+    table, i = nn.Embedding(2, 1), weft.tensor([0])
+    fast = weft.compile(table)
+    for _ in range(4):
+        table.zero_grad()
+        fast(i).sum().backward()
+    table.weight.data = weft.ones(4, 1)
+    for _ in range(4):
+        table.zero_grad()
+        fast(i).sum().backward()
+        assert table.weight.grad.tolist() == [[1], [0], [0], [0]]
+
+
+# ---- gradients ----------------------------------------------------------------------------------
+
+
+def test_gradient_of_the_argument_that_was_given() -> None:
+    """Gradients arrive at the tensor of this call, whatever was given before."""
+
+    @weft.compile
+    def f(x: Any) -> Any:
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    a, b = (weft.ones(3, requires_grad=True) for _ in range(2))
+    warm(f, a)
+    assert a.grad.tolist() == [8] * 3
+    for k in range(1, 5):
+        f(b)
+        assert b.grad.tolist() == [2 * k] * 3 and a.grad.tolist() == [8] * 3
+    f(a)
+    assert a.grad.tolist() == [10] * 3
+
+
+def test_gradient_read_of_an_argument_in_a_list() -> None:
+    """`.grad` of an argument is that of this call's."""
+
+    @weft.compile
+    def f(tensors: Any) -> Any:
+        return tensors[0].grad * 2
+
+    made = []
+    for k in range(6):
+        t = weft.ones(2, requires_grad=True)
+        t.grad = weft.full((2,), float(k))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made.append(f([t]).tolist())
+    assert made == [[2.0 * k] * 2 for k in range(6)]
+
+
+@pytest.mark.parametrize("op", [weft.prod, lambda x: x.cumprod(0).sum(), lambda x: x.prod(0)])
+@pytest.mark.filterwarnings("ignore:compile")
+def test_gradient_of_products_with_zeros(op: Any) -> None:
+    """A derivative that looks for zeros looks in every call."""
+
+    def f(x: Any) -> Any:
+        x = x.detach().requires_grad_()
+        return weft.autograd.grad(op(x), x)[0]
+
+    fast = weft.compile(f)
+    warm(fast, weft.tensor([2.0, 3.0, 4.0]))
+    for z in ([0.0, 3.0, 4.0], [0.0, 0.0, 4.0], [1.0, 2.0, 3.0]):
+        assert weft.equal(fast(weft.tensor(z)), f(weft.tensor(z)))
+
+
+@pytest.mark.parametrize("op", [weft.prod, lambda x: x.cumprod(0).sum()])
+@pytest.mark.filterwarnings("ignore:compile")
+def test_gradient_of_products_outside(op: Any) -> None:
+    """The same where the backward pass is not part of the call."""
+    fast = weft.compile(op)
+    for data in [[2.0, 3.0, 4.0]] * 4 + [[0.0, 3.0, 4.0], [0.0, 0.0, 4.0]]:
+        x, y = (weft.tensor(data, requires_grad=True) for _ in range(2))
+        fast(x).backward()
+        op(y).backward()
+        assert weft.equal(x.grad, y.grad)
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_part_of_an_argument_with_history_is_set() -> None:
+    """Where a part of it was overwritten, no gradient goes on."""
+
+    @weft.compile
+    def f(x: Any) -> None:
+        x[0] = 5.0
+
+    for _ in range(5):
+        a = weft.ones(2, requires_grad=True)
+        b = a * 2
+        f(b)
+        (b * b).sum().backward()
+        assert a.grad.tolist() == [0, 8]
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_results_that_share_memory() -> None:
+    """A change in place of one is seen by the gradients of the other."""
+
+    @weft.compile
+    def f(x: Any) -> Any:
+        h = x * 1
+        return h, h[0]
+
+    for _ in range(5):
+        a = weft.ones(2, requires_grad=True)
+        h, v = f(a)
+        v.mul_(5)
+        (h * h).sum().backward()
+        assert a.grad.tolist() == [50, 2]
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_several_views_are_not_changed_in_place() -> None:
+    """What eager refuses is refused."""
+    f = weft.compile(lambda x: (x * 1).chunk(2))
+    for _ in range(5):
+        p, _ = f(weft.ones(2, requires_grad=True))
+        with pytest.raises(RuntimeError):
+            p.mul_(5)
+
+
+# ---- optimisers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["clear", "pop"])
+def test_optimizer_forgets_its_state(change: str) -> None:
+    """A state that was taken away begins anew."""
+
+    def run(wrap: Any) -> Any:
+        weft.manual_seed(0)
+        net = nn.Linear(2, 1)
+        op = torch.optim.Adam(net.parameters(), lr=0.1)
+
+        @wrap
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).sum().backward()
+            op.step()
+
+        for i in range(10):
+            if i == 5:
+                op.state.clear() if change == "clear" else op.state.pop(net.weight)
+            step(weft.ones(1, 2) * (i - 3))
+        return net.weight.tolist(), [int(s["step"]) for s in op.state.values()]
+
+    assert run(weft.compile) == run(lambda f: f)
+
+
+def test_step_that_was_wrapped() -> None:
+    """An optimiser's method that is replaced on the object is called."""
+    net, called = nn.Linear(2, 1), []
+    op = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    @weft.compile
+    def step(x: Any) -> None:
+        op.zero_grad()
+        net(x).sum().backward()
+        op.step()
+
+    warm(step, weft.ones(1, 2))
+    plain = op.step
+    op.step = lambda: (called.append(1), plain())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warm(step, weft.ones(1, 2), times=3)
+    assert len(called) == 3
+
+
+# ---- Python --------------------------------------------------------------------------------------
+
+
+def test_forward_replaced_on_a_module() -> None:
+    """Methods that are replaced on one module are seen, in a tree of them too."""
+    net, x = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), weft.ones(1, 2)
+    fast = weft.compile(net)
+    warm(fast, x)
+    net[0].forward = lambda x: x * 100
+    for _ in range(4):
+        assert weft.equal(fast(x), weft.full((1, 2), 100.0))
+
+
+def test_method_replaced_on_a_module() -> None:
+    """The same of a method that forward calls."""
+
+    class Net(nn.Module):
+        def helped(self, x: Any) -> Any:
+            return x
+
+        def forward(self, x: Any) -> Any:
+            return self.helped(x) + 1
+
+    net = Net()
+    fast = weft.compile(net)
+    warm(fast, one())
+    net.helped = lambda x: x * 7
+    assert fast(one()).item() == 8
+
+
+def test_attribute_of_a_function() -> None:
+    def scale() -> None: ...
+
+    scale.by = 1.0  # type: ignore[attr-defined]
+    f = weft.compile(lambda x: x * scale.by)  # type: ignore[attr-defined]
+    warm(f, one())
+    scale.by = 3.0  # type: ignore[attr-defined]
+    assert f(one()).item() == 3
+
+
+def test_defaults_and_code_of_a_function() -> None:
+    def scaled(x: Any, by: float = 1.0) -> Any:
+        return x * by
+
+    f = weft.compile(lambda x: scaled(x))
+    warm(f, one())
+    scaled.__defaults__ = (3.0,)
+    assert f(one()).item() == 3
+    warm(f, one())
+    scaled.__code__ = (lambda x, by: x * by * 2).__code__
+    assert f(one()).item() == 6
+
+
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
+def test_order_of_a_dict(kind: Any) -> None:
+    d = kind(a=1.0, b=3.0)
+    f = weft.compile(lambda x: x * next(iter(d.values())))
+    warm(f, one())
+    d["a"] = d.pop("a")
+    assert f(one()).item() == 3
+
+
+def test_what_a_weak_reference_leads_to() -> None:
+    class Scale:
+        by = 1.0
+
+    scale = Scale()
+    ref = weakref.ref(scale)
+    f = weft.compile(lambda x: x * ref().by)  # type: ignore[union-attr]
+    warm(f, one())
+    scale.by = 3.0
+    assert f(one()).item() == 3
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_attribute_of_an_argument() -> None:
+    """A tensor with attributes of its own is not taken for another one."""
+
+    def tagged(v: float) -> Any:
+        x = one()
+        x.tag = v
+        return x
+
+    f = weft.compile(lambda x: x * x.tag)
+    for _ in range(4):
+        f(tagged(1.0))
+    assert f(tagged(3.0)).item() == 3
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_attribute_that_an_argument_gets() -> None:
+    f = weft.compile(lambda x: x * getattr(x, "tag", 1.0))
+    x = one()
+    warm(f, x)
+    x.tag = 3.0
+    assert f(x).item() == 3
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_where_an_argument_lies() -> None:
+    f = weft.compile(lambda x: x * (1 if x.storage_offset() == 0 else 3))
+    warm(f, one())
+    assert f(weft.ones(2)[1:]).item() == 3
+
+
+# ---- calls that differ each time ------------------------------------------------------------------
+
+
+def test_arguments_that_are_new_in_each_call() -> None:
+    """They are not captured for ever: it is said, and calls run eagerly."""
+    calls = []
+
+    def f(x: Any, step: int) -> Any:
+        calls.append(step)
+        return x * step
+
+    fast = weft.compile(lambda x, step: x * step)
+    with pytest.warns(UserWarning, match="runs eagerly.*argument"):
+        for i in range(200):
+            assert fast(one(), i).item() == i
+    captured = sum(v.captures for v in fast.variants)
+    assert captured < 50
+    for _ in range(4):  # one that comes again is worth a capture
+        assert fast(one(), 7).item() == 7
+
+
+def test_many_shapes_that_come_again() -> None:
+    """Kinds beyond the first are captured once they come twice."""
+    fast = weft.compile(lambda x: x * 2 + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(5):
+            for n in range(1, 41):
+                assert weft.equal(fast(weft.ones(n)), weft.full((n,), 3.0))
+    assert sum(v.ready for v in fast.variants) >= 30
+
+
+# ---- changes in place ----------------------------------------------------------------------------
+
+
+def test_weights_changed_in_place_without_a_graph() -> None:
+    """`p -= lr * p.grad`, clipping of weights and moving averages are part of a program."""
+
+    def run(wrap: Any) -> Any:
+        weft.manual_seed(0)
+        net, average = nn.Linear(3, 2), nn.Linear(3, 2)
+
+        @wrap
+        def step(x: Any) -> Any:
+            net.zero_grad()
+            loss = net(x).square().mean()
+            loss.backward()
+            with weft.no_grad():
+                for p, q in zip(net.parameters(), average.parameters()):
+                    p -= 0.1 * p.grad
+                    p.clamp_(-0.5, 0.5)
+                    q.mul_(0.9).add_(p, alpha=0.1)
+            return loss
+
+        losses = [step(weft.ones(2, 3) * k).item() for k in range(8)]
+        return losses, [p.tolist() for n in (net, average) for p in n.parameters()]
+
+    made = []
+
+    def compiled(f: Any) -> Any:
+        made.append(weft.compile(f, fullgraph=True))
+        return made[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(compiled) == run(lambda f: f)
+    assert any(v.ready for v in made[0].variants)
+
+
+# ---- jit.fuse and jit.trace -----------------------------------------------------------------------
+
+
+class Remembers(nn.Module):
+    """A module that gives its buffer another tensor in each call."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.register_buffer("h", weft.zeros(1))
+
+    def forward(self, x: Any) -> Any:
+        """Return what it has heard until now."""
+        self.h = self.h * 0.5 + x
+        return self.h
+
+
+@pytest.mark.filterwarnings("ignore::weft.jit.TracerWarning")
+def test_fuse_notices_a_buffer_that_is_another_one() -> None:
+    eager, fused = Remembers(), weft.jit.fuse(Remembers())
+    for _ in range(4):
+        assert eager(one()).item() == fused(one()).item()
+
+
+def test_trace_warns_of_a_buffer_that_is_another_one() -> None:
+    with pytest.warns(weft.jit.TracerWarning, match=r"sets self\.h to another tensor"):
+        weft.jit.trace(Remembers(), one())
+
+
+def test_fuse_notices_a_forward_that_is_another_one() -> None:
+    net, x = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), weft.ones(1, 2)
+    fused = weft.jit.fuse(net)
+    warm(fused, x)
+    net[0].forward = lambda x: x * 100
+    assert weft.equal(fused(x), weft.full((1, 2), 100.0))
