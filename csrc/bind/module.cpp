@@ -26,8 +26,9 @@ void set_python_error() {
     throw;
   } catch (const PythonError&) {
   } catch (const Error& e) {
-    std::string line = user_line();
-    std::string text = line.empty() ? e.text : e.text + "\n  at " + line;
+    std::string text = e.text;
+    for (const std::string& line : {e.line, user_line()})
+      if (!line.empty()) text += "\n  at " + line;
     PyErr_SetString(exception_for(e.kind), text.c_str());
   } catch (nb::python_error& e) {
     e.restore();

@@ -170,6 +170,8 @@ class Replay {
   void set_input_grad(int input, int result, int cleared, int set, int made) {
     input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set, made}});
   }
+  // What tells the line of a step, if it fails.
+  void set_lines(nb::object line_of) { line_of_ = keep(line_of); }
   // Which op of the call each step of the program stands for.
   void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
   // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. Saved are results by number,
@@ -296,7 +298,7 @@ class Replay {
           g.t->grad = made[size_t(g.result)].ref();
       });
       forget(each);
-      throw;
+      throw_with_line(step);
     }
     each([&](GradAfter& g) {
       if (g.result >= 0) g.t->grad = made[size_t(g.result)].ref();
@@ -304,6 +306,17 @@ class Replay {
     forget(each);
     return made;
   }
+  [[noreturn]] void throw_with_line(int step) {
+    try {
+      throw;
+    } catch (Error& e) {
+      nb::object line = line_of_ ? nb::steal(PyObject_CallFunction(line_of_, "i", step)) : nb::object();
+      if (line.is_valid() && PyUnicode_Check(line.ptr())) e.line = nb::cast<std::string>(line);
+      PyErr_Clear();
+      throw;
+    }
+  }
+
   template <class Each>
   void forget(Each each) {
     each([](GradAfter& g) { g.before = nullptr; });
@@ -335,6 +348,7 @@ class Replay {
 
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
+  PyObject* line_of_ = nullptr;
   DType default_dtype_;
   bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
   DType small_ = DType::BFloat16;  // with autocast
@@ -469,6 +483,7 @@ void bind_replay(nb::module_& m) {
       .def("read_number", &Replay::read_number)
       .def("set_grad", &Replay::set_grad)
       .def("set_order", &Replay::set_order)
+      .def("set_lines", &Replay::set_lines)
       .def("set_input_grad", &Replay::set_input_grad)
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)

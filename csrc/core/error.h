@@ -15,6 +15,7 @@ class Error : public std::exception {
   const char* what() const noexcept override { return text.c_str(); }
   ErrorKind kind;
   std::string text;
+  std::string line;  // of the user's program, where it is not the one that runs
 };
 
 // A Python exception is already set and travels through C++ as this.

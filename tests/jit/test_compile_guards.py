@@ -465,3 +465,20 @@ def test_fuse_notices_a_forward_that_is_another_one() -> None:
     warm(fused, x)
     net[0].forward = lambda x: x * 100
     assert weft.equal(fused(x), weft.full((1, 2), 100.0))
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def test_an_error_names_the_line_of_the_op() -> None:
+    """Also when the call is made again without Python: the op's line, then the call's."""
+    table = nn.Embedding(3, 2)
+
+    def look(i: Any) -> Any:
+        found = table(i)
+        return found * 2
+
+    fast = weft.compile(look)
+    warm(fast, weft.tensor([1]))
+    with pytest.raises(IndexError, match=r"index 9 .*\n  at .*, in look.*\n  at .*test_an_error"):
+        fast(weft.tensor([9]))

@@ -62,6 +62,10 @@ class Piece:
         """Whether the call is over after it."""
         return self.read is None and self.outside is None
 
+    def line_of(self, step: int) -> str:
+        """Return the line of the user's program that a step of its program stands for."""
+        return str(self.graph.nodes[step].line) if 0 <= step < len(self.graph.nodes) else ""
+
     def reads(self) -> Iterator[Value]:
         """Iterate over all values that it needs from somewhere, its own too."""
         for node in self.nodes:

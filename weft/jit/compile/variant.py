@@ -285,6 +285,7 @@ class Variant:
         for step, argument, number in live:
             r.read_number(step, argument, number.group, number.key, number.place)
         r.set_order(_order(root))
+        r.set_lines(root.line_of)
         steps = {id(node): i for i, node in enumerate(root.graph.nodes)}
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
