@@ -74,8 +74,8 @@ class CompiledNode final : public Node {
     if (passes) return true;  // another thread was quicker
     std::vector<Edge> next;
     for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
+    put_in_place(next, since);
     lead_to(next);
-    put_in_place(since);
     passes = true;
     kept_.clear();
     inputs_.clear();
@@ -143,19 +143,16 @@ class CompiledNode final : public Node {
 
   // The nodes that were made since a number was the last, down from these edges: they get numbers that were reserved
   // for them, as if they had been made by the call.
-  void put_in_place(uint64_t since) {
-    std::vector<Node*> made, waiting{this};
+  void put_in_place(const std::vector<Edge>& from, uint64_t since) {
+    std::vector<Node*> made;
     std::unordered_set<Node*> seen;
-    while (!waiting.empty()) {
-      Node* n = waiting.back();
-      waiting.pop_back();
-      for (uint32_t i = 0; i < n->edge_count; ++i) {
-        Node* next = n->edges[i].node.get();
-        if (!next || next->sequence <= since || !seen.insert(next).second) continue;
-        made.push_back(next);
-        waiting.push_back(next);
-      }
-    }
+    auto find = [&](const Edge& e) {
+      Node* n = e.node.get();
+      if (n && n->sequence > since && seen.insert(n).second) made.push_back(n);
+    };
+    for (const Edge& e : from) find(e);
+    for (size_t at = 0; at < made.size(); ++at)
+      for (uint32_t i = 0; i < made[at]->edge_count; ++i) find(made[at]->edges[i]);
     if (made.size() >= kMostNodes) fail("a compiled call of more than ", kMostNodes, " ops has no second derivative");
     std::sort(made.begin(), made.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
     for (size_t i = 0; i < made.size(); ++i) made[i]->sequence = first_ + 1 + i;

@@ -187,6 +187,13 @@ void Program::take_arena() {
   }
 }
 
+// Gradients have memory of their own from now on, and the arena needs no room for them.
+void Program::stop_lending() {
+  for (Memory& m : memories_)
+    if (std::exchange(m.lent, false)) m.at = -1;
+  arena_bytes_ = lay_out(schedule_.turns.empty() ? int(steps_.size()) : int(schedule_.turns.size()));
+}
+
 // Memory of the arena, which is there for as long as this is.
 Ref<Storage> Program::lend(const Memory& m) {
   auto let_go = [](void* arena) { delete static_cast<Ref<Storage>*>(arena); };
@@ -315,7 +322,7 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
     }
   } running(*this);
   if (std::any_of(lent_.begin(), lent_.end(), [](const Ref<Storage>& s) { return s->refs > 1; })) {
-    lends_ = false;  // somebody keeps what the last run gave, and may do so again
+    stop_lending();  // somebody keeps what the last run gave, and may do so again
     take_arena();
   }
   lent_.clear();
@@ -327,7 +334,7 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
       const Tensor& given = inputs[next++];
       point_to(m, given->storage, given->offset);
     } else if (m.kind == Memory::result) {
-      point_to(m, m.lent && lends_ ? lend(m) : Storage::make(m.bytes), 0);
+      point_to(m, m.lent ? lend(m) : Storage::make(m.bytes), 0);
     }
   }
   try {

@@ -100,6 +100,7 @@ class Program {
   void point_to(Memory& m, const Ref<Storage>& storage, int64_t offset);
   void choose_lent(const std::vector<int>& lent);
   void take_arena();
+  void stop_lending();
   Ref<Storage> lend(const Memory& m);
 
   std::deque<Step> steps_;  // a call stays where it is
@@ -115,7 +116,7 @@ class Program {
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built
   std::vector<Ref<Storage>> lent_;                      // of the last run
-  bool lends_ = true, first_run_ = true;
+  bool first_run_ = true;
   Ref<Storage> arena_, nothing_ = Storage::foreign(nullptr, 0, nullptr, nullptr);
   int64_t arena_bytes_ = 0;
   bool running_ = false, learning_ = false;
@@ -126,7 +127,7 @@ class Program {
   double more_memory_ = 1.01;    // what may be used of it to be quicker
   Schedule schedule_;            // empty: one after the other
   std::vector<Call*> beside_;    // those of one turn
-  std::vector<int> under_;       // by memory: the one in whose place it lies, or -1; until it is settled
+  std::vector<int> under_;       // by memory: the one in whose place it lies, or -1
   std::vector<double> seconds_;  // empty: it does not measure
 };
 
