@@ -106,10 +106,11 @@ class Node:
         """
         found = []
         for a in self.args:
-            if isinstance(a, Value):
+            kind = type(a)
+            if kind is Value:
                 found.append(a)
-            elif isinstance(a, list):
-                found += [v for v in a if isinstance(v, Value)]
+            elif kind is list:
+                found += [v for v in a if type(v) is Value]
         return found
 
     def __repr__(self) -> str:

@@ -288,8 +288,9 @@ def captured(
     """Return the ops of a piece as a graph of its own, before any pass."""
     graph = Graph()
     same = {id(v): _given(v) for v in given}
-    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
+    graph.inputs = list(same.values())
     graph.nodes = [_recorded(node, same) for node in piece.nodes]
+    graph.outputs = renamed(results, same)
     read = {id(v): v for node in piece.nodes for v in node.inputs()}
     graph.constants = [
         v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
@@ -319,7 +320,10 @@ def _given(v: Value) -> Value:
 def _recorded(node: Node, same: dict[int, Value]) -> Node:
     """Return a node as if the tape had been on: a program runs without one."""
     made = Node(node.op, renamed(node.args, same), node.inplace, node.line)
-    made.outputs = node.outputs
+    for v in node.outputs:
+        same[id(v)] = new = v.twin()
+        new.producer = made
+        made.outputs.append(new)
     return made
 
 
