@@ -381,6 +381,21 @@ def one_by_one(nodes: list[Node]) -> Iterator[Node]:
         yield from n.parts or (n,)
 
 
+def take_apart(nodes: list[Node]) -> None:
+    """Let ops that nobody needs any more be freed at once: they and their results name each other.
+
+    >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph
+    >>> weft.jit.graph.take_apart(g.nodes)
+    >>> g.outputs.producer is None
+    True
+    """
+    for n in nodes:
+        for v in n.outputs:
+            v.producer = None
+        if n.parts is not None:
+            take_apart(n.parts)
+
+
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
     if graph.frozen:

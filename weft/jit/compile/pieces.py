@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import gc
+from typing import NamedTuple
 
-from weft.jit.graph import Graph, Live, Node, Value, _like, program_of
+from weft.jit.graph import Graph, Live, Node, Value, _like, program_of, take_apart
 from weft.jit.passes import STEPS, fuse, run_passes
 
 from .capture import Capture, Outside, Read
@@ -26,6 +27,15 @@ __all__ = ["Number", "Piece", "pieces_of"]
 
 class CannotBuild(Exception):
     """A piece cannot be a static program."""
+
+
+class Built(NamedTuple):
+    """The program of a piece."""
+
+    program: Any
+    live: list[Any]  # the numbers that are read anew: (step, argument, where)
+    order: list[int]  # by step: which op of the piece it stands for
+    makers: list[int]  # by result: the step that makes it, or -1
 
 
 class Number:
@@ -51,7 +61,7 @@ class Piece:
         ] = []  # at the end: tensors (or inputs) and their grad
         self.signature: Any = None
         self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
-        self.graph: Any = None  # what its program was made of, improved by passes
+        self.improved: list[str] = []  # the ops of its program
         self.shown: Any = None  # makes the graph again, with what each pass did
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
@@ -241,7 +251,7 @@ def _plain(signed: Any) -> str:
 def build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
     results: list[Value], lent: Sequence[int] = (),
-) -> Any:  # fmt: skip
+) -> Built:  # fmt: skip
     """Make the program of a piece.
 
     Args:
@@ -251,9 +261,6 @@ def build(
         tensors: by value, the tensors that live outside of the call.
         results: the values that it gives, in this order.
         lent: which of them may lie in the program's own memory until the next run.
-
-    Returns:
-        The program, and the numbers that are read anew: (step, argument, where).
     """
     collects = gc.isenabled()
     gc.disable()  # nothing here is garbage before the end, and there is much of it
@@ -267,11 +274,14 @@ def build(
 def _build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
     results: list[Value], lent: Sequence[int],
-) -> Any:  # fmt: skip
+) -> Built:  # fmt: skip
     piece.alone = []
     passes = tuple(_noting(p, piece.alone) for p in STEPS)
     before = functools.partial(captured, piece, given, tensors, results)
-    graph = piece.graph = run_passes(before(), passes, remember=False)
+    recorded = before()
+    graph = run_passes(recorded, passes, remember=False)
+    take_apart(recorded.nodes)
+    piece.improved = [node.op for node in graph]
     piece.shown = lambda: run_passes(before(), STEPS)
     try:
         args = [like[id(v)] for v in given]
@@ -279,7 +289,21 @@ def _build(
     except NotImplementedError as e:  # an op whose shapes follow from values
         raise CannotBuild(str(e).splitlines()[0]) from None
     made.set_learning(any(node.grad for node in piece.nodes))
-    return made, live
+    step = {id(node): i for i, node in enumerate(graph)}
+    makers = [step.get(id(v.producer), -1) for v in graph.outputs]
+    built = Built(made, live, _order(piece, graph), makers)
+    take_apart(graph.nodes)
+    return built
+
+
+def _order(piece: Piece, graph: Graph) -> list[int]:
+    """Return which op of a piece each op of its graph stands for."""
+    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
+    order: list[int] = []
+    for node in graph:
+        known = [number[v.name] for v in node.outputs if v.name in number]
+        order.append(max(known) if known else order[-1] if order else 0)
+    return order
 
 
 def captured(

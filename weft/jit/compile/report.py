@@ -66,7 +66,7 @@ def facts(v: Variant) -> dict[str, Any]:
         "eager": v.problem,
         "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
         "ops": [n.op for p in pieces for n in p.nodes],
-        "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
+        "program": [op for p in pieces for op in p.improved],
         "pieces": len(pieces),
         "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),

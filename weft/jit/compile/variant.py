@@ -6,12 +6,14 @@ import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Value, _like
+from weft.jit.graph import Live, Value, _like, take_apart
 from weft.jit.passes.rebuild import is_static
 
 from .again import Ways
 from .capture import Capture
-from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
+from .pieces import (
+    Built, CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class Variant:
         self._ways_back.clear()
         self.changes = state.changed()
         problem = capture.problem or _unsuitable(capture, state)
+        take_apart(_all_nodes(capture))
         if problem:
             self.root = None
             return self._fail(problem)
@@ -256,8 +259,9 @@ class Variant:
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         kept = {id(v) for v in [*self._given, *saved]}
         lent = [i for i, v in enumerate(results) if id(v) not in kept]  # gradients, until the next
-        program, live = self._build(root, self.inputs, like, results, lent)
-        self._programs[id(root)] = (program, self.inputs, results, live)
+        built = self._build(root, self.inputs, like, results, lent)
+        program = built.program
+        self._programs[id(root)] = (program, self.inputs, results, built.live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
         given = iter(inputs)
@@ -272,14 +276,13 @@ class Variant:
             r.require_grad(t, grad)
         for t, _ in self.roles:
             r.require_role(t)
-        for step, argument, number in live:
+        for step, argument, number in built.live:
             r.read_number(step, argument, number.group, number.key, number.place)
-        r.set_order(_order(root))
-        steps = {id(node): i for i, node in enumerate(root.graph.nodes)}
+        r.set_order(built.order)
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
             times = self.times[t if isinstance(t, int) else id(t)]
-            made = -1 if v is None else steps.get(id(root.graph.outputs[result].producer), -1)
+            made = -1 if v is None else built.makers[result]
             (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times, made)
         spent = {id(v) for v in root.spent}
         for v in self._given:
@@ -356,13 +359,13 @@ class Variant:
             wanted |= {id(v) for v in piece.derivative.saved}
         results = [v for k, v in own.items() if k in wanted]
         given = needed(piece, self.tensors)
-        program, live = self._build(piece, given, env, results)
-        return program, given, results, live
+        built = self._build(piece, given, env, results)
+        return built.program, given, results, built.live
 
     def _build(
         self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value],
         lent: Sequence[int] = (),
-    ) -> Any:  # fmt: skip
+    ) -> Built:  # fmt: skip
         start = time.perf_counter()
         made = build(piece, given, like, self.tensors, results, lent)
         self.seconds["built"] += time.perf_counter() - start
@@ -415,16 +418,6 @@ class Variant:
 def _all_nodes(capture: Capture) -> list[Any]:
     ways = [] if capture.derivative is None else capture.derivative.ways.values()
     return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
-
-
-def _order(piece: Piece) -> list[int]:
-    """Return which op of a piece each step of its program stands for."""
-    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
-    order: list[int] = []
-    for node in piece.graph.nodes:
-        known = [number[v.name] for v in node.outputs if v.name in number]
-        order.append(max(known) if known else order[-1] if order else 0)
-    return order
 
 
 def _like_value(v: Value) -> Tensor:

@@ -9,7 +9,7 @@ depends on who else sees the memory. ``out_of_place`` goes before them.
 
 from __future__ import annotations
 
-from weft.jit.graph import Step
+from weft.jit.graph import Step, take_apart
 
 from .activation import join_activations
 from .copies import drop_copies
@@ -69,6 +69,8 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: boo
             after = before if made is graph else _without_tensors(made)
             history.append(Step(improve.__name__, before, after))
             before = after
+        if made is not graph and graph is not given:
+            take_apart(graph.nodes)
         graph = made
     graph = copied(graph) if graph is given else graph
     graph.history = history
