@@ -217,6 +217,7 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
   for (size_t i = 0; i < memories_.size(); ++i)
     if (under[i] >= 0) memories_[i].at = memories_[size_t(under[i])].at;
+  by_storage_ = {};
   take_arena();
 }
 

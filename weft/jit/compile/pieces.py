@@ -59,7 +59,6 @@ class Piece:
         self.grads: list[
             tuple[Any, Value | None]
         ] = []  # at the end: tensors (or inputs) and their grad
-        self.signature: Any = None
         self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
         self.improved: list[str] = []  # the ops of its program
         self.shown: Any = None  # makes the graph again, with what each pass did
@@ -122,7 +121,6 @@ def pieces_of(capture: Capture) -> list[Piece]:
     last.outputs = capture.graph.outputs
     last.grads = capture.grads_now()
     last.derivative, last.spent = capture.derivative, capture.spent
-    _sign([*made, last], capture.graph)
     return [*made, last]
 
 
@@ -156,93 +154,102 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 # ---- when two captures are the same ------------------------------------------------------------
 
 
-def _sign(pieces: list[Piece], graph: Graph) -> None:
-    """Give each piece a signature: equal where the same ops run on the same things.
+def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+    """Say where two captures of a piece part; nothing where the same ops run on the same things.
 
     From whichever line: a module is called from several.
+
+    Args:
+        old: the piece as it was captured before.
+        new: the piece as it was captured now.
+        same: by the id of a value of now, the one that stood for the same thing before. What the ops
+            of the piece make is added, and counts only where they are the same.
     """
-    names: dict[int, Any] = {id(v): ("input", i) for i, v in enumerate(graph.inputs)}
-    names.update((id(v), ("tensor", v.literal or id(v.constant))) for v in graph.constants)
-    count = 0
-    derivative = pieces[-1].derivative
-    ways = [] if derivative is None else list(derivative.ways.values())
-    for way in ways:
-        names.update((id(v), ("arriving", i)) for i, v in enumerate(way.arriving))
-    for piece in [*pieces, *[way.piece for way in ways]]:
-        rows = []
-        for node in piece.nodes:
-            for v in node.outputs:
-                names[id(v)] = ("made", count)
-                count += 1
-            rows.append(
-                (
-                    node.op,
-                    node.inplace,
-                    tuple(_signed(a, names) for a in node.args),
-                    tuple((v.shape, v.dtype) for v in node.outputs),
-                )
-            )
-        end: Any = None
-        if piece.read is not None:
-            end = ("read", piece.read.what, names[id(piece.read.value)], piece.read.line)
-        elif piece.outside is not None:
-            end = ("call", piece.outside.name, piece.outside.line)
-        else:
-            grads = tuple(
-                (t if isinstance(t, int) else ("tensor", id(t)), v and names[id(v)])
-                for t, v in piece.grads
-            )
-            end = ("end", _signed(piece.outputs, names), grads)
-        piece.signature = (tuple(rows), end)
-    if derivative is not None:
-        given = [derivative.outputs, derivative.leaves, *[way.gradients for way in ways]]
-        pieces[-1].signature += (tuple(way.piece.signature for way in ways), _signed(given, names))
-
-
-def _signed(x: Any, names: dict[int, Any]) -> Any:
-    if isinstance(x, Value):
-        return names[id(x)]
-    if isinstance(x, Number):
-        return ("number", names[id(x.value)])
-    if isinstance(x, Live):
-        return ("live", id(x.group), x.key, x.place)
-    if isinstance(x, (tuple, list)):
-        return (type(x), tuple(_signed(v, names) for v in x))
-    if isinstance(x, dict):
-        return (dict, tuple((k, _signed(v, names)) for k, v in x.items()))
-    if isinstance(x, float):
-        return ("float", x.hex())
-    if isinstance(x, (int, str, bool, complex, type(None))):
-        return (type(x), x)
-    return (type(x), id(x) if type(x).__hash__ is object.__hash__ else x)
-
-
-def difference(a: Piece, b: Piece) -> str:
-    """Say where two captures of a piece part."""
-    if a.derivative is not None and b.derivative is not None and a.signature[:2] == b.signature[:2]:
-        for x, y in zip(a.derivative.ways.values(), b.derivative.ways.values()):
-            if x.piece.signature != y.piece.signature:
-                return difference(x.piece, y.piece)
-    for m, n, x, y in zip(a.nodes, b.nodes, a.signature[0], b.signature[0]):
-        if x != y:
-            if m.op != n.op or m.line != n.line:
-                return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
-            values = [(u, v) for u, v in zip(x[2], y[2]) if u != v]
-            kinds = {u[0] for pair in values for u in pair if isinstance(u, tuple)}
-            if "tensor" in kinds:
-                return f"{m.op} at {m.line} reads a tensor that is another one in each call"
-            shown = ", ".join(f"{_plain(u)} then {_plain(v)}" for u, v in values)
-            return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
-    if len(a.signature[0]) != len(b.signature[0]):
+    for m, n in zip(old.nodes, new.nodes):
+        if not _do_the_same(m, n, same):
+            return _parting(m, n, same)
+        for v, w in zip(m.outputs, n.outputs):
+            same[id(w)] = v
+    if len(old.nodes) != len(new.nodes):
         return "one call had more ops than the other"
-    return "what it returns, or whose gradients it sets, differs from call to call"
+    if not _end_the_same(old, new, same):
+        return "what it returns, or whose gradients it sets, differs from call to call"
+    return _difference_of_gradients(old, new, same)
 
 
-def _plain(signed: Any) -> str:
-    if isinstance(signed, tuple) and len(signed) == 2:
-        kind, value = signed
-        return str(float.fromhex(value)) if kind == "float" else str(value)
-    return str(signed)
+def _do_the_same(m: Node, n: Node, same: dict[int, Value]) -> bool:
+    if m.op != n.op or m.inplace != n.inplace or len(m.args) != len(n.args):
+        return False
+    if [(v.shape, v.dtype) for v in m.outputs] != [(v.shape, v.dtype) for v in n.outputs]:
+        return False
+    return all([_are_same(a, b, same) for a, b in zip(m.args, n.args)])
+
+
+def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
+    if old.read is not None and new.read is not None:
+        a, b = old.read, new.read
+        return (a.what, a.line) == (b.what, b.line) and _are_same(a.value, b.value, same)
+    if old.outside is not None and new.outside is not None:
+        return (old.outside.name, old.outside.line) == (new.outside.name, new.outside.line)
+    if not (old.ends and new.ends) or len(old.grads) != len(new.grads):
+        return False
+    for (t, v), (u, w) in zip(old.grads, new.grads):
+        if t is not u and not (isinstance(t, int) and isinstance(u, int) and t == u):
+            return False
+        if not _are_same(v, w, same):
+            return False
+    return _are_same(old.outputs, new.outputs, same)
+
+
+def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+    """Say where the gradients of the results go other ways, if they do."""
+    a, b = old.derivative, new.derivative
+    other = "what it returns, or whose gradients it sets, differs from call to call"
+    if a is None or b is None:
+        return "" if a is b else other
+    if a.ways.keys() != b.ways.keys():
+        return other
+    for x, y in zip(a.ways.values(), b.ways.values()):
+        same.update((id(w), v) for v, w in zip(x.arriving, y.arriving))
+        if apart := difference(x.piece, y.piece, same):
+            return apart
+        if not _are_same(x.gradients, y.gradients, same):
+            return other
+    alike = _are_same([a.outputs, a.leaves], [b.outputs, b.leaves], same)
+    return "" if alike else other
+
+
+def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:
+    """Say whether arguments or results of two captures are the same."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is Value:
+        return same.get(id(b)) is a or (a.literal != "" and a.literal == b.literal)
+    if a is b:
+        return True
+    if kind is float:
+        return bool(a.hex() == b.hex())
+    if kind is Number:
+        return _are_same(a.value, b.value, same)
+    if kind is Live:
+        return a.group is b.group and (a.key, a.place) == (b.key, b.place)
+    if kind is dict:
+        return list(a) == list(b) and all(_are_same(a[k], b[k], same) for k in a)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all([_are_same(x, y, same) for x, y in zip(a, b)])
+    return kind.__hash__ is not object.__hash__ and bool(a == b)
+
+
+def _parting(m: Node, n: Node, same: dict[int, Value]) -> str:
+    """Say how two ops differ."""
+    if m.op != n.op or m.line != n.line:
+        return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
+    values = [(a, b) for a, b in zip(m.args, n.args) if not _are_same(a, b, same)]
+    if any(getattr(a, "constant", None) is not None for pair in values for a in pair):
+        return f"{m.op} at {m.line} reads a tensor that is another one in each call"
+    shown = ", ".join(f"{a} then {b}" for a, b in values)
+    return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
 
 
 # ---- the program of a piece --------------------------------------------------------------------

@@ -106,16 +106,17 @@ class Variant:
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
             old_piece = self.root if parent is None else parent.children.get(key)
-            if old_piece is not None and old_piece.signature == piece.signature:
+            known = dict(same)
+            apart = "" if old_piece is None else difference(old_piece, piece, known)
+            if old_piece is not None and not apart:
                 old_piece.seen += 1
-                for a, b in zip(piece.nodes, old_piece.nodes):
-                    same.update((id(new), v) for new, v in zip(a.outputs, b.outputs))
+                same = known
                 if piece.read is not None and old_piece.read is not None:
                     old_piece.read.outcome = piece.read.outcome
                 parent = old_piece
                 continue
             if old_piece is not None:
-                self._fail(difference(old_piece, piece))
+                self._fail(apart)
             rename(piece, same)
             if parent is None:
                 self.root = piece
