@@ -51,17 +51,14 @@ nb::tuple outputs_of(Call& c) {
   return nb::steal<nb::tuple>(t);
 }
 
-// A Python string of which there is one only: many ops have the same name, and come from the same line.
-nb::object shared_text(const std::string& text) { return nb::steal(PyUnicode_InternFromString(text.c_str())); }
-
-// What the recorder does itself is not the user's. A Watch need not look at it, which takes time; a debugger may.
+// What the recorder does itself is not the user's: a Watch need not look at it, which takes time. A debugger may.
 struct Unwatched {
   bool paused = false;
   Unwatched() {
     t_telling = true;
 #if PY_VERSION_HEX >= 0x030B0000
     PyThreadState* thread = PyThreadState_Get();
-    paused = !thread->c_tracefunc;
+    paused = t_watched && !thread->c_tracefunc;
     if (paused) PyThreadState_EnterTracing(thread);
 #endif
   }
@@ -76,6 +73,7 @@ struct Unwatched {
 // Hands what it sees to methods of a Python object: Recorder in weft/jit/graph.py.
 struct PyRecorder final : Recorder {
   nb::object target;
+  UserLine line;
 
   template <class... Args>
   void tell(const char* method, const char* format, Args... args) {
@@ -90,7 +88,7 @@ struct PyRecorder final : Recorder {
   }
   void record(Call& c) override {
     tell("record", "OOOOOOO", shared_text(c.op.name).ptr(), arguments_of(c).ptr(), outputs_of(c).ptr(),
-         c.inplace ? Py_True : Py_False, shared_text(user_line()).ptr(), c.given_out ? Py_True : Py_False,
+         c.inplace ? Py_True : Py_False, line.now().ptr(), c.given_out ? Py_True : Py_False,
          t_modes.grad ? Py_True : Py_False);
   }
   void became(const Tensor& t, const Tensor& view) override {

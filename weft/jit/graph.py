@@ -516,26 +516,32 @@ class Recorder:
 
     def value(self, a: Any) -> Any:
         """Return what stands for an argument: a value for a tensor, lists of them, or itself."""
+        known = self.values.get(id(a))
+        if known is not None:
+            return known
         if isinstance(a, list):
             return [self.value(x) for x in a]
         if not isinstance(a, weft.Tensor):
             return a
-        if id(a) not in self.values:
-            known = self.places.get(_place(a)) if a.numel() else None
-            if known is not None:
-                self.values[id(a)] = known
-                self.alive.append(a)
-                return known
-            v = self.name(a, "c")
-            v.constant = a
-            self.graph.constants.append(v)
-        return self.values[id(a)]
+        known = self.places.get(_place(a)) if a.numel() else None
+        if known is None:
+            return self.constant(a)
+        self.values[id(a)] = known
+        self.alive.append(a)
+        return known
+
+    def constant(self, t: Tensor) -> Value:
+        """Return what stands for a tensor from outside that was not seen before."""
+        v = self.name(t, "c")
+        v.constant = t
+        self.graph.constants.append(v)
+        return v
 
     def record(
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
     ) -> None:
         """Take one call of the gate; ``given``: its results went into tensors given by out=."""
-        node = Node(op, tuple(self.value(a) for a in args), inplace, line, grad)
+        node = Node(op, tuple([self.value(a) for a in args]), inplace, line, grad)
         if given:
             self.graph.nodes.append(node)
             for t in outs:

@@ -71,6 +71,11 @@ class Piece:
         """Whether the call is over after it."""
         return self.read is None and self.outside is None
 
+    @functools.cached_property
+    def live(self) -> list[Live]:
+        """The numbers that its ops read anew in each run."""
+        return [a for node in self.nodes for a in node.args if type(a) is Live]
+
     def reads(self) -> Iterator[Value]:
         """Iterate over all values that it needs from somewhere, its own too."""
         for node in self.nodes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weft.jit.graph import Live
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -71,9 +69,7 @@ def facts(v: Variant) -> dict[str, Any]:
         "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
         "backward": any(p.derivative is not None for p in pieces),
-        "live": sorted(
-            {a.key for p in pieces for n in p.nodes for a in n.args if isinstance(a, Live)}
-        ),
+        "live": sorted({number.key for p in pieces for number in p.live}),
         "bytes": sum(p.arena_bytes for p in programs),
         "seconds": dict(v.seconds),
         "watched": len(v.guards()) if v.state is not None else 0,

@@ -6,7 +6,7 @@ import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Value, _like, take_apart
+from weft.jit.graph import Value, _like, take_apart
 from weft.jit.passes.rebuild import is_static
 
 from .again import Ways
@@ -172,8 +172,7 @@ class Variant:
         for piece in self.root.walk():
             if piece.outside is not None:
                 places |= {(id(h.where), h.key) for h in self.state.options}
-            for node in piece.nodes:
-                places |= {(id(a.group), a.key) for a in node.args if isinstance(a, Live)}
+            places |= {(id(number.group), number.key) for number in piece.live}
         return places
 
     def programs(self) -> list[Any]:

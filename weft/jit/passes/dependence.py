@@ -28,7 +28,7 @@ class Dependence:
         for node in graph:
             self._place(node)
         self.before: list[set[int]] = [set() for _ in graph.nodes]
-        self._written: set[int] = set()
+        self._written = {self.memory(v) for node in graph for v in written(node)}
         readers: dict[int, set[int]] = {}
         writer: dict[int, int] = {}
         drew = -1
@@ -36,14 +36,14 @@ class Dependence:
             if is_random(node):
                 self.before[i] |= {drew} if drew >= 0 else set()
                 drew = i
-            targets = {self.memory(v) for v in written(node)}
-            for m in {self.memory(v) for v in [*node.inputs(), *node.outputs]}:
+            touched = {self.memory(v) for v in [*node.inputs(), *node.outputs]} & self._written
+            targets = {self.memory(v) for v in written(node)} if touched else touched
+            for m in touched:
                 if m in writer:
                     self.before[i].add(writer[m])
                 if m in targets:
                     self.before[i] |= readers.pop(m, set())
                     writer[m] = i
-                    self._written.add(m)
                 else:
                     readers.setdefault(m, set()).add(i)
             self.before[i].discard(i)

@@ -49,6 +49,7 @@ def fuse(graph: Graph, reasons: list[tuple[str, str]] | None = None) -> Graph:
     return plan.rebuilt()
 
 
+@functools.cache
 def _name(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 

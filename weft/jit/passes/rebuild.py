@@ -87,6 +87,8 @@ class Rebuild:
         for part in () if changed else old.parts or ():
             parts.append(self.keep(part))
             self.new.nodes.pop()
+        if not changed and not parts:
+            return self._add_twin(old)
         args = changed["args"] if "args" in changed else self._arguments(old)
         op, inplace = changed.get("op", old.op), changed.get("inplace", old.inplace)
         node = Node(op, args, inplace, old.line, old.grad)
@@ -95,6 +97,16 @@ class Rebuild:
         node.parts = parts or None
         for v in node.outputs:
             v.producer = node
+        self.new.nodes.append(node)
+        return node
+
+    def _add_twin(self, old: Node) -> Node:
+        """Add a node that is as it was."""
+        node = Node(old.op, self._arguments(old), old.inplace, old.line, old.grad)
+        for v in old.outputs:
+            new = self._copy(v)
+            new.producer = node
+            node.outputs.append(new)
         self.new.nodes.append(node)
         return node
 
