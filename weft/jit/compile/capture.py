@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import sys
 
 import weft
@@ -293,6 +294,18 @@ def _is_plain(data: Any, most: int = 1000) -> bool:
 def _quiet_grad(t: Tensor) -> Tensor | None:
     with paused():
         return t.grad
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Let Python look for garbage afterwards: meanwhile much is made, and hardly any of it is that."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -7,13 +7,12 @@ that the outcome selects.
 from __future__ import annotations
 
 import functools
-import gc
 from typing import NamedTuple
 
 from weft.jit.graph import Graph, Live, Node, Value, _like, program_of, take_apart
 from weft.jit.passes import STEPS, fuse, run_passes
 
-from .capture import Capture, Outside, Read
+from .capture import Capture, Outside, Read, uncollected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,13 +273,8 @@ def build(
         results: the values that it gives, in this order.
         lent: which of them may lie in the program's own memory until the next run.
     """
-    collects = gc.isenabled()
-    gc.disable()  # nothing here is garbage before the end, and there is much of it
-    try:
+    with uncollected():
         return _build(piece, given, like, tensors, results, lent)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _build(
@@ -355,7 +349,11 @@ def _given(v: Value) -> Value:
 
 def _recorded(node: Node, same: dict[int, Value]) -> Node:
     """Return a node as if the tape had been on: a program runs without one."""
-    made = Node(node.op, renamed(node.args, same), node.inplace, node.line)
+    args = [
+        same.get(id(a), a) if type(a) is Value else renamed(a, same) if type(a) is list else a
+        for a in node.args
+    ]
+    made = Node(node.op, tuple(args), node.inplace, node.line)
     for v in node.outputs:
         same[id(v)] = new = v.twin()
         new.producer = made

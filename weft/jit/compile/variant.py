@@ -98,10 +98,8 @@ class Variant:
     def _merge(self, capture: Capture) -> None:
         """Put the pieces of a capture into the tree: those that are there already are confirmed."""
         same = {id(new): old for new, old in zip(capture.graph.inputs, self.inputs)}
-        for v in capture.graph.constants:
-            old = self._value_of.setdefault(id(v.constant), v)
-            same[id(v)] = old
-            self.tensors[id(old)] = v.constant
+        same.update((id(v), self._value_of.get(id(v.constant), v)) for v in capture.graph.constants)
+        is_new = False  # whether the tree gets a piece
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
@@ -117,6 +115,7 @@ class Variant:
                 continue
             if old_piece is not None:
                 self._fail(apart)
+            is_new = True
             rename(piece, same)
             if parent is None:
                 self.root = piece
@@ -126,9 +125,16 @@ class Variant:
                     what = f"{parent.read.what} at {parent.read.line}"
                     self.problem = self.trouble = f"{what} gives another number in each call"
             parent = piece
-        read = {id(v) for p in self.root.walk() for v in p.reads()} if self.root else set()
-        self.tensors = {k: t for k, t in self.tensors.items() if k in read}
-        self._value_of = {k: v for k, v in self._value_of.items() if id(v) in read}
+        if is_new:
+            self._keep_tensors([same[id(v)] for v in capture.graph.constants])
+
+    def _keep_tensors(self, found: list[Value]) -> None:
+        """Keep the tensors from outside that the pieces read; some were found just now."""
+        assert self.root is not None
+        read = {id(v) for piece in self.root.walk() for v in piece.reads()}
+        values = {id(v.constant): v for v in [*self._value_of.values(), *found] if id(v) in read}
+        self._value_of = values
+        self.tensors = {id(v): v.constant for v in values.values() if v.constant is not None}
 
     # ---- what holds ----------------------------------------------------------------------------
 
