@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rebuild import is_view, mutates, writes, written
+from .rebuild import is_view, mutates, shares, writes, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,11 +67,10 @@ class Places:
         >>> places.of(g.nodes[0].outputs[0]) in places.outside
         False
         """
-        view = is_view(node)
-        if fresh or not (view or writes(node)):
+        if fresh or not shares(node):
             return
         for source in node.inputs()[:1]:
-            for v in node.outputs if view else node.outputs[:1]:
+            for v in node.outputs if is_view(node) else node.outputs[:1]:
                 self.move(v, source)
 
 
@@ -90,22 +89,18 @@ def disturbs(graph: Graph) -> bool:
     True
     False
     """
-    first = next((i for i, node in enumerate(graph) if writes(node)), len(graph.nodes))
-    if all(writes(node) for node in graph.nodes[first:]):
-        return False
     places = Places(graph)
-    made: dict[int, int] = {}
+    made: dict[int, int] = {}  # when values were made that lie where others were before them
     last: dict[int, int] = {}  # by place: when it was last written to
     for now, node in enumerate(graph):
-        if now > first and not writes(node):
+        if last and not writes(node):
             for v in node.inputs():
                 if last.get(places.of(v), -1) > made.get(id(v), -1):
                     return True
-        places.follow(node)
-        for v in written(node):
-            last[places.of(v)] = now
-        for v in node.outputs:
-            made[id(v)] = now
+        if shares(node):
+            places.follow(node)
+            last.update((places.of(v), now) for v in written(node))
+            made.update((id(v), now) for v in node.outputs)
     return False
 
 
@@ -120,7 +115,7 @@ def changing(graph: Graph) -> set[int]:
     if not mutates(graph):
         return set()
     places, changed = Places(graph), set()
-    for node in graph:
+    for node in filter(shares, graph):
         changed |= {places.of(v) for v in written(node)}
         places.follow(node)
     return changed.union(*(places.members.get(place, ()) for place in changed))

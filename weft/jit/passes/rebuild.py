@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
-    "readers", "without", "writes", "written",
+    "readers", "shares", "without", "writes", "written",
 ]  # fmt: skip
 
 
@@ -104,7 +104,7 @@ class Rebuild:
         """Add a node that is as it was."""
         node = Node(old.op, self._arguments(old), old.inplace, old.line, old.grad)
         for v in old.outputs:
-            new = self._copy(v)
+            self.values[id(v)] = new = v.twin()
             new.producer = node
             node.outputs.append(new)
         self.new.nodes.append(node)
@@ -155,7 +155,9 @@ class Rebuild:
         new.outputs = self.mapped(self.old.outputs)
         unread = {id(v) for v in new.constants}
         unread.difference_update([id(v) for v in new.results()])
-        for node in new if unread else ():
+        for node in reversed(new.nodes):
+            if not unread:
+                break
             unread.difference_update([id(v) for v in node.inputs()])
         new.constants = [v for v in new.constants if id(v) not in unread]
         if self.verifies:
@@ -288,6 +290,21 @@ def writes(node: Node) -> bool:
 @functools.cache
 def _is_inplace_name(op: str) -> bool:
     return op.partition(".")[0].endswith("_")
+
+
+def shares(node: Node) -> bool:
+    """Say whether what a node gives may lie in memory that was there: it is a view, or writes.
+
+    >>> g = weft.jit.trace(lambda x: x.exp().add_(1).view(-1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.shares(node) for node in g]
+    [False, True, True]
+    """
+    return node.inplace or _is_sharing_name(node.op)
+
+
+@functools.cache
+def _is_sharing_name(op: str) -> bool:
+    return _is_inplace_name(op) or op in _ops_that(_may_alias)
 
 
 _STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
