@@ -158,6 +158,9 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 # ---- when two captures are the same ------------------------------------------------------------
 
 
+_OTHER_RESULTS = "what it returns, or whose gradients it sets, differs from call to call"
+
+
 def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
     """Say where two captures of a piece part; nothing where the same ops run on the same things.
 
@@ -177,16 +180,22 @@ def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
     if len(old.nodes) != len(new.nodes):
         return "one call had more ops than the other"
     if not _end_the_same(old, new, same):
-        return "what it returns, or whose gradients it sets, differs from call to call"
+        return _OTHER_RESULTS
     return _difference_of_gradients(old, new, same)
 
 
 def _do_the_same(m: Node, n: Node, same: dict[int, Value]) -> bool:
-    if m.op != n.op or m.inplace != n.inplace or len(m.args) != len(n.args):
+    if m.op != n.op or m.inplace != n.inplace:
         return False
-    if [(v.shape, v.dtype) for v in m.outputs] != [(v.shape, v.dtype) for v in n.outputs]:
+    if len(m.args) != len(n.args) or len(m.outputs) != len(n.outputs):
         return False
-    return all([_are_same(a, b, same) for a, b in zip(m.args, n.args)])
+    for v, w in zip(m.outputs, n.outputs):
+        if v.shape != w.shape or v.dtype != w.dtype:
+            return False
+    for a, b in zip(m.args, n.args):
+        if a is not b and not _are_same(a, b, same):
+            return False
+    return True
 
 
 def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
@@ -208,19 +217,18 @@ def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
 def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> str:
     """Say where the gradients of the results go other ways, if they do."""
     a, b = old.derivative, new.derivative
-    other = "what it returns, or whose gradients it sets, differs from call to call"
     if a is None or b is None:
-        return "" if a is b else other
+        return "" if a is b else _OTHER_RESULTS
     if a.ways.keys() != b.ways.keys():
-        return other
+        return _OTHER_RESULTS
     for x, y in zip(a.ways.values(), b.ways.values()):
         same.update((id(w), v) for v, w in zip(x.arriving, y.arriving))
         if apart := difference(x.piece, y.piece, same):
             return apart
         if not _are_same(x.gradients, y.gradients, same):
-            return other
+            return _OTHER_RESULTS
     alike = _are_same([a.outputs, a.leaves], [b.outputs, b.leaves], same)
-    return "" if alike else other
+    return "" if alike else _OTHER_RESULTS
 
 
 def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:
@@ -241,7 +249,7 @@ def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:
     if kind is dict:
         return list(a) == list(b) and all(_are_same(a[k], b[k], same) for k in a)
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all([_are_same(x, y, same) for x, y in zip(a, b)])
+        return len(a) == len(b) and all(_are_same(x, y, same) for x, y in zip(a, b))
     return kind.__hash__ is not object.__hash__ and bool(a == b)
 
 

@@ -11,9 +11,7 @@ from weft.jit.passes.rebuild import is_static
 
 from .again import Ways
 from .capture import Capture
-from .pieces import (
-    Built, CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename,
-)  # fmt: skip
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
+    from .pieces import Built
     from .state import State
 
 __all__ = ["NOT_TAKEN", "Variant"]

@@ -23,7 +23,7 @@ class Places:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.shared: dict[int, int] = {}  # the places of values that others lie in too, by their ids
+        self.shared: dict[int, int] = {}  # by value: its place, if that is not its own
         self.members: dict[int, list[int]] = {}  # the ids of all values there, by such a place
         self.outside: set[int] = set()  # places that are not made by the graph
         by_memory: dict[int, int] = {}  # constants may share theirs
