@@ -70,7 +70,7 @@ struct Unwatched {
   }
 };
 
-// Hands what it sees to methods of a Python object: Recorder in weft/jit/graph.py.
+// Hands what it sees to methods of a Python object: Recorder in weft/jit/recorder.py.
 struct PyRecorder final : Recorder {
   nb::object target;
   UserLine line;

@@ -9,7 +9,8 @@ import sys
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Node, Recorder, Value, _place
+from weft.jit.graph import Live, Node, Value
+from weft.jit.recorder import Recorder, _place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

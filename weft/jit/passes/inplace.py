@@ -29,7 +29,7 @@ def out_of_place(graph: Graph) -> Graph:
     >>> [node.inplace for node in weft.jit.passes.out_of_place(g)]
     [False, False, False]
     """
-    if not any(map(_writes_inside, graph)):
+    if not any(map(_may_give_new, graph)):
         return graph
     last, places = _last_readings(graph), Places(graph)
     moved, fresh = set(), set()  # nodes: copies that are left out, ops that need not be in place
@@ -88,14 +88,16 @@ def _last_readings(graph: Graph) -> dict[int, float]:
     }
 
 
-def _writes_inside(node: Node) -> bool:
-    """Say whether a node changes what another node of its graph made."""
-    return writes(node) and node.inputs()[0].producer is not None
+def _may_give_new(node: Node) -> bool:
+    """Say whether a node is a pointwise op or a copy that changes what another node has made."""
+    if not writes(node) or not (node.op == "copy_" or is_pointwise(node)):
+        return False
+    return node.inputs()[0].producer is not None
 
 
 def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
-    """Say whether a node changes the whole of memory that is read only through what it gives."""
-    return _writes_inside(node) and _ends(node.inputs()[0], places, last, now)
+    """Say whether such a node changes the whole of memory that is read only through what it gives."""
+    return _may_give_new(node) and _ends(node.inputs()[0], places, last, now)
 
 
 def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
