@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 
 import weft
+from weft.jit.passes.rebuild import Rebuild
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # `make sanitize` must not pass because some other weft was imported.
 if os.environ.get("WEFT_SANITIZE") and "sanitize" not in Path(weft.__file__).parts:
     raise RuntimeError(f"expected the sanitized build of weft, but imported {weft.__file__}")
+
+Rebuild.verifies = True  # what every pass makes
 
 hypothesis.settings.register_profile("weft", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "weft"))

@@ -92,6 +92,25 @@ std::string describe(void* code, int32_t instruction, uint32_t module) {
 
 std::string user_line() { return Origin::here().describe(); }
 
+nb::object shared_text(const std::string& text) { return nb::steal(PyUnicode_InternFromString(text.c_str())); }
+
+nb::object UserLine::now() {
+#ifdef WEFT_NO_PROVENANCE
+  return shared_text(user_line());
+#else
+  void* code = nullptr;
+  int32_t instruction = 0;
+  uint32_t module = 0;
+  here(&code, &instruction, &module);
+  nb::object found = nb::steal(static_cast<PyObject*>(code));
+  if (!code) return shared_text(user_line());
+  if (found.is(code_) && instruction == instruction_ && module == module_) return text_;
+  text_ = shared_text(describe(code, instruction, module));
+  code_ = found, instruction_ = instruction, module_ = module;
+  return text_;
+#endif
+}
+
 void bind_frames(nb::module_& m) {
   g_origin_hooks = {here, release, describe};
   m.def("_set_package_dir", [](std::string dir) { g_package_dir = std::move(dir); });

@@ -94,6 +94,7 @@ void bind_fused(nb::module_& m);
 void bind_replay(nb::module_& m);
 void bind_way_back(nb::module_& m);
 void bind_watch(nb::module_& m);
+extern thread_local bool t_watched;  // a Watch looks at what this thread calls
 extern thread_local bool t_telling;  // a recorder is being told: what Python does then is not the user's
 void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
@@ -101,6 +102,18 @@ void bind_threads(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 std::string user_line();  // "train.py:12, in step", for messages
+// A Python string of which there is one only: many ops have the same name, and come from the same line.
+nb::object shared_text(const std::string& text);
+// The line of the user as such a string; worked out only where it is another one than in the call before.
+class UserLine {
+ public:
+  nb::object now();
+
+ private:
+  nb::object code_, text_;
+  int32_t instruction_ = 0;
+  uint32_t module_ = 0;
+};
 
 }  // namespace weft
 

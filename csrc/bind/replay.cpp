@@ -170,7 +170,7 @@ class Replay {
   void set_input_grad(int input, int result, int cleared, int set, int made) {
     input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set, made}});
   }
-  // What tells the line of a step, if it fails.
+  // What tells the line of an op, if it fails.
   void set_lines(nb::object line_of) { line_of_ = keep(line_of); }
   // Which op of the call each step of the program stands for.
   void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
@@ -298,7 +298,7 @@ class Replay {
           g.t->grad = made[size_t(g.result)].ref();
       });
       forget(each);
-      throw_with_line(step);
+      throw_with_line(op);
     }
     each([&](GradAfter& g) {
       if (g.result >= 0) g.t->grad = made[size_t(g.result)].ref();
@@ -306,11 +306,11 @@ class Replay {
     forget(each);
     return made;
   }
-  [[noreturn]] void throw_with_line(int step) {
+  [[noreturn]] void throw_with_line(int op) {
     try {
       throw;
     } catch (Error& e) {
-      nb::object line = line_of_ ? nb::steal(PyObject_CallFunction(line_of_, "i", step)) : nb::object();
+      nb::object line = line_of_ ? nb::steal(PyObject_CallFunction(line_of_, "i", op)) : nb::object();
       if (line.is_valid() && PyUnicode_Check(line.ptr())) e.line = nb::cast<std::string>(line);
       PyErr_Clear();
       throw;

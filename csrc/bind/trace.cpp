@@ -51,22 +51,44 @@ nb::tuple outputs_of(Call& c) {
   return nb::steal<nb::tuple>(t);
 }
 
-// Hands what it sees to methods of a Python object: Recorder in weft/jit/graph.py.
+// What the recorder does itself is not the user's: a Watch need not look at it, which takes time. A debugger may.
+struct Unwatched {
+  bool paused = false;
+  Unwatched() {
+    t_telling = true;
+#if PY_VERSION_HEX >= 0x030B0000
+    PyThreadState* thread = PyThreadState_Get();
+    paused = t_watched && !thread->c_tracefunc;
+    if (paused) PyThreadState_EnterTracing(thread);
+#endif
+  }
+  ~Unwatched() {
+#if PY_VERSION_HEX >= 0x030B0000
+    if (paused) PyThreadState_LeaveTracing(PyThreadState_Get());
+#endif
+    t_telling = false;
+  }
+};
+
+// Hands what it sees to methods of a Python object: Recorder in weft/jit/recorder.py.
 struct PyRecorder final : Recorder {
   nb::object target;
+  UserLine line;
 
   template <class... Args>
   void tell(const char* method, const char* format, Args... args) {
     Recorder* self = std::exchange(t_recorder, nullptr);  // what the recorder does itself is not traced
-    t_telling = true;
-    nb::object r = nb::steal(PyObject_CallMethod(target.ptr(), method, format, args...));
-    t_telling = false;
+    nb::object r;
+    {
+      Unwatched quiet;
+      r = nb::steal(PyObject_CallMethod(target.ptr(), method, format, args...));
+    }
     t_recorder = self;
     if (!r.is_valid()) throw PythonError();
   }
   void record(Call& c) override {
-    tell("record", "sOOOsOO", c.op.name.c_str(), arguments_of(c).ptr(), outputs_of(c).ptr(),
-         c.inplace ? Py_True : Py_False, user_line().c_str(), c.given_out ? Py_True : Py_False,
+    tell("record", "OOOOOOO", shared_text(c.op.name).ptr(), arguments_of(c).ptr(), outputs_of(c).ptr(),
+         c.inplace ? Py_True : Py_False, line.now().ptr(), c.given_out ? Py_True : Py_False,
          t_modes.grad ? Py_True : Py_False);
   }
   void became(const Tensor& t, const Tensor& view) override {

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-thread_local bool t_telling = false;
+thread_local bool t_watched = false, t_telling = false;
 
 namespace {
 
@@ -99,8 +99,15 @@ void bind_watch(nb::module_& m) {
                            nb::list(),
                            {}};
            })
-      .def("start", [](nb::object w) { PyEval_SetProfile(on_event, w.ptr()); })
-      .def("stop", [](nb::object) { PyEval_SetProfile(nullptr, nullptr); });
+      .def("start",
+           [](nb::object w) {
+             PyEval_SetProfile(on_event, w.ptr());
+             t_watched = true;
+           })
+      .def("stop", [](nb::object) {
+        PyEval_SetProfile(nullptr, nullptr);
+        t_watched = false;
+      });
 }
 
 }  // namespace weft

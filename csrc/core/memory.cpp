@@ -99,7 +99,7 @@ std::vector<Spare> g_spare;
 #ifdef WEFT_SANITIZE
 constexpr int64_t kLeastSpare = INT64_MAX;
 #else
-constexpr int64_t kLeastSpare = int64_t(256) << 10;
+constexpr int64_t kLeastSpare = int64_t(64) << 10;
 #endif
 constexpr int64_t kMostSpare = int64_t(48) << 20;
 

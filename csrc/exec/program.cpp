@@ -220,6 +220,7 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
   take_arena();
   find_dependences();
+  by_storage_ = {};
 }
 
 // Finds places in the arena for all that stays inside, and for what is lent, given when each memory is used.

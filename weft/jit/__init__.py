@@ -7,7 +7,7 @@ from weft._setting import is_tracing
 from .files import load, save
 from .freeze import freeze
 from .futures import Future, fork, wait
-from .graph import Graph, Node, TracerWarning, Value
+from .graph import Graph, Node, Value
 from .inference import optimize_for_inference
 from .marks import (
     Attribute,
@@ -19,6 +19,7 @@ from .marks import (
     unused,
 )
 from .marks import script_isinstance as isinstance
+from .recorder import TracerWarning
 from .script import ScriptError, ScriptFunction, script
 from .trace import TracedFunction, optimize, trace
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import NamedTuple
 
-import weft
 from weft import _C
 
 TYPE_CHECKING = False
@@ -106,10 +105,11 @@ class Node:
         """
         found = []
         for a in self.args:
-            if isinstance(a, Value):
+            kind = type(a)
+            if kind is Value:
                 found.append(a)
-            elif isinstance(a, list):
-                found += [v for v in a if isinstance(v, Value)]
+            elif kind is list:
+                found += [v for v in a if type(v) is Value]
         return found
 
     def __repr__(self) -> str:
@@ -380,6 +380,21 @@ def one_by_one(nodes: list[Node]) -> Iterator[Node]:
         yield from n.parts or (n,)
 
 
+def take_apart(nodes: list[Node]) -> None:
+    """Let ops that nobody needs any more be freed at once: they and their results name each other.
+
+    >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph
+    >>> weft.jit.graph.take_apart(g.nodes)
+    >>> g.outputs.producer is None
+    True
+    """
+    for n in nodes:
+        for v in n.outputs:
+            v.producer = None
+        if n.parts is not None:
+            take_apart(n.parts)
+
+
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
     if graph.frozen:
@@ -459,134 +474,3 @@ def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
 def _like(x: Any, parts: list[Any]) -> Any:
     """Return a sequence of these parts of the kind of ``x``; named ones keep their names."""
     return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-
-
-def _place(t: Tensor) -> tuple[Any, ...]:
-    """Return what two tensors of the same elements in the same memory have in common."""
-    shape, dtype, stride = _C._geometry(t)
-    return _C._place(t), shape, stride, dtype
-
-
-class TracerWarning(UserWarning):
-    """The traced function did something that its graph keeps as it was in that one call.
-
-    >>> issubclass(weft.jit.TracerWarning, UserWarning)
-    True
-    """
-
-
-class Recorder:
-    """Builds a graph from the calls that pass the gate."""
-
-    traces = True  # the graph must have a derivative: fused ops that have none run as their twins
-
-    def __init__(self) -> None:
-        """Start with an empty graph."""
-        self.graph = Graph()
-        self.values: dict[int, Value] = {}
-        self.places: dict[Any, Value] = {}  # by memory: what backward kept is another object there
-        self.alive: list[Tensor] = []  # an address must not be reused while it stands for a value
-        self._mark = 0  # bytes that tensors had when the elements of those that are over last went
-
-    def name(self, t: Tensor, prefix: str) -> Value:
-        """Give ``t`` a fresh name."""
-        count = len(self.graph.inputs) if prefix == "x" else len(self.alive)
-        v = Value(f"{prefix}{count}", t)
-        self.values[id(t)] = v
-        self.alive.append(t)
-        if 0 not in v.shape:
-            self.places[_C._place(t), v.shape, v.stride, v.dtype] = v
-        return v
-
-    def value(self, a: Any) -> Any:
-        """Return what stands for an argument: a value for a tensor, lists of them, or itself."""
-        if isinstance(a, list):
-            return [self.value(x) for x in a]
-        if not isinstance(a, weft.Tensor):
-            return a
-        if id(a) not in self.values:
-            known = self.places.get(_place(a)) if a.numel() else None
-            if known is not None:
-                self.values[id(a)] = known
-                self.alive.append(a)
-                return known
-            v = self.name(a, "c")
-            v.constant = a
-            self.graph.constants.append(v)
-        return self.values[id(a)]
-
-    def record(
-        self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
-    ) -> None:
-        """Take one call of the gate; ``given``: its results went into tensors given by out=."""
-        node = Node(op, tuple(self.value(a) for a in args), inplace, line, grad)
-        if given:
-            self.graph.nodes.append(node)
-            for t in outs:
-                fresh = Value(f"v{len(self.alive)}_out", t)
-                fresh.producer = node
-                node.outputs.append(fresh)
-                copy = Node("copy_", (self.value(t), fresh), True, line, grad)
-                v = self.name(t, "v")
-                v.producer = copy
-                copy.outputs.append(v)
-                self.graph.nodes.append(copy)
-            return
-        for t in outs:
-            v = self.name(t, "v")
-            v.producer = node
-            node.outputs.append(v)
-        self.graph.nodes.append(node)
-        self._mark = _C._forget_elements(self.alive, self._mark)
-
-    def became(self, t: Tensor, view: Tensor) -> None:
-        """``t`` has taken the geometry of ``view``, a view of itself: it is that value from now on."""
-        self.values[id(t)] = self.value(view)
-        self.alive.append(t)
-
-    def walks(self) -> None:
-        """A backward pass begins: its ops are part of the graph."""
-
-    def literal(self, t: Tensor, data: Any) -> None:
-        """``t`` was made of Python data: a trace keeps it as it is."""
-
-    def hooked(self, line: str) -> None:
-        """A hook is about to see gradients: a trace keeps the ops that it calls."""
-
-    def grad_read(self, t: Tensor) -> None:
-        """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
-
-    def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
-        """``t.grad`` is another one now: a trace keeps what its function returns, not this."""
-
-    def read(self, what: str, line: str, t: Tensor) -> None:
-        """Warn that elements became Python numbers: what depends on them is fixed in the graph."""
-        import warnings
-
-        warnings.warn(
-            f"trace: {what} at {line} turns a tensor into Python values. The graph keeps the values "
-            "and branches of this one call: it will be wrong for inputs that would give others.",
-            TracerWarning,
-            stacklevel=3,
-        )
-
-    def lost(self, what: str, line: str) -> None:
-        """Raise: the graph has no op for what was done, and would be wrong without it."""
-        raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")
-
-    def custom_function(self, name: str, line: str, pure: bool) -> None:
-        """A Function with a derivative of its own runs: a graph would have that of its ops.
-
-        ``pure``: its derivative does nothing but ops.
-        """
-        self.lost(f"the derivative of the custom Function {name}", line)
-
-    def structure(self, x: Any) -> Any:
-        """Replace the tensors in a result by their values."""
-        if isinstance(x, weft.Tensor):
-            return self.value(x)
-        if isinstance(x, dict):
-            return {k: self.structure(v) for k, v in x.items()}
-        if isinstance(x, (tuple, list)):
-            return _like(x, [self.structure(v) for v in x])
-        return x

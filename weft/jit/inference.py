@@ -5,9 +5,10 @@ from __future__ import annotations
 from weft import _C
 
 from .freeze import freeze, freeze_graph
-from .graph import Graph, TracerWarning
+from .graph import Graph
 from .passes import INFERENCE, run_passes
 from .passes.rebuild import copied, is_random
+from .recorder import TracerWarning
 from .trace import TracedFunction
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from weft import nn
 
-from .graph import TracerWarning
 from .passes import LAYERS, run_passes
+from .recorder import TracerWarning
 from .variants import Variants
 
 TYPE_CHECKING = False

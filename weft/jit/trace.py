@@ -5,7 +5,8 @@ from __future__ import annotations
 import weft
 from weft import _C
 
-from .graph import Graph, Recorder, TracerWarning
+from .graph import Graph
+from .recorder import Recorder, TracerWarning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from operator import attrgetter, itemgetter
 import weft
 from weft import _C
 
-from .graph import Graph, Recorder, Value
+from .graph import Graph, Value
+from .recorder import Recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def record(func: Callable[..., Any], inputs: Any) -> Any:
     """
     from contextlib import nullcontext
 
-    from weft.jit.graph import Recorder
+    from weft.jit.recorder import Recorder
 
     class Watcher(Recorder):
         """Goes on where a graph that is to be run could not."""

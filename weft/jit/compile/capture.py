@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import sys
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Node, Recorder, Value, _place
+from weft.jit.graph import Live, Node, Value
+from weft.jit.recorder import Recorder, _place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,25 +71,28 @@ class Capture(Recorder):
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
     ) -> None:
         """Take one op; the numbers of an optimiser's step stay live."""
-        known = {id(t) for t in _tensors(args)}
+        if given:
+            taken = {id(t) for t in _tensors(args)}
+            self._made.update(id(t) for t in outs if id(t) not in taken)
         super().record(op, args, outs, inplace, line, given, grad)
-        self._made |= {id(t) for t in outs} - known
         if op in ("sgd_step_", "adam_step_"):
             self._keep_live(self.graph.nodes[-1], args)
 
     def name(self, t: Tensor, prefix: str) -> Value:
         """Give ``t`` a fresh name."""
+        if prefix == "v" and id(t) not in self.values:
+            self._made.add(id(t))
         v = super().name(t, prefix)
         if prefix in "xc":
             self.given.setdefault(id(t), v)
             self._roles.setdefault(id(t), (_C._role(t), _C._history(t)))
         return v
 
-    def value(self, a: Any) -> Any:
-        """Return what stands for an argument; a number that an op made a tensor of is a literal."""
-        v = super().value(a)
-        if isinstance(v, Value) and v.constant is a and not v.literal and _C._is_number(a):
-            _name_literal(v, a)
+    def constant(self, t: Tensor) -> Value:
+        """Return what stands for a tensor; a number that an op made a tensor of is a literal."""
+        v = super().constant(t)
+        if _C._is_number(t):
+            _name_literal(v, t)
         return v
 
     def lost(self, what: str, line: str) -> None:
@@ -303,6 +308,18 @@ def _is_plain(data: Any, most: int = 1000) -> bool:
 def _quiet_grad(t: Tensor) -> Tensor | None:
     with paused():
         return t.grad
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Let Python look for garbage afterwards: meanwhile much is made, and hardly any of it is that."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextlib.contextmanager

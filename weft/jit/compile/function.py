@@ -12,7 +12,7 @@ import weft
 from weft import _C
 from weft.jit.graph import _like
 
-from .capture import Capture
+from .capture import Capture, uncollected
 from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
@@ -187,7 +187,7 @@ class CompiledFunction(_C.CompiledBase):
         _flatten((args, kwargs), [], containers)
         state = State(self.func, [*flat, *{type(c) for c in containers}])
         start = time.perf_counter()
-        with watching(capture):
+        with uncollected(), watching(capture):
             _C._start_recording(capture)
             try:
                 result = self.func(*args, **kwargs)

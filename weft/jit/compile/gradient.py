@@ -54,7 +54,7 @@ class Way:
         values = [*self.arriving, *kept]
         arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
         like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
-        return build(self.piece, values, like, tensors, self._results())[0]
+        return build(self.piece, values, like, tensors, self._results()).program
 
 
 class Derivative:

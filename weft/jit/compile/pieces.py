@@ -7,12 +7,12 @@ that the outcome selects.
 from __future__ import annotations
 
 import functools
-import gc
+from typing import NamedTuple
 
-from weft.jit.graph import Graph, Live, Node, Value, _like, program_of
+from weft.jit.graph import Graph, Live, Node, Value, _like, program_of, take_apart
 from weft.jit.passes import STEPS, fuse, run_passes
 
-from .capture import Capture, Outside, Read
+from .capture import Capture, Outside, Read, uncollected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,15 @@ __all__ = ["Number", "Piece", "pieces_of"]
 
 class CannotBuild(Exception):
     """A piece cannot be a static program."""
+
+
+class Built(NamedTuple):
+    """The program of a piece."""
+
+    program: Any
+    live: list[Any]  # the numbers that are read anew: (step, argument, where)
+    order: list[int]  # by step: which op of the piece it stands for
+    makers: list[int]  # by result: the step that makes it, or -1
 
 
 class Number:
@@ -49,9 +58,8 @@ class Piece:
         self.grads: list[
             tuple[Any, Value | None]
         ] = []  # at the end: tensors (or inputs) and their grad
-        self.signature: Any = None
         self.alone: list[tuple[str, str]] = []  # pointwise ops that were not fused, and why
-        self.graph: Any = None  # what its program was made of, improved by passes
+        self.improved: list[str] = []  # the ops of its program
         self.shown: Any = None  # makes the graph again, with what each pass did
         self.seen = 1  # how often it was captured, the same each time
         self.derivative: Any = None  # at the end: how gradients of the results are computed
@@ -62,9 +70,14 @@ class Piece:
         """Whether the call is over after it."""
         return self.read is None and self.outside is None
 
-    def line_of(self, step: int) -> str:
-        """Return the line of the user's program that a step of its program stands for."""
-        return str(self.graph.nodes[step].line) if 0 <= step < len(self.graph.nodes) else ""
+    def line_of(self, op: int) -> str:
+        """Return the line of the user's program that called an op."""
+        return self.nodes[op].line if 0 <= op < len(self.nodes) else ""
+
+    @functools.cached_property
+    def live(self) -> list[Live]:
+        """The numbers that its ops read anew in each run."""
+        return [a for node in self.nodes for a in node.args if type(a) is Live]
 
     def reads(self) -> Iterator[Value]:
         """Iterate over all values that it needs from somewhere, its own too."""
@@ -116,7 +129,6 @@ def pieces_of(capture: Capture) -> list[Piece]:
     last.outputs = capture.graph.outputs
     last.grads = capture.grads_now()
     last.derivative, last.spent = capture.derivative, capture.spent
-    _sign([*made, last], capture.graph)
     return [*made, last]
 
 
@@ -150,96 +162,110 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 # ---- when two captures are the same ------------------------------------------------------------
 
 
-def _sign(pieces: list[Piece], graph: Graph) -> None:
-    """Give each piece a signature: equal where the same ops run on the same things.
+_OTHER_RESULTS = "what it returns, or whose gradients it sets, differs from call to call"
+
+
+def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+    """Say where two captures of a piece part; nothing where the same ops run on the same things.
 
     From whichever line: a module is called from several.
+
+    Args:
+        old: the piece as it was captured before.
+        new: the piece as it was captured now.
+        same: by the id of a value of now, the one that stood for the same thing before. What the ops
+            of the piece make is added, and counts only where they are the same.
     """
-    names: dict[int, Any] = {id(v): ("input", i) for i, v in enumerate(graph.inputs)}
-    names.update(
-        (id(v), ("tensor", v.literal or (id(v.constant), v.shape, v.dtype)))
-        for v in graph.constants
-    )
-    count = 0
-    derivative = pieces[-1].derivative
-    ways = [] if derivative is None else list(derivative.ways.values())
-    for way in ways:
-        names.update((id(v), ("arriving", i)) for i, v in enumerate(way.arriving))
-    for piece in [*pieces, *[way.piece for way in ways]]:
-        rows = []
-        for node in piece.nodes:
-            for v in node.outputs:
-                names[id(v)] = ("made", count)
-                count += 1
-            rows.append(
-                (
-                    node.op,
-                    node.inplace,
-                    tuple(_signed(a, names) for a in node.args),
-                    tuple((v.shape, v.dtype) for v in node.outputs),
-                )
-            )
-        end: Any = None
-        if piece.read is not None:
-            end = ("read", piece.read.what, names[id(piece.read.value)], piece.read.line)
-        elif piece.outside is not None:
-            end = ("call", piece.outside.name, piece.outside.line)
-        else:
-            grads = tuple(
-                (t if isinstance(t, int) else ("tensor", id(t)), v and names[id(v)])
-                for t, v in piece.grads
-            )
-            end = ("end", _signed(piece.outputs, names), grads)
-        piece.signature = (tuple(rows), end)
-    if derivative is not None:
-        given = [derivative.outputs, derivative.leaves, *[way.gradients for way in ways]]
-        pieces[-1].signature += (tuple(way.piece.signature for way in ways), _signed(given, names))
-
-
-def _signed(x: Any, names: dict[int, Any]) -> Any:
-    if isinstance(x, Value):
-        return names[id(x)]
-    if isinstance(x, Number):
-        return ("number", names[id(x.value)])
-    if isinstance(x, Live):
-        return ("live", id(x.group), x.key, x.place)
-    if isinstance(x, (tuple, list)):
-        return (type(x), tuple(_signed(v, names) for v in x))
-    if isinstance(x, dict):
-        return (dict, tuple((k, _signed(v, names)) for k, v in x.items()))
-    if isinstance(x, float):
-        return ("float", x.hex())
-    if isinstance(x, (int, str, bool, complex, type(None))):
-        return (type(x), x)
-    return (type(x), id(x) if type(x).__hash__ is object.__hash__ else x)
-
-
-def difference(a: Piece, b: Piece) -> str:
-    """Say where two captures of a piece part."""
-    if a.derivative is not None and b.derivative is not None and a.signature[:2] == b.signature[:2]:
-        for x, y in zip(a.derivative.ways.values(), b.derivative.ways.values()):
-            if x.piece.signature != y.piece.signature:
-                return difference(x.piece, y.piece)
-    for m, n, x, y in zip(a.nodes, b.nodes, a.signature[0], b.signature[0]):
-        if x != y:
-            if m.op != n.op or m.line != n.line:
-                return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
-            values = [(u, v) for u, v in zip(x[2], y[2]) if u != v]
-            kinds = {u[0] for pair in values for u in pair if isinstance(u, tuple)}
-            if "tensor" in kinds:
-                return f"{m.op} at {m.line} reads a tensor that is another one in each call"
-            shown = ", ".join(f"{_plain(u)} then {_plain(v)}" for u, v in values)
-            return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
-    if len(a.signature[0]) != len(b.signature[0]):
+    for m, n in zip(old.nodes, new.nodes):
+        if not _do_the_same(m, n, same):
+            return _parting(m, n, same)
+        for v, w in zip(m.outputs, n.outputs):
+            same[id(w)] = v
+    if len(old.nodes) != len(new.nodes):
         return "one call had more ops than the other"
-    return "what it returns, or whose gradients it sets, differs from call to call"
+    if not _end_the_same(old, new, same):
+        return _OTHER_RESULTS
+    return _difference_of_gradients(old, new, same)
 
 
-def _plain(signed: Any) -> str:
-    if isinstance(signed, tuple) and len(signed) == 2:
-        kind, value = signed
-        return str(float.fromhex(value)) if kind == "float" else str(value)
-    return str(signed)
+def _do_the_same(m: Node, n: Node, same: dict[int, Value]) -> bool:
+    if m.op != n.op or m.inplace != n.inplace:
+        return False
+    if len(m.args) != len(n.args) or len(m.outputs) != len(n.outputs):
+        return False
+    for v, w in zip(m.outputs, n.outputs):
+        if v.shape != w.shape or v.dtype != w.dtype:
+            return False
+    for a, b in zip(m.args, n.args):
+        if a is not b and not _are_same(a, b, same):
+            return False
+    return True
+
+
+def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
+    if old.read is not None and new.read is not None:
+        a, b = old.read, new.read
+        return (a.what, a.line) == (b.what, b.line) and _are_same(a.value, b.value, same)
+    if old.outside is not None and new.outside is not None:
+        return (old.outside.name, old.outside.line) == (new.outside.name, new.outside.line)
+    if not (old.ends and new.ends) or len(old.grads) != len(new.grads):
+        return False
+    for (t, v), (u, w) in zip(old.grads, new.grads):
+        if t is not u and not (isinstance(t, int) and isinstance(u, int) and t == u):
+            return False
+        if not _are_same(v, w, same):
+            return False
+    return _are_same(old.outputs, new.outputs, same)
+
+
+def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+    """Say where the gradients of the results go other ways, if they do."""
+    a, b = old.derivative, new.derivative
+    if a is None or b is None:
+        return "" if a is b else _OTHER_RESULTS
+    if a.ways.keys() != b.ways.keys():
+        return _OTHER_RESULTS
+    for x, y in zip(a.ways.values(), b.ways.values()):
+        same.update((id(w), v) for v, w in zip(x.arriving, y.arriving))
+        if apart := difference(x.piece, y.piece, same):
+            return apart
+        if not _are_same(x.gradients, y.gradients, same):
+            return _OTHER_RESULTS
+    alike = _are_same([a.outputs, a.leaves], [b.outputs, b.leaves], same)
+    return "" if alike else _OTHER_RESULTS
+
+
+def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:
+    """Say whether arguments or results of two captures are the same."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is Value:
+        return same.get(id(b)) is a or (a.literal != "" and a.literal == b.literal)
+    if a is b:
+        return True
+    if kind is float:
+        return bool(a.hex() == b.hex())
+    if kind is Number:
+        return _are_same(a.value, b.value, same)
+    if kind is Live:
+        return a.group is b.group and (a.key, a.place) == (b.key, b.place)
+    if kind is dict:
+        return list(a) == list(b) and all(_are_same(a[k], b[k], same) for k in a)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(_are_same(x, y, same) for x, y in zip(a, b))
+    return kind.__hash__ is not object.__hash__ and bool(a == b)
+
+
+def _parting(m: Node, n: Node, same: dict[int, Value]) -> str:
+    """Say how two ops differ."""
+    if m.op != n.op or m.line != n.line:
+        return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
+    values = [(a, b) for a, b in zip(m.args, n.args) if not _are_same(a, b, same)]
+    if any(getattr(a, "constant", None) is not None for pair in values for a in pair):
+        return f"{m.op} at {m.line} reads a tensor that is another one in each call"
+    shown = ", ".join(f"{a} then {b}" for a, b in values)
+    return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
 
 
 # ---- the program of a piece --------------------------------------------------------------------
@@ -248,7 +274,7 @@ def _plain(signed: Any) -> str:
 def build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
     results: list[Value], lent: Sequence[int] = (),
-) -> Any:  # fmt: skip
+) -> Built:  # fmt: skip
     """Make the program of a piece.
 
     Args:
@@ -258,27 +284,22 @@ def build(
         tensors: by value, the tensors that live outside of the call.
         results: the values that it gives, in this order.
         lent: which of them may lie in the program's own memory until the next run.
-
-    Returns:
-        The program, and the numbers that are read anew: (step, argument, where).
     """
-    collects = gc.isenabled()
-    gc.disable()  # nothing here is garbage before the end, and there is much of it
-    try:
+    with uncollected():
         return _build(piece, given, like, tensors, results, lent)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _build(
     piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
     results: list[Value], lent: Sequence[int],
-) -> Any:  # fmt: skip
+) -> Built:  # fmt: skip
     piece.alone = []
     passes = tuple(_noting(p, piece.alone) for p in STEPS)
     before = functools.partial(captured, piece, given, tensors, results)
-    graph = piece.graph = run_passes(before(), passes, remember=False)
+    recorded = before()
+    graph = run_passes(recorded, passes, remember=False)
+    take_apart(recorded.nodes)
+    piece.improved = [node.op for node in graph]
     piece.shown = lambda: run_passes(before(), STEPS)
     try:
         args = [like[id(v)] for v in given]
@@ -286,7 +307,21 @@ def _build(
     except NotImplementedError as e:  # an op whose shapes follow from values
         raise CannotBuild(str(e).splitlines()[0]) from None
     made.set_learning(any(node.grad for node in piece.nodes))
-    return made, live
+    step = {id(node): i for i, node in enumerate(graph)}
+    makers = [step.get(id(v.producer), -1) for v in graph.outputs]
+    built = Built(made, live, _order(piece, graph), makers)
+    take_apart(graph.nodes)
+    return built
+
+
+def _order(piece: Piece, graph: Graph) -> list[int]:
+    """Return which op of a piece each op of its graph stands for."""
+    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
+    order: list[int] = []
+    for node in graph:
+        known = [number[v.name] for v in node.outputs if v.name in number]
+        order.append(max(known) if known else order[-1] if order else 0)
+    return order
 
 
 def captured(
@@ -295,8 +330,9 @@ def captured(
     """Return the ops of a piece as a graph of its own, before any pass."""
     graph = Graph()
     same = {id(v): _given(v) for v in given}
-    graph.inputs, graph.outputs = list(same.values()), renamed(results, same)
+    graph.inputs = list(same.values())
     graph.nodes = [_recorded(node, same) for node in piece.nodes]
+    graph.outputs = renamed(results, same)
     read = {id(v): v for node in piece.nodes for v in node.inputs()}
     graph.constants = [
         v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
@@ -325,8 +361,15 @@ def _given(v: Value) -> Value:
 
 def _recorded(node: Node, same: dict[int, Value]) -> Node:
     """Return a node as if the tape had been on: a program runs without one."""
-    made = Node(node.op, renamed(node.args, same), node.inplace, node.line)
-    made.outputs = node.outputs
+    args = [
+        same.get(id(a), a) if type(a) is Value else renamed(a, same) if type(a) is list else a
+        for a in node.args
+    ]
+    made = Node(node.op, tuple(args), node.inplace, node.line)
+    for v in node.outputs:
+        same[id(v)] = new = v.twin()
+        new.producer = made
+        made.outputs.append(new)
     return made
 
 

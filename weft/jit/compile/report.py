@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weft.jit.graph import Live
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -66,14 +64,12 @@ def facts(v: Variant) -> dict[str, Any]:
         "eager": v.problem,
         "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
         "ops": [n.op for p in pieces for n in p.nodes],
-        "program": [n.op for p in pieces if p.graph is not None for n in p.graph.nodes],
+        "program": [op for p in pieces for op in p.improved],
         "pieces": len(pieces),
         "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
         "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
         "backward": any(p.derivative is not None for p in pieces),
-        "live": sorted(
-            {a.key for p in pieces for n in p.nodes for a in n.args if isinstance(a, Live)}
-        ),
+        "live": sorted({number.key for p in pieces for number in p.live}),
         "bytes": sum(p.arena_bytes for p in programs),
         "beside": sum(p.side_by_side for p in programs),
         "seconds": dict(v.seconds),

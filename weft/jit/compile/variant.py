@@ -6,7 +6,7 @@ import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Live, Value, _like
+from weft.jit.graph import Value, _like, take_apart
 from weft.jit.passes.rebuild import is_static
 
 from .again import Ways
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
+    from .pieces import Built
     from .state import State
 
 __all__ = ["NOT_TAKEN", "Variant"]
@@ -76,6 +77,7 @@ class Variant:
         self._ways_back.clear()
         self.changes = state.changed()
         problem = capture.problem or _unsuitable(capture, state)
+        take_apart(_all_nodes(capture))
         if problem:
             self.root = None
             return self._fail(problem)
@@ -96,24 +98,24 @@ class Variant:
     def _merge(self, capture: Capture) -> None:
         """Put the pieces of a capture into the tree: those that are there already are confirmed."""
         same = {id(new): old for new, old in zip(capture.graph.inputs, self.inputs)}
-        for v in capture.graph.constants:
-            old = self._value_of.setdefault(id(v.constant), v)
-            same[id(v)] = old
-            self.tensors[id(old)] = v.constant
+        same.update((id(v), self._value_of.get(id(v.constant), v)) for v in capture.graph.constants)
+        is_new = False  # whether the tree gets a piece
         parent: Piece | None = None
         for piece in pieces_of(capture):
             key = None if parent is None or parent.read is None else _key(parent.read.outcome)
             old_piece = self.root if parent is None else parent.children.get(key)
-            if old_piece is not None and old_piece.signature == piece.signature:
+            known = dict(same)
+            apart = "" if old_piece is None else difference(old_piece, piece, known)
+            if old_piece is not None and not apart:
                 old_piece.seen += 1
-                for a, b in zip(piece.nodes, old_piece.nodes):
-                    same.update((id(new), v) for new, v in zip(a.outputs, b.outputs))
+                same = known
                 if piece.read is not None and old_piece.read is not None:
                     old_piece.read.outcome = piece.read.outcome
                 parent = old_piece
                 continue
             if old_piece is not None:
-                self._fail(difference(old_piece, piece))
+                self._fail(apart)
+            is_new = True
             rename(piece, same)
             if parent is None:
                 self.root = piece
@@ -123,9 +125,16 @@ class Variant:
                     what = f"{parent.read.what} at {parent.read.line}"
                     self.problem = self.trouble = f"{what} gives another number in each call"
             parent = piece
-        read = {id(v) for p in self.root.walk() for v in p.reads()} if self.root else set()
-        self.tensors = {k: t for k, t in self.tensors.items() if k in read}
-        self._value_of = {k: v for k, v in self._value_of.items() if id(v) in read}
+        if is_new:
+            self._keep_tensors([same[id(v)] for v in capture.graph.constants])
+
+    def _keep_tensors(self, found: list[Value]) -> None:
+        """Keep the tensors from outside that the pieces read; some were found just now."""
+        assert self.root is not None
+        read = {id(v) for piece in self.root.walk() for v in piece.reads()}
+        values = {id(v.constant): v for v in [*self._value_of.values(), *found] if id(v) in read}
+        self._value_of = values
+        self.tensors = {id(v): v.constant for v in values.values() if v.constant is not None}
 
     # ---- what holds ----------------------------------------------------------------------------
 
@@ -178,8 +187,7 @@ class Variant:
         for piece in self.root.walk():
             if piece.outside is not None:
                 places |= {(id(h.where), h.key) for h in self.state.options}
-            for node in piece.nodes:
-                places |= {(id(a.group), a.key) for a in node.args if isinstance(a, Live)}
+            places |= {(id(number.group), number.key) for number in piece.live}
         return places
 
     def programs(self) -> list[Any]:
@@ -266,8 +274,9 @@ class Variant:
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
         kept = {id(v) for v in [*self._given, *saved]}
         lent = [i for i, v in enumerate(results) if id(v) not in kept]  # gradients, until the next
-        program, live = self._build(root, self.inputs, like, results, lent)
-        self._programs[id(root)] = (program, self.inputs, results, live)
+        built = self._build(root, self.inputs, like, results, lent)
+        program = built.program
+        self._programs[id(root)] = (program, self.inputs, results, built.live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
         given = iter(inputs)
@@ -282,15 +291,14 @@ class Variant:
             (r.require_input_grad if isinstance(t, int) else r.require_grad)(t, grad)
         for t, _ in self.roles:
             r.require_role(t)
-        for step, argument, number in live:
+        for step, argument, number in built.live:
             r.read_number(step, argument, number.group, number.key, number.place)
-        r.set_order(_order(root))
+        r.set_order(built.order)
         r.set_lines(root.line_of)
-        steps = {id(node): i for i, node in enumerate(root.graph.nodes)}
         for t, v in root.grads:
             result = -1 if v is None else place[id(v)]
             times = self.times[t if isinstance(t, int) else id(t)]
-            made = -1 if v is None else steps.get(id(root.graph.outputs[result].producer), -1)
+            made = -1 if v is None else built.makers[result]
             (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times, made)
         spent = {id(v) for v in root.spent}
         for v in self._given:
@@ -367,13 +375,13 @@ class Variant:
             wanted |= {id(v) for v in piece.derivative.saved}
         results = [v for k, v in own.items() if k in wanted]
         given = needed(piece, self.tensors)
-        program, live = self._build(piece, given, env, results)
-        return program, given, results, live
+        built = self._build(piece, given, env, results)
+        return built.program, given, results, built.live
 
     def _build(
         self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value],
         lent: Sequence[int] = (),
-    ) -> Any:  # fmt: skip
+    ) -> Built:  # fmt: skip
         start = time.perf_counter()
         made = build(piece, given, like, self.tensors, results, lent)
         self.seconds["built"] += time.perf_counter() - start
@@ -426,16 +434,6 @@ class Variant:
 def _all_nodes(capture: Capture) -> list[Any]:
     ways = [] if capture.derivative is None else capture.derivative.ways.values()
     return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
-
-
-def _order(piece: Piece) -> list[int]:
-    """Return which op of a piece each step of its program stands for."""
-    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
-    order: list[int] = []
-    for node in piece.graph.nodes:
-        known = [number[v.name] for v in node.outputs if v.name in number]
-        order.append(max(known) if known else order[-1] if order else 0)
-    return order
 
 
 def _like_value(v: Value) -> Tensor:

@@ -1,6 +1,7 @@
 """Passes: each takes a graph and returns a better one that computes the same.
 
-A pass reads a graph and builds a new one, which is verified; the old one stays as it was. ``PASSES``
+A pass reads a graph and builds a new one, or returns the graph itself where it finds nothing to do;
+the old one stays as it was. In tests, every new one is verified (``Rebuild.verifies``). ``PASSES``
 and ``LAYERS`` keep every bit of the results; of ``INFERENCE``, the folding of batch norms rounds
 anew. Most passes return graphs with in-place ops as they are: there, what may be left out or shared
 depends on who else sees the memory. ``out_of_place`` goes before them.
@@ -8,7 +9,7 @@ depends on who else sees the memory. ``out_of_place`` goes before them.
 
 from __future__ import annotations
 
-from weft.jit.graph import Step
+from weft.jit.graph import Step, take_apart
 
 from .activation import join_activations
 from .copies import drop_copies
@@ -68,6 +69,8 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: boo
             after = before if made is graph else _without_tensors(made)
             history.append(Step(improve.__name__, before, after))
             before = after
+        if made is not graph and graph is not given:
+            take_apart(graph.nodes)
         graph = made
     graph = copied(graph) if graph is given else graph
     graph.history = history

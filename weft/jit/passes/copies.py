@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from .memory import Places, disturbs
-from .rebuild import Rebuild, written
+from .rebuild import without, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from weft.jit.graph import Graph, Value
+    from weft.jit.graph import Graph, Node, Value
 
 __all__ = ["drop_copies"]
 
@@ -21,36 +21,39 @@ def drop_copies(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.drop_copies(g)]
     ['mul', 'add']
     """
-    if disturbs(graph):
+    if not any(map(_copies, graph)) or disturbs(graph):
         return graph
-    places, new = Places(graph), Rebuild(graph)
+    places = Places(graph)
+    same: dict[int, Value] = {}  # what copies are copies of, by their ids
     first: dict[int, Value] = {}
     last: dict[int, int] = {}  # by place: when it is written to
     for now, node in enumerate(graph):
         places.follow(node)
-        last.update((places.of(v), now) for v in written(node))
+        for v in written(node):
+            last[places.of(v)] = now
         for v in node.outputs:
             first.setdefault(places.of(v), v)
     leaving = {places.of(v) for v in graph.results()}
     for now, node in enumerate(graph):
-        if node.op not in ("clone", "contiguous_copy") or node.inplace:
-            new.keep(node)
+        if not _copies(node):
             continue
         source, copy = node.inputs()[0], node.outputs[0]
         place, leaves = places.of(source), places.of(copy) in leaving
-        same = (source.shape, source.dtype, source.stride) == (copy.shape, copy.dtype, copy.stride)
+        alike = (source.shape, source.dtype, source.stride) == (copy.shape, copy.dtype, copy.stride)
         ours = (
             source.stride is not None
             and place not in places.outside
             and not (leaves and (place in leaving or not _fills(source, first, places)))
         )
         settled = last.get(place, -1) < now and places.of(copy) not in last
-        if same and ours and settled:
-            new.replace(copy, new.mapped(source))
+        if alike and ours and settled:
+            same[id(copy)] = source
             leaving |= {place} if leaves else set()
-        else:
-            new.keep(node)
-    return new.finish()
+    return without(graph, same)
+
+
+def _copies(node: Node) -> bool:
+    return node.op in ("clone", "contiguous_copy") and not node.inplace
 
 
 def _fills(v: Value, first: dict[int, Value], places: Places) -> bool:

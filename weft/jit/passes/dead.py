@@ -22,14 +22,14 @@ def remove_dead(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.remove_dead(g)]
     ['add']
     """
-    if disturbs(graph):
-        return graph
     read = {id(v) for v in graph.results()}
     needed = set()
     for node in reversed(graph.nodes):
         if is_random(node) or writes(node) or any(id(v) in read for v in node.outputs):
             needed.add(id(node))
-            read |= {id(v) for v in node.inputs()}
+            read.update([id(v) for v in node.inputs()])
+    if len(needed) == len(graph.nodes) or disturbs(graph):
+        return graph
     new = Rebuild(graph)
     for node in graph:
         if id(node) in needed:

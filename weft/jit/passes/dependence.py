@@ -27,8 +27,9 @@ class Dependence:
         self._joined: list[int] = [_OUTSIDE]
         for node in graph:
             self._place(node)
+        self._memory = {v: self._root(m) for v, m in self._memory.items()}
         self.before: list[set[int]] = [set() for _ in graph.nodes]
-        self._written: set[int] = set()
+        self._written = {self.memory(v) for node in graph for v in written(node)}
         readers: dict[int, set[int]] = {}
         writer: dict[int, int] = {}
         drew = -1
@@ -36,14 +37,14 @@ class Dependence:
             if is_random(node):
                 self.before[i] |= {drew} if drew >= 0 else set()
                 drew = i
-            targets = {self.memory(v) for v in written(node)}
-            for m in {self.memory(v) for v in [*node.inputs(), *node.outputs]}:
+            touched = {self.memory(v) for v in [*node.inputs(), *node.outputs]} & self._written
+            targets = {self.memory(v) for v in written(node)} if touched else touched
+            for m in touched:
                 if m in writer:
                     self.before[i].add(writer[m])
                 if m in targets:
                     self.before[i] |= readers.pop(m, set())
                     writer[m] = i
-                    self._written.add(m)
                 else:
                     readers.setdefault(m, set()).add(i)
             self.before[i].discard(i)
@@ -53,21 +54,23 @@ class Dependence:
         for v in node.outputs:
             self._memory[id(v)] = len(self._joined)
             self._joined.append(len(self._joined))
-        aliased = list(node.inputs()) if is_view(node) else written(node)
-        for v in aliased:
+        for v in node.inputs() if is_view(node) else written(node):
             for out in node.outputs:
-                self._join(self.memory(v), self.memory(out))
+                self._join(self._root(self.memory(v)), self._root(self.memory(out)))
 
     def _join(self, a: int, b: int) -> None:
         self._joined[max(a, b)] = min(a, b)
 
-    def memory(self, v: Value) -> int:
-        """Return the number of the memory that a value may look into."""
-        m = self._memory[id(v)]
+    def _root(self, m: int) -> int:
+        """Return the first of the numbers that stand for the same memory."""
         while self._joined[m] != m:
             self._joined[m] = self._joined[self._joined[m]]
             m = self._joined[m]
         return m
+
+    def memory(self, v: Value) -> int:
+        """Return the number of the memory that a value may look into."""
+        return self._memory[id(v)]
 
     def is_written(self, v: Value) -> bool:
         """Say whether the memory of a value is changed anywhere in the graph."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .memory import unchanging
+from .memory import changing
 from .rebuild import Rebuild, readers
 
 TYPE_CHECKING = False
@@ -28,12 +28,12 @@ def drop_dropout(graph: Graph) -> Graph:
     """
     if not (graph.frozen and graph.training):
         return graph
-    still, read = unchanging(graph), readers(graph)
+    changes, read = changing(graph), readers(graph)
     new = Rebuild(graph)
     for node in graph:
         if node.op != "dropout" or any(id(v) in read for v in node.outputs[1:]):
             new.keep(node)
-        elif id(node.outputs[0]) in still:
+        elif id(node.outputs[0]) not in changes:
             new.replace(node.outputs[0], new.mapped(node.args[0]))
         else:  # what changes it must not change what came in
             new.keep(node, op="clone", args=(new.mapped(node.args[0]), None),

@@ -7,7 +7,7 @@ import math
 import weft
 from weft import _C
 
-from .memory import unchanging
+from .memory import changing
 from .rebuild import Rebuild, escaping, is_python, is_random, writes
 
 TYPE_CHECKING = False
@@ -31,16 +31,15 @@ def fold(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.fold(g)]
     ['mul']
     """
-    still, seen_outside = unchanging(graph), escaping(graph)
+    if not any(_is_fixed(node, node.inputs(), graph) for node in graph):
+        return graph
+    changes, seen_outside = changing(graph), escaping(graph)
     new = Rebuild(graph)
     for node in graph:
-        given = [new.mapped(v) for v in node.inputs()]
         fixed = (
-            (node.op in _LIKE or all(_is_fixed(v, graph) for v in given))
-            and (graph.frozen or all(_is_small(v) for v in node.outputs))
-            and all(id(v) in still for v in (*node.inputs(), *node.outputs))
+            _is_fixed(node, [new.mapped(v) for v in node.inputs()], graph)
+            and not any(id(v) in changes for v in (*node.inputs(), *node.outputs))
             and not any(id(v) in seen_outside for v in node.outputs)
-            and not (is_random(node) or is_python(node) or writes(node))
         )
         if not fixed:
             new.keep(node)
@@ -56,8 +55,14 @@ _LIKE = {"ones_like": weft.ones, "zeros_like": weft.zeros}  # of whose input onl
 _SMALL = 4096  # elements: more of them are quicker made than read
 
 
-def _is_fixed(v: Value, graph: Graph) -> bool:
-    return v.constant is not None and (graph.frozen or bool(v.literal))
+def _is_fixed(node: Node, given: list[Value], graph: Graph) -> bool:
+    """Say whether a node gives the same in each run, as far as that follows from what it is given."""
+    for v in given if node.op not in _LIKE else ():
+        if v.constant is None or not (graph.frozen or v.literal):
+            return False
+    if is_random(node) or is_python(node) or writes(node):
+        return False
+    return graph.frozen or all(map(_is_small, node.outputs))
 
 
 def _is_small(v: Value) -> bool:

@@ -49,6 +49,7 @@ def fuse(graph: Graph, reasons: list[tuple[str, str]] | None = None) -> Graph:
     return plan.rebuilt()
 
 
+@functools.cache
 def _name(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
@@ -57,10 +58,15 @@ class _Plan:
     def __init__(self, graph: Graph, reasons: list[tuple[str, str]]) -> None:
         self.graph, self.reasons, self.isa = graph, reasons, _C._isa()
         self.where = {id(n): i for i, n in enumerate(graph.nodes)}
+        self.inputs = [n.inputs() for n in graph.nodes]
         self.dependence = Dependence(graph)
         self.uniform: dict[int, Any] = {}  # values all of whose elements are this number
         self.same: dict[int, Value] = {}  # values that are others under another name
         self.fusable = [self.look_at(n) for n in graph.nodes]
+        # Which nodes read numbers that are known, and other names of values, by themselves.
+        self.knows = [
+            f or n.op in REDUCTIONS for f, n in zip(self.fusable, graph.nodes)
+        ]  # fmt: skip
         self.results = {id(v) for v in graph.results()}
         self.idle = self.find_idle()
         self.deps = [self.before(i) for i in range(len(graph.nodes))]
@@ -133,39 +139,35 @@ class _Plan:
     def named(self, v: Value) -> Value:
         return self.same.get(id(v), v)
 
-    def knows(self, node: Node) -> bool:
-        """Say whether a node reads numbers that are known, and other names of values, by itself."""
-        return self.fusable[self.where[id(node)]] or node.op in REDUCTIONS
-
     def find_idle(self) -> set[int]:
         """Return the nodes that only make numbers that are known, or other names, or what nobody reads."""
         read = set(self.results)
         idle = set()
         for i in range(len(self.graph.nodes) - 1, -1, -1):
-            node = self.graph.nodes[i]
-            knows = self.knows(node)
+            node, knows = self.graph.nodes[i], self.knows[i]
             spare = len(node.outputs) == 1 and (knows or self.is_known(node.outputs[0]))
             if spare and id(node.outputs[0]) not in read:
                 idle.add(i)
             else:
-                given = map(self.named, node.inputs()) if knows else node.inputs()
-                read |= {id(v) for v in given if not (knows and id(v) in self.uniform)}
+                read.update([id(v) for v in self.given(i)])
         return idle
+
+    def given(self, i: int) -> list[Value]:
+        """Return the values that node i reads, as far as it does not know them by itself."""
+        if not self.knows[i]:
+            return self.inputs[i]
+        found = [v for v in self.inputs[i] if id(v) not in self.uniform]
+        return [self.same.get(id(v), v) for v in found] if self.same else found
 
     def is_known(self, v: Value) -> bool:
         return id(v) in self.uniform or id(v) in self.same
 
     def before(self, i: int) -> list[int]:
         """Return the nodes that must run before node i."""
-        node = self.graph.nodes[i]
         if i in self.idle:
             return []
         deps = set(self.dependence.before[i])
-        for v in node.inputs():
-            if self.knows(node):
-                if id(v) in self.uniform:
-                    continue
-                v = self.named(v)
+        for v in self.given(i):
             if v.producer is not None:
                 deps.add(self.where[id(v.producer)])
         return sorted(deps - self.idle)
@@ -269,8 +271,7 @@ class _Plan:
 
         owner: dict[int, int] = {}
         for i in found:
-            node = self.graph.nodes[i]
-            for v in (*map(self.named, node.inputs()), *node.outputs):
+            for v in (*map(self.named, self.inputs[i]), *self.graph.nodes[i].outputs):
                 if id(v) in self.uniform or v.shape == ():
                     if not (v.producer is not None and self.where[id(v.producer)] in parent):
                         continue
@@ -312,13 +313,12 @@ class _Plan:
         inputs: dict[int, Value] = {}
         outputs: list[Value] = []
         for i in members:
-            node = self.graph.nodes[i]
-            for v in map(self.named, node.inputs()):
+            for v in map(self.named, self.inputs[i]):
                 made = v.producer is not None and self.where[id(v.producer)] in inside
                 if not made and id(v) not in self.uniform:
                     inputs[id(v)] = v
             if self.is_read(i, inside):
-                outputs.append(node.outputs[0])
+                outputs.append(self.graph.nodes[i].outputs[0])
         return list(inputs.values()), outputs
 
     def is_read(self, i: int, inside: set[int]) -> bool:
@@ -330,11 +330,11 @@ class _Plan:
     def readers(self) -> dict[int, list[int]]:
         """Who reads a value, also under another name."""
         found: dict[int, list[int]] = {id(v): [] for n in self.graph.nodes for v in n.outputs}
-        for i, n in enumerate(self.graph.nodes):
+        for i, inputs in enumerate(self.inputs):
             if i in self.idle:
                 continue
-            for v in n.inputs():
-                found.setdefault(id(self.named(v) if self.knows(n) else v), []).append(i)
+            for v in map(self.named, inputs) if self.knows[i] else inputs:
+                found.setdefault(id(v), []).append(i)
         return found
 
     # ---- the new graph
@@ -382,7 +382,7 @@ class _Plan:
         made: set[int] = set()
         for i in members:
             node = self.graph.nodes[i]
-            for v in node.inputs():
+            for v in self.inputs[i]:
                 if id(v) not in new.values:
                     made.add(id(v))
                     parts += self.made_for(new, v, node)

@@ -7,7 +7,7 @@ from weft import _C
 from weft.jit.graph import Value
 
 from .memory import Places
-from .rebuild import Rebuild, is_pointwise, is_view, mutates, readers, writes
+from .rebuild import Rebuild, is_pointwise, is_view, readers, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,19 +29,27 @@ def out_of_place(graph: Graph) -> Graph:
     >>> [node.inplace for node in weft.jit.passes.out_of_place(g)]
     [False, False, False]
     """
-    if not mutates(graph):
+    if not any(map(_may_give_new, graph)):
         return graph
-    last = _last_readings(graph)
-    places, new = Places(graph), Rebuild(graph)
+    last, places = _last_readings(graph), Places(graph)
+    moved, fresh = set(), set()  # nodes: copies that are left out, ops that need not be in place
     for now, node in enumerate(graph):
-        fresh = _unseen(node, places, last, now)
-        if fresh and _moves(node, places, last, now):
-            new.replace(node.outputs[0], new.mapped(node.args[1]))
+        unseen = _unseen(node, places, last, now)
+        if unseen and _moves(node, places, last, now):
+            moved.add(id(node))
             places.move(node.outputs[0], node.args[1])
             continue
-        fresh = fresh and node.inplace and _same_kind(node)
-        new.keep(node, inplace=node.inplace and not fresh)
-        places.follow(node, fresh)
+        if unseen and node.inplace and _same_kind(node):
+            fresh.add(id(node))
+        places.follow(node, id(node) in fresh)
+    if not moved and not fresh:
+        return graph
+    new = Rebuild(graph)
+    for node in graph:
+        if id(node) in moved:
+            new.replace(node.outputs[0], new.mapped(node.args[1]))
+        else:
+            new.keep(node, inplace=node.inplace and id(node) not in fresh)
     return new.finish()
 
 
@@ -80,17 +88,24 @@ def _last_readings(graph: Graph) -> dict[int, float]:
     }
 
 
+def _may_give_new(node: Node) -> bool:
+    """Say whether a node is a pointwise op or a copy that changes what another node has made."""
+    if not writes(node) or not (node.op == "copy_" or is_pointwise(node)):
+        return False
+    return node.inputs()[0].producer is not None
+
+
 def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
-    """Say whether a node changes the whole of memory that is read only through what it gives."""
-    return writes(node) and _ends(node.inputs()[0], places, last, now)
+    """Say whether such a node changes the whole of memory that is read only through what it gives."""
+    return _may_give_new(node) and _ends(node.inputs()[0], places, last, now)
 
 
 def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
     """Say whether a node of the graph made the memory of a value, all of it, for nodes until now."""
     place = places.of(v)
-    whole = v.producer is not None and not is_view(v.producer)
-    read = max(last.get(member, 0) for member in places.members[place])
-    return whole and place not in places.outside and read <= now
+    if v.producer is None or is_view(v.producer) or place in places.outside:
+        return False
+    return all(last.get(member, 0) <= now for member in places.members.get(place, [place]))
 
 
 def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from .rebuild import is_view, writes, written
+from .rebuild import is_view, mutates, shares, writes, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft.jit.graph import Graph, Node, Value
 
-__all__ = ["Places", "disturbs", "unchanging"]
+__all__ = ["Places", "changing", "disturbs"]
 
 
 class Places:
-    """The memory of each value, followed node by node.
+    """The memory of each value, followed node by node. A place is named by the first value in it.
 
     >>> g = weft.jit.trace(lambda x: x.exp().view(-1).add_(1), (weft.ones(2),)).graph
     >>> places = weft.jit.passes.memory.Places(g)
@@ -23,31 +23,29 @@ class Places:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.values: dict[int, int] = {}  # the place of a value, both by number
-        self.members: dict[int, list[int]] = {}  # ids of the values in a place
+        self.shared: dict[int, int] = {}  # by value: its place, if that is not its own
+        self.members: dict[int, list[int]] = {}  # the ids of all values there, by such a place
         self.outside: set[int] = set()  # places that are not made by the graph
         by_memory: dict[int, int] = {}  # constants may share theirs
         for v in (*graph.inputs, *graph.constants):
-            place = self._put(v, None)
             if v.constant is not None and v.constant.numel() and not v.constant.is_sparse:
                 start = v.constant.untyped_storage().data_ptr()
-                self._put(v, by_memory.setdefault(start, place))
+                self._put(v, by_memory.setdefault(start, id(v)))
             self.outside.add(self.of(v))
 
-    def _put(self, v: Value, place: int | None) -> int:
-        place = len(self.members) if place is None else place
-        self.values[id(v)] = place
-        self.members.setdefault(place, []).append(id(v))
-        return place
+    def _put(self, v: Value, place: int) -> None:
+        if place != id(v):
+            self.shared[id(v)] = place
+            self.members.setdefault(place, [place]).append(id(v))
 
     def of(self, v: Value) -> int:
-        """Return the number of the memory in which a value lies.
+        """Return the name of the memory in which a value lies.
 
         >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
-        >>> weft.jit.passes.memory.Places(g).of(g.inputs[0])
-        0
+        >>> weft.jit.passes.memory.Places(g).of(g.inputs[0]) == id(g.inputs[0])
+        True
         """
-        return self.values[id(v)]
+        return self.shared.get(id(v), id(v))
 
     def move(self, v: Value, to: Value) -> None:
         """Let a value lie where another one lies.
@@ -55,8 +53,8 @@ class Places:
         >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
         >>> places = weft.jit.passes.memory.Places(g)
         >>> places.move(g.outputs, g.inputs[0])
-        >>> places.of(g.outputs)
-        0
+        >>> places.of(g.outputs) == places.of(g.inputs[0])
+        True
         """
         self._put(v, self.of(to))
 
@@ -66,13 +64,14 @@ class Places:
         >>> g = weft.jit.trace(lambda x: x.add_(1), (weft.ones(2),)).graph
         >>> places = weft.jit.passes.memory.Places(g)
         >>> places.follow(g.nodes[0], fresh=True)
-        >>> places.of(g.nodes[0].outputs[0])
-        1
+        >>> places.of(g.nodes[0].outputs[0]) in places.outside
+        False
         """
-        taken = [self.of(v) for v in node.inputs()]
-        shared = taken[0] if taken and not fresh and (is_view(node) or writes(node)) else None
-        for i, v in enumerate(node.outputs):
-            self._put(v, shared if i == 0 or is_view(node) else None)
+        if fresh or not shares(node):
+            return
+        for source in node.inputs()[:1]:
+            for v in node.outputs if is_view(node) else node.outputs[:1]:
+                self.move(v, source)
 
 
 def disturbs(graph: Graph) -> bool:
@@ -91,30 +90,32 @@ def disturbs(graph: Graph) -> bool:
     False
     """
     places = Places(graph)
-    made: dict[int, int] = {}
+    made: dict[int, int] = {}  # when values were made that lie where others were before them
     last: dict[int, int] = {}  # by place: when it was last written to
     for now, node in enumerate(graph):
-        if not writes(node):
+        if last and not writes(node):
             for v in node.inputs():
                 if last.get(places.of(v), -1) > made.get(id(v), -1):
                     return True
-        places.follow(node)
-        for v in written(node):
-            last[places.of(v)] = now
-        made.update((id(v), now) for v in node.outputs)
+        if shares(node):
+            places.follow(node)
+            last.update((places.of(v), now) for v in written(node))
+            made.update((id(v), now) for v in node.outputs)
     return False
 
 
-def unchanging(graph: Graph) -> set[int]:
-    """Return the ids of values whose memory no op of the graph writes to.
+def changing(graph: Graph) -> set[int]:
+    """Return the ids of values whose memory an op of the graph writes to.
 
     >>> g = weft.jit.trace(lambda x: x.exp().add_(1), (weft.ones(2),)).graph
-    >>> still = weft.jit.passes.memory.unchanging(g)
-    >>> id(g.inputs[0]) in still, id(g.nodes[0].outputs[0]) in still
-    (True, False)
+    >>> changes = weft.jit.passes.memory.changing(g)
+    >>> id(g.inputs[0]) in changes, id(g.nodes[0].outputs[0]) in changes
+    (False, True)
     """
+    if not mutates(graph):
+        return set()
     places, changed = Places(graph), set()
-    for node in graph:
+    for node in filter(shares, graph):
         changed |= {places.of(v) for v in written(node)}
         places.follow(node)
-    return {v for v, place in places.values.items() if place not in changed}
+    return changed.union(*(places.members.get(place, ()) for place in changed))

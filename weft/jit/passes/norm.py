@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft
 
-from .memory import unchanging
+from .memory import changing
 from .rebuild import Rebuild, readers
 
 TYPE_CHECKING = False
@@ -29,10 +29,10 @@ def fold_batch_norm(graph: Graph) -> Graph:
     """
     if not graph.frozen:
         return graph
-    still, read = unchanging(graph), readers(graph)
+    changes, read = changing(graph), readers(graph)
     norms: dict[int, Node] = {}  # by the id of the layer before
     for node in graph:
-        layer = _layer_before(node, read, still)
+        layer = _layer_before(node, read, changes)
         if layer is not None:
             norms[id(layer)] = node
     if not norms:
@@ -53,7 +53,7 @@ def fold_batch_norm(graph: Graph) -> Graph:
     return new.finish()
 
 
-def _layer_before(norm: Node, read: dict[int, list[Node | None]], still: set[int]) -> Node | None:
+def _layer_before(norm: Node, read: dict[int, list[Node | None]], changes: set[int]) -> Node | None:
     """Return the layer that can take in a batch norm, or None."""
     if norm.op != "norm_channels":
         return None
@@ -67,14 +67,14 @@ def _layer_before(norm: Node, read: dict[int, list[Node | None]], still: set[int
         return None
     needed = [layer.args[1], mean, variance]
     others = [v for v in (layer.args[2], weight, bias) if v is not None]
-    fixed = all(_fixed(v, still) for v in (*needed, *others))
+    fixed = all(_fixed(v, changes) for v in (*needed, *others))
     kinds = {v.dtype for v in (*needed, *others) if v is not None} | {x.dtype}
     wide = layer.args[2] is not None and layer.args[2].shape != mean.shape if fixed else True
     return layer if fixed and not wide and len(kinds) == 1 and x.dtype.is_floating_point else None
 
 
-def _fixed(v: Value | None, still: set[int]) -> bool:
-    return v is not None and v.constant is not None and id(v) in still
+def _fixed(v: Value | None, changes: set[int]) -> bool:
+    return v is not None and v.constant is not None and id(v) not in changes
 
 
 def _folded(layer: Node, norm: Node) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
-    "readers", "writes", "written",
+    "readers", "shares", "without", "writes", "written",
 ]  # fmt: skip
 
 
@@ -30,6 +30,8 @@ class Rebuild:
     >>> repr(new.finish()) == repr(old)
     True
     """
+
+    verifies = False  # whether each new graph is verified, which takes time: tests set it
 
     def __init__(self, old: Graph) -> None:
         self.old, self.new = old, Graph()
@@ -61,13 +63,15 @@ class Rebuild:
         >>> weft.jit.passes.rebuild.Rebuild(old).mapped([old.inputs[0], 2])
         [%x0: float32[2], 2]
         """
-        if isinstance(x, Value):
+        kind = type(x)
+        if kind is Value:
             return self.values[id(x)]
         if isinstance(x, dict):
             return {k: self.mapped(v) for k, v in x.items()}
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return type(x)(*map(self.mapped, x))
-        return type(x)(map(self.mapped, x)) if isinstance(x, (tuple, list)) else x
+        if not isinstance(x, (tuple, list)):
+            return x
+        parts = [self.mapped(v) for v in x]
+        return kind(*parts) if hasattr(x, "_fields") else kind(parts)
 
     def keep(self, old: Node, **changed: Any) -> Node:
         """Add the twin of an old node, with another ``op``, ``args``, ``inplace`` or ``outputs``.
@@ -83,7 +87,9 @@ class Rebuild:
         for part in () if changed else old.parts or ():
             parts.append(self.keep(part))
             self.new.nodes.pop()
-        args = changed["args"] if "args" in changed else tuple(self.mapped(a) for a in old.args)
+        if not changed and not parts:
+            return self._add_twin(old)
+        args = changed["args"] if "args" in changed else self._arguments(old)
         op, inplace = changed.get("op", old.op), changed.get("inplace", old.inplace)
         node = Node(op, args, inplace, old.line, old.grad)
         outputs = changed.get("outputs", old.outputs)
@@ -93,6 +99,24 @@ class Rebuild:
             v.producer = node
         self.new.nodes.append(node)
         return node
+
+    def _add_twin(self, old: Node) -> Node:
+        """Add a node that is as it was."""
+        node = Node(old.op, self._arguments(old), old.inplace, old.line, old.grad)
+        for v in old.outputs:
+            self.values[id(v)] = new = v.twin()
+            new.producer = node
+            node.outputs.append(new)
+        self.new.nodes.append(node)
+        return node
+
+    def _arguments(self, old: Node) -> tuple[Any, ...]:
+        """Return the arguments of an old node with the values of the new graph."""
+        values = self.values
+        return tuple([
+            values[id(a)] if type(a) is Value else self.mapped(a) if type(a) is list else a
+            for a in old.args
+        ])  # fmt: skip
 
     def constant(self, name: str, t: Tensor) -> Value:
         """Add a constant under a name that no other value has.
@@ -119,7 +143,7 @@ class Rebuild:
         self.values[id(old)] = by
 
     def finish(self) -> Graph:
-        """Return the new graph, checked, without constants that nothing reads.
+        """Return the new graph, without constants that nothing reads; checked if ``verifies`` is set.
 
         >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
         >>> new = weft.jit.passes.rebuild.Rebuild(old)
@@ -129,11 +153,40 @@ class Rebuild:
         """
         new = self.new
         new.outputs = self.mapped(self.old.outputs)
-        read = {id(v) for node in new for v in node.inputs()}
-        read |= {id(v) for v in new.results()}
-        new.constants = [v for v in new.constants if id(v) in read]
-        new.verify()
+        unread = {id(v) for v in new.constants}
+        unread.difference_update([id(v) for v in new.results()])
+        for node in reversed(new.nodes):
+            if not unread:
+                break
+            unread.difference_update([id(v) for v in node.inputs()])
+        new.constants = [v for v in new.constants if id(v) not in unread]
+        if self.verifies:
+            new.verify()
         return new
+
+
+def without(graph: Graph, same: dict[int, Value]) -> Graph:
+    """Return a graph in which other values stand for some, and the ops that made those are left out.
+
+    Args:
+        graph: it stays as it is, and is returned itself where nothing is to be left out.
+        same: by the id of a result of an op, the earlier value that is equal to it.
+
+    >>> g = weft.jit.trace(lambda x: (x * 1).exp(), (weft.ones(2),)).graph
+    >>> product = g.nodes[0].outputs[0]
+    >>> [node.op for node in weft.jit.passes.rebuild.without(g, {id(product): g.inputs[0]})]
+    ['exp']
+    """
+    if not same:
+        return graph
+    new = Rebuild(graph)
+    for node in graph:
+        if node.outputs and id(node.outputs[0]) in same:
+            for v in node.outputs:
+                new.replace(v, new.mapped(same[id(v)]))
+        else:
+            new.keep(node)
+    return new.finish()
 
 
 def copied(graph: Graph) -> Graph:
@@ -231,7 +284,27 @@ def writes(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.writes(node) for node in g]
     [False, True]
     """
-    return node.inplace or node.op.partition(".")[0].endswith("_")
+    return node.inplace or _is_inplace_name(node.op)
+
+
+@functools.cache
+def _is_inplace_name(op: str) -> bool:
+    return op.partition(".")[0].endswith("_")
+
+
+def shares(node: Node) -> bool:
+    """Say whether what a node gives may lie in memory that was there: it is a view, or writes.
+
+    >>> g = weft.jit.trace(lambda x: x.exp().add_(1).view(-1), (weft.ones(2),)).graph
+    >>> [weft.jit.passes.rebuild.shares(node) for node in g]
+    [False, True, True]
+    """
+    return node.inplace or _is_sharing_name(node.op)
+
+
+@functools.cache
+def _is_sharing_name(op: str) -> bool:
+    return _is_inplace_name(op) or op in _ops_that(_may_alias)
 
 
 _STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
@@ -286,7 +359,7 @@ def escaping(graph: Graph) -> set[int]:
     seen = {id(v) for v in graph.results()}
     for node in reversed(graph.nodes):
         if is_view(node) and _any_in(node.outputs, seen):
-            seen |= {id(v) for v in node.inputs()}
+            seen.update([id(v) for v in node.inputs()])
     return seen
 
 

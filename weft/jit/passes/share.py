@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from weft.jit.graph import Value
 
-from .memory import disturbs, unchanging
-from .rebuild import Rebuild, escaping, is_random, writes
+from .memory import changing, disturbs
+from .rebuild import escaping, is_random, without, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,34 +27,34 @@ def share(graph: Graph) -> Graph:
     """
     if disturbs(graph):
         return graph
-    seen_outside, still = escaping(graph), unchanging(graph)
-    new = Rebuild(graph)
+    seen_outside, changes = escaping(graph), changing(graph)
+    same: dict[int, Value] = {}  # the first of equal results, by the ids of the others
     first: dict[Any, Node] = {}
     for node in graph:
-        key = _key(node, new)
-        alone = is_random(node) or writes(node) or any(id(v) not in still for v in node.outputs)
-        twin = None if alone else first.setdefault(key, node)
-        apart = twin is not None and any(
-            {id(a), id(b)} <= seen_outside for a, b in zip(node.outputs, twin.outputs)
-        )
-        if twin is None or twin is node or apart:
-            new.keep(node)
-        else:
-            for mine, other in zip(node.outputs, twin.outputs):
-                new.replace(mine, new.mapped(other))
-                if id(mine) in seen_outside:
-                    seen_outside.add(id(other))
-    return new.finish()
+        if is_random(node) or writes(node) or any(id(v) in changes for v in node.outputs):
+            continue
+        twin = first.setdefault(_key(node, same), node)
+        if twin is node or any(
+            id(a) in seen_outside and id(b) in seen_outside
+            for a, b in zip(node.outputs, twin.outputs)
+        ):
+            continue
+        for mine, other in zip(node.outputs, twin.outputs):
+            same[id(mine)] = other
+            if id(mine) in seen_outside:
+                seen_outside.add(id(other))
+    return without(graph, same)
 
 
-def _key(node: Node, new: Rebuild) -> Any:
-    return node.op, node.grad, tuple(_fact(new.mapped(a)) for a in node.args)
+def _key(node: Node, same: dict[int, Value]) -> Any:
+    return node.op, node.grad, *[_fact(a, same) for a in node.args]
 
 
-def _fact(a: Any) -> Any:
+def _fact(a: Any, same: dict[int, Value]) -> Any:
     """Return what makes an argument the same as another one."""
-    if isinstance(a, Value):
-        return id(a)
-    if isinstance(a, (list, tuple)):
-        return type(a).__name__, tuple(map(_fact, a))
-    return type(a).__name__, repr(a)
+    kind = type(a)
+    if kind is Value:
+        return id(same.get(id(a), a))
+    if kind is list or kind is tuple:
+        return kind, *[_fact(x, same) for x in a]
+    return kind, repr(a)

@@ -6,8 +6,8 @@ import math
 
 from weft.jit.graph import Value
 
-from .memory import disturbs, unchanging
-from .rebuild import Rebuild, escaping, writes
+from .memory import changing, disturbs
+from .rebuild import escaping, without, writes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,49 +32,49 @@ def simplify(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.simplify(g)]
     ['neg', 'exp']
     """
-    if disturbs(graph):
-        return graph
-    seen_outside, still = escaping(graph), unchanging(graph)
-    new = Rebuild(graph)
+    same: dict[int, Value] = {}  # what results are equal to, by their ids
+    seen_outside: set[int] | None = None
     for node in graph:
-        same = _unchanged(node, new)
-        free = node.outputs and id(node.outputs[0]) in still - seen_outside
-        if same is None or not node.grad or not free:
-            new.keep(node)
-        else:
-            new.replace(node.outputs[0], same)
-    return new.finish()
+        value = _unchanged(node, same) if node.grad else None
+        if value is None:
+            continue
+        if seen_outside is None:
+            if disturbs(graph):
+                return graph
+            seen_outside = escaping(graph) | changing(graph)
+        if id(node.outputs[0]) not in seen_outside:
+            same[id(node.outputs[0])] = value
+    return without(graph, same)
 
 
-def _unchanged(node: Node, new: Rebuild) -> Value | None:
-    """Return the value of the new graph that the output of an old node is equal to."""
-    if writes(node):
-        return None
+def _unchanged(node: Node, same: dict[int, Value]) -> Value | None:
+    """Return the value that the output of a node is equal to."""
     op = node.op.partition(".")[0]
     if op == "pointwise_gradient":
-        return _same_gradient(node, new)
-    operands = [new.mapped(a) for a in node.args]
+        return None if writes(node) else _same_gradient(node, same)
+    if (op not in _NEUTRAL and op != "neg") or writes(node) or len(node.outputs) != 1:
+        return None
+    operands = [same.get(id(a), a) for a in node.args]
     if op in ("mul", "add") and len(operands) == 2 and isinstance(operands[1], Value):
         operands.reverse()
-    same: Any = None
+    value: Any = None
     if op == "neg":
         before = operands[0].producer
         if before is not None and before.op == "neg" and before.grad:
-            same = before.args[0]
+            value = same.get(id(before.args[0]), before.args[0])
     elif len(operands) == 2 and type(operands[1]) in (int, float):
-        same = operands[0] if _neutral(op, *operands) else None
-    if not isinstance(same, Value) or len(node.outputs) != 1:
-        return None
+        value = operands[0] if _neutral(op, *operands) else None
     out = node.outputs[0]
-    return same if (same.shape, same.dtype) == (out.shape, out.dtype) else None
+    alike = isinstance(value, Value) and (value.shape, value.dtype) == (out.shape, out.dtype)
+    return value if alike else None
 
 
-def _same_gradient(node: Node, new: Rebuild) -> Value | None:
+def _same_gradient(node: Node, same: dict[int, Value]) -> Value | None:
     """Return the gradient that a sum passes on as it is."""
     name, operand, g = node.args[:3]
     passed = name == "add" or (name == "sub" and operand == 0)
     out = node.outputs[0]
-    return new.mapped(g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
+    return same.get(id(g), g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
 
 
 def _neutral(op: str, x: Any, number: float) -> bool:
