@@ -39,6 +39,22 @@ def results_with_gradients(x: Any) -> list[Any]:
     return [t for v in parts for t in results_with_gradients(v)]
 
 
+def go_back(t: Any, world: World) -> None:
+    """A backward pass from a result.
+
+    What eager finds first of several reasons to refuse it, and which leaves it has reached by then,
+    is its own: a compiled call is one node.
+    """
+    try:
+        (t * t).sum().backward(retain_graph=True)
+    except RuntimeError as e:
+        if "second time" not in str(e) and "inplace operation" not in str(e):
+            raise
+        for p in world.params:
+            p.grad = None
+        raise RuntimeError("it cannot go back") from e
+
+
 def turn_of(program: Program, f: Any, world: World, turn: int) -> Any:
     """One call, and everything that can be seen after it."""
     args = program.inputs(turn)
@@ -49,7 +65,7 @@ def turn_of(program: Program, f: Any, world: World, turn: int) -> Any:
         seen.append(bits(result))
         if program.outer_backward:
             for t in results_with_gradients(result)[: 1 + turn % 2]:
-                (t * t).sum().backward(retain_graph=True)
+                go_back(t, world)
     except RuntimeError as e:
         seen.append((type(e), str(e).partition(":")[0]))  # nodes have other names
     seen += [bits(args[:3]), bits([a.grad for a in args[:2]])]

@@ -217,3 +217,28 @@ def test_examples_of_docs(name: str) -> None:
     module = importlib.import_module(f"weft.jit.passes.{name}")
     found = doctest.testmod(module, extraglobs={"weft": weft})
     assert found.attempted and not found.failed
+
+
+def test_simplify_leaves_what_reads_memory_that_changes() -> None:
+    """``x * 1`` is a copy where x is written to afterwards."""
+
+    def f(x: Any, y: Any) -> Any:
+        kept = x * 1.0
+        x.copy_(y)
+        return kept.exp()
+
+    g = weft.jit.trace(f, (weft.ones(2), weft.zeros(2))).graph
+    assert [n.op for n in passes.simplify(g)] == ["mul", "copy_", "exp"]
+
+
+def test_dead_code_keeps_what_parts_of_fused_ops_name() -> None:
+    """A view that only the parts of a fused op name stays, for the graph can be taken apart again."""
+
+    def f(x: Any) -> Any:
+        seen = x.detach()
+        x.sort(1)
+        return seen.abs() + 0.1
+
+    g = passes.run_passes(weft.jit.trace(f, (weft.ones(2, 3),)).graph, passes.STEPS)
+    g.unfuse()
+    g.verify()

@@ -27,7 +27,8 @@ def remove_dead(graph: Graph) -> Graph:
     for node in reversed(graph.nodes):
         if is_random(node) or writes(node) or any(id(v) in read for v in node.outputs):
             needed.add(id(node))
-            read.update([id(v) for v in node.inputs()])
+            for part in (node, *(node.parts or ())):  # which may name a view of what the node reads
+                read.update([id(v) for v in part.inputs()])
     if len(needed) == len(graph.nodes) or disturbs(graph):
         return graph
     new = Rebuild(graph)

@@ -34,6 +34,7 @@ def simplify(graph: Graph) -> Graph:
     """
     same: dict[int, Value] = {}  # what results are equal to, by their ids
     seen_outside: set[int] | None = None
+    changes: set[int] = set()  # values whose memory is written to
     for node in graph:
         value = _unchanged(node, same) if node.grad else None
         if value is None:
@@ -41,8 +42,9 @@ def simplify(graph: Graph) -> Graph:
         if seen_outside is None:
             if disturbs(graph):
                 return graph
-            seen_outside = escaping(graph) | changing(graph)
-        if id(node.outputs[0]) not in seen_outside:
+            changes = changing(graph)
+            seen_outside = escaping(graph) | changes
+        if id(node.outputs[0]) not in seen_outside and id(value) not in changes:
             same[id(node.outputs[0])] = value
     return without(graph, same)
 
