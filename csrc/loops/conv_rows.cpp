@@ -86,10 +86,10 @@ std::vector<Run> runs_of(const Conv& given) {
 // Some images at a time: their windows, each a row of taps * in numbers.
 class Windows {
  public:
-  explicit Windows(const Conv& c)
+  Windows(const Conv& c, int64_t at_once)
       : c_(c),
         width_(c.in * c.taps()),
-        at_once_(part_of(c)),
+        at_once_(at_once),
         runs_(runs_of(c)),
         rows_(at_once_ * c.places() * width_ * 4) {}
   float* data() const { return rows_.as<float>(); }
@@ -116,11 +116,6 @@ class Windows {
   }
 
  private:
-  // Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
-  static int64_t part_of(const Conv& c) {
-    int64_t width = c.in * c.taps(), bytes = c.out * width * 4 <= kSmallKernel ? kNearBytes : kFarBytes;
-    return std::clamp<int64_t>(bytes * num_threads() / 4 / (c.places() * width), 1, c.batch);
-  }
   // Calls f(where the first image begins, how many there are, their windows).
   template <class F>
   void each_few(int64_t first, int64_t rows, const F& f) const {
@@ -137,12 +132,30 @@ class Windows {
   Scratch rows_;
 };
 
+bool has_small_kernel(const Conv& c) { return c.out * c.in * c.taps() * 4 <= kSmallKernel; }
+int64_t images_in(int64_t bytes, const Conv& c) { return bytes / 4 / (c.places() * c.in * c.taps()); }
+
+// Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
+int64_t images_at_once(const Conv& c) {
+  int64_t bytes = (has_small_kernel(c) ? kNearBytes : kFarBytes) * num_threads();
+  return std::clamp<int64_t>(images_in(bytes, c), 1, c.batch);
+}
+
+// The same where windows are added up, which must not depend on the number of threads. gemm goes through the sums for
+// every kGemmDepth of them: where these are whole images, few of them are as fast as many.
+int64_t images_added_at_once(const Conv& c) {
+  int64_t each = std::max<int64_t>(1, kGemmDepth / c.places());
+  bool whole = each * c.places() % kGemmDepth == 0;
+  int64_t bytes = has_small_kernel(c) ? 2 * kNearBytes : whole ? kFarBytes / 4 : kFarBytes;
+  return std::clamp(images_in(bytes, c) / each * each, whole ? each : 1, std::max(c.batch, each));
+}
+
 }  // namespace
 
 void rows_conv_forward(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
   KernelRows kernel(c);
   kernel.read(w);
-  Windows windows(c);
+  Windows windows(c, images_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     windows.lay_out(x, first, rows);
@@ -154,7 +167,7 @@ void rows_conv_forward(const Conv& c, const float* x, const float* w, const floa
 void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   KernelRows kernel(c);
   kernel.read(w);
-  Windows windows(c);
+  Windows windows(c, images_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     gemm(DType::Float, false, false, rows, k, c.out, g + first * c.out, c.out, kernel.data(), k, windows.data(), k, 1,
@@ -165,7 +178,7 @@ void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
 
 void rows_conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   KernelRows kernel(c);
-  Windows windows(c);
+  Windows windows(c, images_added_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     windows.lay_out(x, first, rows);
