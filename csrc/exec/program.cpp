@@ -51,6 +51,24 @@ int64_t lay_out(std::vector<Piece>& pieces) {
   return total;
 }
 
+// Places, the smallest first, where no piece lies during a step. Pieces are in the order of their places.
+std::vector<Loan::Gap> gaps_between(const std::vector<Piece>& pieces, int step, int64_t total) {
+  constexpr int64_t kLeast = 1 << 20;  // bytes that are worth lending
+  std::vector<Loan::Gap> gaps;
+  int64_t end = 0;
+  auto add_until = [&](int64_t next) {
+    if (next - end >= kLeast) gaps.push_back({end, next - end});
+  };
+  for (const Piece& p : pieces) {
+    if (step < p.first || p.last < step) continue;
+    add_until(p.at);
+    end = std::max(end, p.at + p.bytes);
+  }
+  add_until(total);
+  std::sort(gaps.begin(), gaps.end(), [](const Loan::Gap& a, const Loan::Gap& b) { return a.bytes < b.bytes; });
+  return gaps;
+}
+
 }  // namespace
 
 int Program::add_value(const Tensor& t, int memory) {
@@ -173,6 +191,7 @@ void Program::choose_lent(const std::vector<int>& lent) {
 // Gets memory for the arena, and lets all that stays inside lie there.
 void Program::take_arena() {
   arena_ = Storage::make(arena_bytes_);
+  arena_->forget_slack();
   for (Memory& m : memories_) {
     if (m.at < 0 || m.lent) continue;
     m.storage->data = arena_->data + m.at;
@@ -217,7 +236,10 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
   for (size_t i = 0; i < memories_.size(); ++i)
     if (under[i] >= 0) memories_[i].at = memories_[size_t(under[i])].at;
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.at < b.at; });
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].free = gaps_between(pieces, int(i), arena_bytes_);
   take_arena();
+  for (const Constant& c : constants_) memories_[size_t(c.memory)].storage->forget_slack();
 }
 
 // The memory of an input in whose place an output of a step may lie, or -1. The step must be the last to use it, and
@@ -339,11 +361,18 @@ void Program::run_steps() {
       ++storage.changes;
     }
     auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
-    run_kernel(s.call);
+    run_with_loan(s);
     if (!seconds_.empty()) seconds_[size_t(now_)] += std::chrono::duration<double>(Clock::now() - begin).count();
     if (s.through_copy) copy_data(s.self, s.call.out[0]);
     if (s.self) s.self->storage->touch();
   }
+}
+
+// Work spaces of a kernel lie where the arena is free.
+void Program::run_with_loan(Step& s) {
+  Loan free(arena_->data, s.free);
+  WithLoan while_it_runs(&free);
+  run_kernel(s.call);
 }
 
 std::vector<Tensor> Program::results() const {

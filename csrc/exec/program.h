@@ -63,9 +63,10 @@ class Program {
   struct Step {
     explicit Step(const Op& op) : call(op) {}
     Call call;
-    Tensor self;                // what it changes in place; or null
-    bool through_copy = false;  // in place by way of a tensor of its own
-    std::vector<int> writes;    // memories
+    Tensor self;                  // what it changes in place; or null
+    bool through_copy = false;    // in place by way of a tensor of its own
+    std::vector<int> writes;      // memories
+    std::vector<Loan::Gap> free;  // where nothing lies in the arena meanwhile
   };
   // What several values may look into.
   struct Memory {
@@ -80,6 +81,7 @@ class Program {
 
   int add_value(const Tensor& t, int memory);
   void run_steps();
+  void run_with_loan(Step& s);
   std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
