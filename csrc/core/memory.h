@@ -39,6 +39,7 @@ class Loan {
   Loan(char* memory, const std::vector<Gap>& gaps) : memory_(memory), gaps_(gaps) {}
   void* take(int64_t bytes);  // or null
   void give_back(void* p);
+  bool in_use() const { return !taken_.empty(); }
   static thread_local Loan* current;
 
  private:

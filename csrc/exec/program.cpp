@@ -373,6 +373,7 @@ void Program::run_with_loan(Step& s) {
   Loan free(arena_->data, s.free);
   WithLoan while_it_runs(&free);
   run_kernel(s.call);
+  if (free.in_use()) fail(s.call.op.name, ": kept a work space that was lent");
 }
 
 std::vector<Tensor> Program::results() const {
