@@ -4,13 +4,11 @@
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "core/error.h"
 
@@ -72,6 +70,8 @@ void* map(int64_t bytes) {
   return reinterpret_cast<void*>(first);
 }
 
+void unmap(void* p, int64_t bytes) { munmap(p, size_t(bytes)); }
+
 void* system_try(int64_t bytes) {
   if (is_mapped(bytes)) return map(bytes);
   void* p = nullptr;
@@ -87,7 +87,7 @@ void* system_allocate(int64_t bytes) {
   return p;
 }
 
-void system_free(void* p, int64_t bytes) { is_mapped(bytes) ? void(munmap(p, size_t(bytes))) : std::free(p); }
+void system_free(void* p, int64_t bytes) { is_mapped(bytes) ? unmap(p, bytes) : std::free(p); }
 
 // Work spaces that no kernel uses now: memory from the system would have to be cleared first.
 struct Spare {
@@ -101,7 +101,10 @@ constexpr int64_t kLeastSpare = INT64_MAX;
 #else
 constexpr int64_t kLeastSpare = int64_t(64) << 10;
 #endif
+constexpr int64_t kSpareStep = int64_t(64) << 10;
 constexpr int64_t kMostSpare = int64_t(48) << 20;
+constexpr int64_t kLeastLent = std::max(int64_t(1) << 20,
+                                        kLeastSpare);  // less stays in the cache from kernel to kernel
 
 // The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
 // in the end there are as many as kernels use at the same time, and no more.
@@ -112,7 +115,7 @@ void* take_spare(int64_t* bytes) {
   auto best = std::lower_bound(g_spare.begin(), g_spare.end(), Spare{nullptr, *bytes}, smaller);
   if (best == g_spare.end()) {
     if (!g_spare.empty()) {
-      system_free(g_spare.back().p, g_spare.back().bytes);
+      unmap(g_spare.back().p, g_spare.back().bytes);
       g_spare.pop_back();
     }
     return nullptr;
@@ -131,7 +134,7 @@ void keep_spare(void* p, int64_t bytes, int64_t most) {
   int64_t total = 0;
   for (const Spare& s : g_spare) total += s.bytes;
   while (total > most) {
-    system_free(g_spare.front().p, g_spare.front().bytes);
+    unmap(g_spare.front().p, g_spare.front().bytes);
     total -= g_spare.front().bytes;
     g_spare.erase(g_spare.begin());
   }
@@ -189,6 +192,22 @@ void empty_cache() {
 #endif
 }
 
+int64_t shrink_block(void* p, int64_t bytes, int64_t used) {
+  char *begin = static_cast<char*>(p), *end = begin + bytes;
+  int64_t less = std::max(bytes_of_class(class_of(used)), kHugePage);
+  if (is_mapped(bytes) && less < bytes) {
+    unmap(begin + less, bytes - less);
+    g_stats.live -= bytes - less;
+    return less;
+  }
+  // Of malloc's heap, the pages that lie in there as a whole; they come back when they are written to.
+  auto page = uintptr_t(sysconf(_SC_PAGESIZE)),
+       first = (reinterpret_cast<uintptr_t>(begin + used) + page - 1) / page * page;
+  auto last = reinterpret_cast<uintptr_t>(end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  return bytes;
+}
+
 void fail_allocation_after(int64_t n) { g_fail_after = n; }
 
 namespace {
@@ -238,13 +257,47 @@ void pool_free(void* p, size_t bytes) {
 #endif
 }
 
+thread_local Loan* Loan::current = nullptr;
+
+void* Loan::take(int64_t bytes) {
+  std::lock_guard<std::mutex> hold(lock_);
+  for (const Gap& gap : gaps_) {
+    int64_t begin = gap.begin;
+    auto next = taken_.begin();  // they are in order
+    for (; next != taken_.end() && next->begin < begin + bytes; ++next)
+      begin = std::max(begin, next->begin + next->bytes);
+    if (begin + bytes > gap.begin + gap.bytes) continue;
+    taken_.insert(next, {begin, bytes});
+    return memory_ + begin;
+  }
+  return nullptr;
+}
+
+void Loan::give_back(void* p) {
+  std::lock_guard<std::mutex> hold(lock_);
+  int64_t begin = static_cast<char*>(p) - memory_;
+  taken_.erase(std::find_if(taken_.begin(), taken_.end(), [&](const Gap& g) { return g.begin == begin; }));
+}
+
 Scratch::Scratch(int64_t bytes) : p_(nullptr), bytes_((bytes + kAlign) / kAlign * kAlign) {
-  if (is_mapped(bytes_)) bytes_ = (bytes_ + kHugePage - 1) / kHugePage * kHugePage;
-  if (bytes_ >= kLeastSpare) p_ = take_spare(&bytes_);
-  if (!p_) p_ = system_try(bytes_);
+  if (bytes_ >= kLeastLent && Loan::current && (p_ = Loan::current->take(bytes_))) {
+    lender_ = Loan::current;
+    return;
+  }
+  if (bytes_ >= kLeastSpare) {
+    bytes_ = (bytes_ + kSpareStep - 1) / kSpareStep * kSpareStep;
+    p_ = take_spare(&bytes_);
+    if (!p_) p_ = map(bytes_);
+  } else {
+    p_ = system_try(bytes_);
+  }
   if (!p_) fail(ErrorKind::Memory, "out of memory: could not allocate ", bytes, " bytes of work space");
 }
 Scratch::~Scratch() {
+  if (lender_) {
+    lender_->give_back(p_);
+    return;
+  }
   if (bytes_ < kLeastSpare) {
     std::free(p_);
     return;
@@ -252,7 +305,7 @@ Scratch::~Scratch() {
   try {
     keep_spare(p_, bytes_, kMostSpare);
   } catch (const std::bad_alloc&) {  // no room in the list
-    system_free(p_, bytes_);
+    unmap(p_, bytes_);
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -19,11 +22,44 @@ MemoryStats& memory_stats();
 void* allocate_block(int64_t* bytes);     // at least that many; says how many there are. Throws Error(Memory)
 void free_block(void* p, int64_t bytes);  // as many as allocate_block said
 void empty_cache();
+int64_t shrink_block(void* p, int64_t bytes, int64_t used);  // gives back what it can of the rest; how many there are
 void fail_allocation_after(int64_t n);  // for tests: the n-th allocation from now on fails; negative: none
 
 // Small fixed-size objects (tensors, nodes, storages): free lists by size, never given back.
 void* pool_allocate(size_t bytes);
 void pool_free(void* p, size_t bytes);
+
+// Gaps in memory that nobody uses for now. While it is alive, large Scratch of this thread, and of those that help it,
+// lies there if it fits.
+class Loan {
+ public:
+  struct Gap {
+    int64_t begin, bytes;
+  };
+  Loan(char* memory, const std::vector<Gap>& gaps) : memory_(memory), gaps_(gaps) {}
+  void* take(int64_t bytes);  // or null
+  void give_back(void* p);
+  bool in_use() const { return !taken_.empty(); }
+  static thread_local Loan* current;
+
+ private:
+  char* memory_;
+  const std::vector<Gap>& gaps_;
+  std::mutex lock_;
+  std::vector<Gap> taken_;
+};
+
+// The loan of this thread for a while; null: what is made now may be kept for longer than any.
+class WithLoan {
+ public:
+  explicit WithLoan(Loan* loan) : before_(std::exchange(Loan::current, loan)) {}
+  ~WithLoan() { Loan::current = before_; }
+  WithLoan(const WithLoan&) = delete;
+  WithLoan& operator=(const WithLoan&) = delete;
+
+ private:
+  Loan* before_;
+};
 
 // Plain memory for the time of a kernel, usable without the interpreter lock. A few large pieces are kept for the next
 // kernel: pages that are new cost more than most kernels.
@@ -41,6 +77,7 @@ class Scratch {
  private:
   void* p_;
   int64_t bytes_;
+  Loan* lender_ = nullptr;
 };
 
 }  // namespace weft

@@ -43,7 +43,10 @@ struct Storage : Counted {
   static Ref<Storage> foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable = true);
   void resize(int64_t bytes);  // keeps the contents; the data may move
   void forget();               // gives its block back
-  void put_in_order();         // after which they lie as tensors say; with the interpreter's lock held
+  void forget_slack() {        // gives back what it holds beyond its bytes
+    if (block) block = shrink_block(data, block, bytes);
+  }
+  void put_in_order();  // after which they lie as tensors say; with the interpreter's lock held
   void touch() {
     ++version;
     ++changes;

@@ -57,6 +57,24 @@ int64_t stack(std::vector<Piece>& pieces) {
   return total;
 }
 
+// Places, the smallest first, where no piece lies during a step. Pieces are in the order of their places.
+std::vector<Loan::Gap> gaps_between(const std::vector<Piece>& pieces, int step, int64_t total) {
+  constexpr int64_t kLeast = 1 << 20;  // bytes that are worth lending
+  std::vector<Loan::Gap> gaps;
+  int64_t end = 0;
+  auto add_until = [&](int64_t next) {
+    if (next - end >= kLeast) gaps.push_back({end, next - end});
+  };
+  for (const Piece& p : pieces) {
+    if (step < p.first || p.last < step) continue;
+    add_until(p.at);
+    end = std::max(end, p.at + p.bytes);
+  }
+  add_until(total);
+  std::sort(gaps.begin(), gaps.end(), [](const Loan::Gap& a, const Loan::Gap& b) { return a.bytes < b.bytes; });
+  return gaps;
+}
+
 }  // namespace
 
 int Program::add_value(const Tensor& t, int memory) {
@@ -180,6 +198,7 @@ void Program::choose_lent(const std::vector<int>& lent) {
 // Gets memory for the arena, and lets all that stays inside lie there.
 void Program::take_arena() {
   arena_ = Storage::make(arena_bytes_);
+  arena_->forget_slack();
   for (Memory& m : memories_) {
     if (m.at < 0 || m.lent) continue;
     m.storage->data = arena_->data + m.at;
@@ -191,7 +210,7 @@ void Program::take_arena() {
 void Program::stop_lending() {
   for (Memory& m : memories_)
     if (std::exchange(m.lent, false)) m.at = -1;
-  arena_bytes_ = lay_out(schedule_.turns.empty() ? int(steps_.size()) : int(schedule_.turns.size()));
+  arena_bytes_ = lay_out(schedule_);
 }
 
 // Memory of the arena, which is there for as long as this is.
@@ -216,15 +235,17 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
     int below = overlaid(int(i));
     if (below >= 0) under_[size_t(memory_of(steps_[i].call.out[steps_[i].call.op.form.overlay.output]))] = below;
   }
-  arena_bytes_ = lay_out(int(steps_.size()));
+  arena_bytes_ = lay_out(schedule_);
   if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
   take_arena();
   find_dependences();
   by_storage_ = {};
+  for (const Constant& c : constants_) memories_[size_t(c.memory)].storage->forget_slack();
 }
 
 // Finds places in the arena for all that stays inside, and for what is lent, given when each memory is used.
-int64_t Program::lay_out(int turns) {
+int64_t Program::lay_out(const Schedule& schedule) {
+  int turns = int(schedule.turns.empty() ? steps_.size() : schedule.turns.size());
   std::vector<Piece> pieces;
   std::vector<int> last(memories_.size());
   for (size_t i = memories_.size(); i-- > 0;) {  // what lies above another memory is younger
@@ -239,6 +260,11 @@ int64_t Program::lay_out(int turns) {
   for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
   for (size_t i = 0; i < memories_.size(); ++i)
     if (under_[i] >= 0) memories_[i].at = memories_[size_t(under_[i])].at;
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.at < b.at; });
+  if (schedule.turns.empty())
+    for (int i = 0; i < turns; ++i) steps_[size_t(i)].free = gaps_between(pieces, i, bytes);
+  for (int turn = 0; turn < int(schedule.turns.size()); ++turn)
+    for (int step : schedule.of(turn)) steps_[size_t(step)].free = gaps_between(pieces, turn, bytes);
   return bytes;
 }
 
@@ -368,7 +394,7 @@ void Program::run_step(int i) {
   leave_if_interrupted();
   prepare(s);
   auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
-  run_kernel(s.call);
+  run_with_loan(s);
   if (!seconds_.empty()) seconds_[size_t(i)] += since(begin);
   if (s.through_copy) copy_data(s.self, s.call.out[0]);
   if (s.self) s.self->storage->touch();
@@ -458,17 +484,18 @@ void Program::choose_schedule() {
   std::vector<Memory> before = memories_;
   for (Memory& m : memories_) m.first = int(made.turns.size()), m.last = 0;
   for (int turn = 0; turn < int(made.turns.size()); ++turn)
-    for (int k = 0; k < made.turns[size_t(turn)].count; ++k) {
-      const Step& s = steps_[size_t(made.steps[size_t(made.turns[size_t(turn)].begin + k)])];
+    for (int step : made.of(turn)) {
+      const Step& s = steps_[size_t(step)];
       for (const std::vector<int>* used : {&s.reads, &s.writes})
         for (int m : *used) {
           memories_[size_t(m)].first = std::min(memories_[size_t(m)].first, turn);
           memories_[size_t(m)].last = std::max(memories_[size_t(m)].last, turn);
         }
     }
-  int64_t bytes = lay_out(int(made.turns.size()));
+  int64_t bytes = lay_out(made);
   if (double(bytes) > more_memory_ * double(arena_bytes_)) {
     memories_ = std::move(before);
+    lay_out(schedule_);
     return;
   }
   arena_bytes_ = bytes;
@@ -488,6 +515,14 @@ int Program::side_by_side() const {
   int count = 0;
   for (const Schedule::Turn& turn : schedule_.turns) count += turn.count > 1 ? turn.count : 0;
   return count;
+}
+
+// Work spaces of a kernel lie where the arena is free.
+void Program::run_with_loan(Step& s) {
+  Loan free(arena_->data, s.free);
+  WithLoan while_it_runs(&free);
+  run_kernel(s.call);
+  if (free.in_use()) fail(s.call.op.name, ": kept a work space that was lent");
 }
 
 std::vector<Tensor> Program::results() const {

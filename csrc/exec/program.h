@@ -70,6 +70,7 @@ class Program {
     Tensor self;                     // what it changes in place; or null
     bool through_copy = false;       // in place by way of a tensor of its own
     std::vector<int> reads, writes;  // memories
+    std::vector<Loan::Gap> free;     // where nothing lies in the arena meanwhile
   };
   // What several values may look into.
   struct Memory {
@@ -85,13 +86,14 @@ class Program {
   int add_value(const Tensor& t, int memory);
   void run_steps();
   void run_step(int i);
+  void run_with_loan(Step& s);
   void run_beside(const Schedule::Turn& turn);
   void prepare(Step& s);
   void measure(int i);
   void find_dependences();
   bool may_run_beside(const Step& s) const;
   void choose_schedule();
-  int64_t lay_out(int turns);
+  int64_t lay_out(const Schedule& schedule);
   std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;

@@ -1,6 +1,7 @@
 // Which steps of a program run at the same time, each on one thread: docs/notes/compile.md.
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace weft {
@@ -21,6 +22,9 @@ struct Schedule {
   };
   std::vector<int> steps;
   std::vector<Turn> turns;
+  std::span<const int> of(int turn) const {
+    return std::span(steps).subspan(size_t(turns[size_t(turn)].begin), size_t(turns[size_t(turn)].count));
+  }
 };
 
 Schedule side_by_side(const std::vector<StepTime>& times, int threads);

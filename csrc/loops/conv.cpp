@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <string>
 
 #include "core/dims.h"
@@ -194,7 +195,12 @@ const OneDnn* onednn() {
 
 namespace {
 
-void check(const char* problem) {
+// Calls f(oneDNN, threads, work space).
+template <class F>
+void by_onednn(const F& f) {
+  std::list<Scratch> spaces;
+  auto take = [&](int64_t bytes) { return spaces.emplace_back(bytes).as<void>(); };
+  const char* problem = f(*onednn(), num_openmp_threads(), take);
   if (problem) fail("convolution: oneDNN: ", problem);
 }
 
@@ -224,7 +230,9 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
   if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, end, y);
   if (small(c)) return direct_conv_forward(c, x, w, end, y);
-  check(onednn()->forward(c, num_openmp_threads(), x, w, end.bias, y, packed));
+  by_onednn([&](const OneDnn& by, int threads, const auto& space) {
+    return by.forward(c, threads, space, x, w, end.bias, y, packed);
+  });
   if (end.relu) set_negatives_to_zero(DType::Float, c.batch * c.places(), c.out, y, c.out);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
@@ -232,14 +240,14 @@ void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
   if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
-  check(onednn()->input(c, num_openmp_threads(), g, w, dx));
+  by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.input(c, threads, space, g, w, dx); });
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
   if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
-  check(onednn()->weight(c, num_openmp_threads(), x, g, dw));
+  by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.weight(c, threads, space, x, g, dw); });
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "core/dtype.h"
@@ -77,11 +78,13 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
 
 // What the library weft/lib/libweft_onednn.so offers. It is loaded with the first convolution: oneDNN is large.
 struct OneDnn {
+  // Gives memory that a convolution uses until it returns, or throws.
+  using WorkSpace = std::function<void*(int64_t bytes)>;
   // Each returns what went wrong, or null.
-  const char* (*forward)(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y,
-                         std::shared_ptr<PackedKernel>* packed);
-  const char* (*input)(const Conv& c, int threads, const float* g, const float* w, float* dx);
-  const char* (*weight)(const Conv& c, int threads, const float* x, const float* g, float* dw);
+  const char* (*forward)(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* w,
+                         const float* bias, float* y, std::shared_ptr<PackedKernel>* packed);
+  const char* (*input)(const Conv& c, int threads, const WorkSpace& space, const float* g, const float* w, float* dx);
+  const char* (*weight)(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* g, float* dw);
 };
 const OneDnn* onednn();  // throws where it cannot be loaded: a slow convolution must not come unnoticed
 

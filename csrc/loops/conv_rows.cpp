@@ -16,35 +16,39 @@ namespace {
 constexpr int64_t kFarBytes = 8 << 20, kNearBytes = 256 << 10;  // of windows laid out at a time
 constexpr int64_t kSmallKernel = 256 << 10;                     // bytes
 
+// Calls f(where a row of the kernel begins) for all of them.
+template <class F>
+void each_kernel_row(const Conv& c, const F& f) {
+  int64_t width = c.in * c.taps();
+  parallel_shares(c.out, std::max<int64_t>(1, kGrain / width), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) f(o * width);
+  });
+}
+
 // The kernel's channels and taps: (out, in, taps) in memory, (out, taps, in) here.
 class KernelRows {
  public:
-  explicit KernelRows(const Conv& c) : in_(c.in), taps_(c.taps()), out_(c.out), rows_(c.out * c.in * c.taps() * 4) {}
-  void read(const float* w) {
-    each_row([&](float* row, int64_t at) {
-      for (int64_t t = 0; t < taps_; ++t)
-        for (int64_t i = 0; i < in_; ++i) row[t * in_ + i] = w[at + i * taps_ + t];
-    });
-  }
-  void write(float* w) const {
-    each_row([&](const float* row, int64_t at) {
-      for (int64_t t = 0; t < taps_; ++t)
-        for (int64_t i = 0; i < in_; ++i) w[at + i * taps_ + t] = row[t * in_ + i];
+  KernelRows(const Conv& c, const float* w) : rows_(c.out * c.in * c.taps() * 4) {
+    each_kernel_row(c, [&](int64_t at) {
+      for (int64_t t = 0; t < c.taps(); ++t)
+        for (int64_t i = 0; i < c.in; ++i) data()[at + t * c.in + i] = w[at + i * c.taps() + t];
     });
   }
   float* data() const { return rows_.as<float>(); }
 
  private:
-  template <class F>
-  void each_row(const F& f) const {
-    int64_t width = in_ * taps_;
-    parallel_shares(out_, std::max<int64_t>(1, kGrain / width), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) f(data() + o * width, o * width);
-    });
-  }
-  int64_t in_, taps_, out_;
   Scratch rows_;
 };
+
+// From (out, taps, in) to (out, in, taps).
+void put_taps_last(const Conv& c, float* dw) {
+  each_kernel_row(c, [&](int64_t at) {
+    thread_local std::vector<float> row;
+    row.assign(dw + at, dw + at + c.in * c.taps());
+    for (int64_t i = 0; i < c.in; ++i)
+      for (int64_t t = 0; t < c.taps(); ++t) dw[at + i * c.taps() + t] = row[size_t(t * c.in + i)];
+  });
+}
 
 // The runs of all windows of an image: taps of one line of the kernel, which lie one behind the other in the image as
 // they do in the window. Neighbours in the list are far apart in the image, so that adding to one need not wait for
@@ -86,10 +90,10 @@ std::vector<Run> runs_of(const Conv& given) {
 // Some images at a time: their windows, each a row of taps * in numbers.
 class Windows {
  public:
-  explicit Windows(const Conv& c)
+  Windows(const Conv& c, int64_t at_once)
       : c_(c),
         width_(c.in * c.taps()),
-        at_once_(part_of(c)),
+        at_once_(at_once),
         runs_(runs_of(c)),
         rows_(at_once_ * c.places() * width_ * 4) {}
   float* data() const { return rows_.as<float>(); }
@@ -116,11 +120,6 @@ class Windows {
   }
 
  private:
-  // Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
-  static int64_t part_of(const Conv& c) {
-    int64_t width = c.in * c.taps(), bytes = c.out * width * 4 <= kSmallKernel ? kNearBytes : kFarBytes;
-    return std::clamp<int64_t>(bytes * num_threads() / 4 / (c.places() * width), 1, c.batch);
-  }
   // Calls f(where the first image begins, how many there are, their windows).
   template <class F>
   void each_few(int64_t first, int64_t rows, const F& f) const {
@@ -137,12 +136,29 @@ class Windows {
   Scratch rows_;
 };
 
+bool has_small_kernel(const Conv& c) { return c.out * c.in * c.taps() * 4 <= kSmallKernel; }
+int64_t images_in(int64_t bytes, const Conv& c) { return bytes / 4 / (c.places() * c.in * c.taps()); }
+
+// Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
+int64_t images_at_once(const Conv& c) {
+  int64_t bytes = (has_small_kernel(c) ? kNearBytes : kFarBytes) * num_threads();
+  return std::clamp<int64_t>(images_in(bytes, c), 1, c.batch);
+}
+
+// The same where windows are added up, which must not depend on the number of threads. gemm goes through the sums for
+// every kGemmDepth of them: where these are whole images, few of them are as fast as many.
+int64_t images_added_at_once(const Conv& c) {
+  int64_t each = std::max<int64_t>(1, kGemmDepth / c.places());
+  bool whole = each * c.places() % kGemmDepth == 0;
+  int64_t bytes = has_small_kernel(c) ? 2 * kNearBytes : whole ? kFarBytes / 4 : kFarBytes;
+  return std::clamp(images_in(bytes, c) / each * each, whole ? each : 1, std::max(c.batch, each));
+}
+
 }  // namespace
 
 void rows_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y) {
-  KernelRows kernel(c);
-  kernel.read(w);
-  Windows windows(c);
+  KernelRows kernel(c, w);
+  Windows windows(c, images_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     windows.lay_out(x, first, rows);
@@ -152,9 +168,8 @@ void rows_conv_forward(const Conv& c, const float* x, const float* w, Ending end
 }
 
 void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
-  KernelRows kernel(c);
-  kernel.read(w);
-  Windows windows(c);
+  KernelRows kernel(c, w);
+  Windows windows(c, images_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     gemm(DType::Float, false, false, rows, k, c.out, g + first * c.out, c.out, kernel.data(), k, windows.data(), k, 1,
@@ -164,15 +179,14 @@ void rows_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
 }
 
 void rows_conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
-  KernelRows kernel(c);
-  Windows windows(c);
+  Windows windows(c, images_added_at_once(c));
   int64_t k = windows.width();
   windows.each_part([&](int64_t first, int64_t rows) {
     windows.lay_out(x, first, rows);
-    gemm(DType::Float, true, false, c.out, k, rows, g + first * c.out, c.out, windows.data(), k, kernel.data(), k, 1,
+    gemm(DType::Float, true, false, c.out, k, rows, g + first * c.out, c.out, windows.data(), k, dw, k, 1,
          first ? 1 : 0);
   });
-  kernel.write(dw);
+  put_taps_last(c, dw);
 }
 
 }  // namespace weft

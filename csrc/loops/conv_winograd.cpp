@@ -196,20 +196,14 @@ class AllPoints {
   Scratch all_;
 };
 
-// Calls f(begin, end) for channels, some at a time.
-template <class F>
-void each_channels(int64_t channels, const F& f) {
-  constexpr int64_t kFew = 64;
-  parallel_chunks(channels, kFew, f);
-}
-
 // The same as convolve(), for few tiles: no more than some of the kernel's points are there at a time.
 void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, Ending ending, float* y) {
   const Winograd& way = kernel.way;
   int64_t makes = kernel.makes();
   AllPoints v(tiles, way, x, kernel.reads());
   Beyond behind(makes);
-  each_channels(makes, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kColumns = 48;  // channels at a time: whole tiles of a product
+  parallel_chunks(makes, kColumns, [&](int64_t begin, int64_t end) {
     KernelPoints points(kernel, begin, end);
     Points made(tiles.count, end - begin, way.points());
     float *m = made.mine(), *places[kWinogradMost * kWinogradMost];
@@ -226,7 +220,8 @@ void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, Endi
 void gather_few(const Tiles& tiles, const Winograd& way, const Conv& c, const float* x, const float* g, float* dw) {
   AllPoints v(tiles, way, x, c.in);
   Beyond behind(c.out);
-  each_channels(c.out, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kRows = 32;  // channels at a time
+  parallel_chunks(c.out, kRows, [&](int64_t begin, int64_t end) {
     int64_t some = end - begin, each = some * c.in;
     Points read(tiles.count, some, way.points());
     Scratch sums(way.points() * each * kFloat);
@@ -264,7 +259,10 @@ void winograd_conv_forward(const Conv& c, const float* x, const float* w, Ending
   if (!packed && tiles.count <= c.out) return convolve_few(tiles, x, kernel, end, y);
   auto points = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
   bool fits = points && &points->way == &way && points->reads == c.in && points->makes == c.out;  // w may be a part
-  if (!fits) points = std::make_shared<KernelPoints>(kernel, 0, c.out);
+  if (!fits) {
+    WithLoan unless_kept(packed ? nullptr : Loan::current);
+    points = std::make_shared<KernelPoints>(kernel, 0, c.out);
+  }
   if (packed) *packed = points;
   convolve(tiles, x, *points, end, y);
 }

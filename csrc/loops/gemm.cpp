@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 // A panel of b, packed, stays in the L2 cache while all rows of a pass by, eight at a time in the L1 cache.
-constexpr int64_t kDepth = 512;            // its rows
+constexpr int64_t kDepth = kGemmDepth;     // its rows
 constexpr int64_t kPanelBytes = 1152;      // of each of its rows: six tiles wide
 constexpr int64_t kFewRows = 64;           // of a: packing b would cost more than it brings
 constexpr int64_t kPlainDepth = 64;        // rows of b that are always read in place

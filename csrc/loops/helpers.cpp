@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "core/memory.h"
 #include "loops/parallel.h"
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -75,7 +76,7 @@ class Helpers {
     if (start < alone && alone - start <= kLongRest) return false;
     if (taken_.test_and_set(std::memory_order_acquire)) return false;
     threads = std::min({threads, kMost, 1 + hire(threads - 1)});
-    run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic();
+    run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic(), loan_ = Loan::current;
     for (int t = 0; t < threads; ++t) {
       auto border = [&](int64_t k) { return n / threads * k + std::min(k, n % threads); };
       shares_[t].next.store(border(t), std::memory_order_relaxed);
@@ -206,6 +207,7 @@ class Helpers {
   void help_with_loop(int me) {
     call_helpers(me);
     if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
+    WithLoan of_caller(loan_);
     uint64_t start = ticks();
     try {
       work(me);
@@ -255,6 +257,7 @@ class Helpers {
   const void* f_ = nullptr;
   int threads_ = 0;
   unsigned arithmetic_ = 0;
+  Loan* loan_ = nullptr;
   std::exception_ptr error_;  // the first of a helper
   std::atomic<bool> stopped_{false}, crowded_{false};
   std::atomic<int> cpu_{-1};  // of the caller when it began

@@ -156,33 +156,16 @@ std::shared_ptr<Ready> find(const Conv& c, Kind kind, int threads) {
   return known[key] = make(c, kind);
 }
 
-// Memory that a thread keeps for its next convolution: asking the system each time would cost page faults.
-class Arena {
- public:
-  ~Arena() { std::free(p_); }
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      std::free(p_);
-      size_ = (bytes + 4095) / 4096 * 4096;
-      p_ = std::aligned_alloc(64, size_);
-      if (!p_) size_ = 0;
-    }
-    if (!p_ && bytes) throw dnnl::error(dnnl_out_of_memory, "no memory for a convolution");
-    return p_;
-  }
+using WorkSpace = OneDnn::WorkSpace;
 
- private:
-  void* p_ = nullptr;
-  size_t size_ = 0;
-};
-thread_local Arena t_image, t_kernel, t_result, t_scratch;
+void* take(const WorkSpace& space, size_t bytes) { return bytes ? space(int64_t(bytes)) : nullptr; }
 
-// Memory in the layout a kernel wants: the caller's own where that is the one, else a copy in an arena.
+// Memory in the layout a kernel wants: the caller's own where that is the one, else a copy.
 class Operand {
  public:
-  Operand(const Desc& given, const Desc& wanted, const float* data, Arena& arena)
+  Operand(const Desc& given, const Desc& wanted, const float* data, const WorkSpace& space)
       : user_(given, engine(), const_cast<float*>(data)) {
-    used_ = wanted == given ? user_ : memory(wanted, engine(), arena.get(wanted.get_size()));
+    used_ = wanted == given ? user_ : memory(wanted, engine(), take(space, wanted.get_size()));
   }
   void read(dnnl::stream& s) {
     if (used_.get() != user_.get()) dnnl::reorder(user_, used_).execute(s, user_, used_);
@@ -229,9 +212,12 @@ void set_arithmetic([[maybe_unused]] int threads) {
 #endif
 }
 
-const char* run(const Conv& c, Kind kind, int threads, const float* x, const float* w, const float* bias,
-                const float* y, std::shared_ptr<PackedKernel>* packed) {
-  int before = omp_get_max_threads();
+const char* run(const Conv& c, Kind kind, int threads, const WorkSpace& space, const float* x, const float* w,
+                const float* bias, const float* y, std::shared_ptr<PackedKernel>* packed) {
+  struct Threads {
+    int before = omp_get_max_threads();
+    ~Threads() { omp_set_num_threads(before); }
+  } of_caller;
   omp_set_num_threads(threads);
   set_arithmetic(threads);
   const char* problem = nullptr;
@@ -240,9 +226,9 @@ const char* run(const Conv& c, Kind kind, int threads, const float* x, const flo
     dnnl::stream stream(engine());
     Shapes s(c);
     Desc plain_w = Shapes::plain(s.w);
-    Operand image(Shapes::last(s.x), ready->x, x, t_image), kernel(plain_w, ready->w, w, t_kernel),
-        result(Shapes::last(s.y), ready->y, y, t_result);
-    memory scratch(ready->scratch, engine(), t_scratch.get(ready->scratch.get_size()));
+    Operand image(Shapes::last(s.x), ready->x, x, space), kernel(plain_w, ready->w, w, space),
+        result(Shapes::last(s.y), ready->y, y, space);
+    memory scratch(ready->scratch, engine(), take(space, ready->scratch.get_size()));
     std::unordered_map<int, memory> given{{DNNL_ARG_SCRATCHPAD, scratch}};
     switch (kind) {
       case Kind::forward_bias:
@@ -275,19 +261,18 @@ const char* run(const Conv& c, Kind kind, int threads, const float* x, const flo
   } catch (const dnnl::error& e) {
     problem = e.status == dnnl_out_of_memory ? "no memory left" : "it has no kernel for these sizes";
   }
-  omp_set_num_threads(before);
   return problem;
 }
 
-const char* forward(const Conv& c, int threads, const float* x, const float* w, const float* bias, float* y,
-                    std::shared_ptr<PackedKernel>* packed) {
-  return run(c, bias ? Kind::forward_bias : Kind::forward, threads, x, w, bias, y, packed);
+const char* forward(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* w,
+                    const float* bias, float* y, std::shared_ptr<PackedKernel>* packed) {
+  return run(c, bias ? Kind::forward_bias : Kind::forward, threads, space, x, w, bias, y, packed);
 }
-const char* input(const Conv& c, int threads, const float* g, const float* w, float* dx) {
-  return run(c, Kind::input, threads, dx, w, nullptr, g, nullptr);
+const char* input(const Conv& c, int threads, const WorkSpace& space, const float* g, const float* w, float* dx) {
+  return run(c, Kind::input, threads, space, dx, w, nullptr, g, nullptr);
 }
-const char* weight(const Conv& c, int threads, const float* x, const float* g, float* dw) {
-  return run(c, Kind::weight, threads, x, dw, nullptr, g, nullptr);
+const char* weight(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* g, float* dw) {
+  return run(c, Kind::weight, threads, space, x, dw, nullptr, g, nullptr);
 }
 
 const OneDnn kOffer = {forward, input, weight};

@@ -23,6 +23,7 @@ struct ByteRows final : PackedKernel {
 // From (out, channels, taps…) to rows of (taps, channels); a linear layer has one tap.
 std::shared_ptr<ByteRows> packed(const Dims& shape, const int8_t* w) {
   auto made = std::make_shared<ByteRows>();
+  WithLoan none(nullptr);
   int64_t out = shape[0], channels = shape[1], taps = 1;
   for (int i = 2; i < shape.size(); ++i) taps *= shape[i];
   int64_t k = channels * taps, row = int8_row(k);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import weft
+from weft import nn
 from weft.nn import functional as F
 
 
@@ -75,6 +77,68 @@ def test_gates_lie_where_their_shares_lay(later: str, size: tuple[int, int, int]
     wide = 4 * time * batch * 4 * n
     room = traced.graph._program(inputs).arena_bytes - 2 * time * batch * n * 4
     assert wide <= room < 2 * wide if later in ("", "gradient") else room >= 2 * wide
+
+
+def convolutions() -> nn.Sequential:
+    """Whose work spaces are large: by Winograd's way, with steps, for few tiles."""
+    weft.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(16, 64, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(64, 128, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(128, 256, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(256, 256, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(256, 256, 3, padding=1),
+        nn.BatchNorm2d(256),
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_work_spaces_lie_where_nothing_else_does(threads: int) -> None:
+    """Training steps with large work spaces are those of eager, bit for bit."""
+    before = weft.get_num_threads()
+    weft.set_num_threads(threads)
+    try:
+        models = [convolutions() for _ in range(2)]
+        x = weft.randn(16, 16, 16, 16)
+        steps = []
+        for model in models:
+            optimizer = weft.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+            def step(model: Any = model, optimizer: Any = optimizer) -> Any:
+                optimizer.zero_grad()
+                loss = (model(x) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                return loss.detach()
+
+            steps.append(step)
+        compiled = weft.compile(steps[1])
+        for _ in range(6):
+            assert same(compiled(), steps[0]())
+        for a, b in zip(*(m.state_dict().values() for m in models)):
+            assert same(a, b)
+    finally:
+        weft.set_num_threads(before)
+
+
+def test_kernels_that_are_kept_are_not_lent() -> None:
+    """Points of a kernel, made in one run, are whole in the next."""
+    first, second = nn.Conv2d(16, 64, 3, padding=1), nn.Conv2d(64, 128, 3, padding=1)
+    model = nn.Sequential(first, nn.MaxPool2d(2), second, nn.Tanh(), nn.MaxPool2d(2))
+    x = weft.randn(16, 16, 32, 32)
+    with weft.no_grad():
+        compiled = weft.compile(model)
+        for _ in range(4):
+            compiled(x)
+        for p in model.parameters():
+            p.mul_(0.5)  # they are made anew, by the program
+        want = copy.deepcopy(model)(x)
+        for _ in range(3):
+            assert same(compiled(x), want)
 
 
 def test_views_and_changes_in_place() -> None:
