@@ -465,6 +465,33 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
   return nb::tuple(out);
 }
 
+// What arrives at each input by way of these roots, and no further: gradients, and shares as (kind, left, right).
+nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
+  BackwardRequest r;
+  r.retain_graph = true;
+  r.accumulate = false;
+  for (size_t i = 0; i < nb::len(roots); ++i) {
+    r.roots.push_back(place_of(roots[i], "a root").edge);
+    r.grads.push_back(to_tensor(grads[i], "a gradient"));
+  }
+  for (nb::handle h : inputs) r.inputs.push_back(place_of(h, "an input").edge);
+  Arrivals arrivals(r.inputs.size());
+  r.arrivals = &arrivals;
+  run_backward(r);
+  nb::list found;
+  for (const auto& at : arrivals) {
+    nb::list row;
+    for (const Arrival& a : at) {
+      if (a.whole)
+        row.append(nb::steal(wrap(a.whole)));
+      else
+        row.append(nb::make_tuple(int(a.share.kind), nb::steal(wrap(a.share.left)), nb::steal(wrap(a.share.right))));
+    }
+    found.append(row);
+  }
+  return found;
+}
+
 }  // namespace
 
 PyObject* wrap_node(const Ref<Node>& n) {
@@ -493,6 +520,7 @@ void bind_autograd(nb::module_& m) {
   m.def("_function_record", function_record);
   m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg());
+  m.def("_arrivals_at", arrivals_at);
   m.def("_grad_enabled", [] { return t_modes.grad; });
   m.def("_set_grad_enabled", [](bool on) { return std::exchange(t_modes.grad, on); });
   m.def("_inference_mode", [] { return t_modes.inference; });

@@ -370,9 +370,11 @@ class Replay {
   std::vector<std::pair<int, Tensor>> leaves_;
 };
 
-// Whether a part of the graph of t was walked and freed.
-bool is_spent(Tensor t) {
+// Whether a part of the graph of t was walked and freed, on this side of some tensors.
+bool is_spent(Tensor t, nb::list until) {
   std::unordered_set<Node*> seen;
+  for (nb::handle o : until)
+    if (Tensor end = to_tensor(o, "a tensor"); end->grad_fn) seen.insert(end->grad_fn.get());
   std::vector<Node*> waiting;
   if (t->grad_fn) waiting.push_back(t->grad_fn.get());
   while (!waiting.empty()) {

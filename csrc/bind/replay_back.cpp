@@ -1,6 +1,7 @@
 #include "bind/replay_back.h"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -107,12 +108,26 @@ class CompiledNode final : public Node {
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");
     std::vector<Tensor> made = program.run(inputs);
     Grads results(edge_count);
-    for (uint32_t i = 0; i < edge_count; ++i)
-      if (int r = how_->gradients[which][i]; r >= 0) results[i] = made[size_t(r)];
+    for (uint32_t i = 0; i < edge_count; ++i) {
+      const PartOfGradient& part = how_->gradients[which][i];
+      if (part.left < 0 || !is_wanted(edges[i])) continue;
+      const Tensor& left = made[size_t(part.left)];
+      results[i] = part.right < 0 ? left : joined(edges[i], {part.kind, left, made[size_t(part.right)]});
+    }
     return results;
   }
 
  private:
+  static bool is_wanted(const Edge& e) {
+    return e.node && (!t_visitor || !t_visitor->needed || t_visitor->needed->count(e.node.get()));
+  }
+
+  // The gradient of a leaf, or nothing if the walk joins its share with others.
+  static Tensor joined(const Edge& e, const Share& share) {
+    const Dims& sizes = e.node->leaf()->sizes;
+    return t_visitor && t_visitor->takes(e, share, sizes) ? Tensor() : value_of(share, sizes);
+  }
+
   // A tensor as it was during the call: it must be that when it is read again.
   struct Mark {
     explicit Mark(const Tensor& t) : storage(t->storage), version(storage ? storage->version : 0) {}
@@ -193,11 +208,15 @@ bool CompiledBack::stale() const {
   return false;
 }
 
-WayBack::WayBack(nb::object ways, std::vector<std::vector<int>> gradients, size_t saved, nb::list watched,
+WayBack::WayBack(nb::object ways, const std::vector<std::vector<Part>>& gradients, size_t saved, nb::list watched,
                  nb::list outside)
     : ways_(std::move(ways)), back_(new CompiledBack) {
   back_->programs.resize(gradients.size());
-  back_->gradients = std::move(gradients);
+  for (const auto& row : gradients) {
+    auto& parts = back_->gradients.emplace_back();
+    for (const auto& [kind, left, right] : row)
+      parts.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
+  }
   back_->saved = saved;
   for (nb::handle o : outside) back_->outside.push_back(to_tensor(o, "a tensor"));
   for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
@@ -221,7 +240,7 @@ void WayBack::record(CompiledCall call) {
 
 void bind_way_back(nb::module_& m) {
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
-      .def(nb::init<nb::object, std::vector<std::vector<int>>, size_t, nb::list, nb::list>())
+      .def(nb::init<nb::object, const std::vector<std::vector<WayBack::Part>>&, size_t, nb::list, nb::list>())
       .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
         auto tensors = [](nb::list given) {
           std::vector<Tensor> found;

@@ -101,6 +101,7 @@ class Walk final : private Visitor {
       Node* n = stack.back();
       stack.pop_back();
       order.push_back(n);
+      if (request_.arrivals && captures_.count(n)) continue;
       for (uint32_t i = 0; i < n->edge_count; ++i)
         if (Node* next = n->edges[i].node.get(); next && seen.insert(next).second) stack.push_back(next);
     }
@@ -129,7 +130,14 @@ class Walk final : private Visitor {
     if (e.node->passes && !e.node->hooks && !captures_.count(e.node.get()))
       return arrive(e.node->edges[e.slot], std::move(g));
     if (selective_ && !needed_.count(e.node.get())) return;
+    if (request_.arrivals && captures_.count(e.node.get())) return note(e, {std::move(g), {}});
     add_up(waiting_[place_of(e.node)].grads[e.slot], std::move(g));
+  }
+
+  void note(const Edge& e, Arrival arrival) {
+    for (const Capture& c : captures_[e.node.get()])
+      if (c.slot == e.slot) return (*request_.arrivals)[c.input].push_back(std::move(arrival));
+    fail("a gradient goes on to a result of ", e.node->name(), e.node->origin.at(), " that is none of the inputs");
   }
 
   void add_up(Tensor& sum, Tensor g) {
@@ -149,6 +157,11 @@ class Walk final : private Visitor {
   bool takes(const Edge& e, const Share& share, const Dims& sizes) override {
     int64_t numel = share.left.numel() + share.right.numel(), whole = numel_of(sizes);
     if (whole_ || !e.node->leaf() || request_.create_graph || 4 * numel > whole) return false;
+    if (request_.arrivals) {
+      note(e, {Tensor(), share});
+      return true;
+    }
+    if (e.node->refs == 1) return false;  // no other edge leads there: there is nothing to join it with
     Waiting& w = waiting_[place_of(e.node)];
     if (!w.shares) w.shares = std::make_unique<Shares>();
     w.shares->sizes = sizes;

@@ -6,6 +6,13 @@
 
 namespace weft {
 
+// What arrives at an input: a gradient, or a share of one.
+struct Arrival {
+  Tensor whole;  // empty for a share
+  Share share;
+};
+using Arrivals = std::vector<std::vector<Arrival>>;
+
 struct BackwardRequest {
   std::vector<Edge> roots;
   std::vector<Tensor> grads;  // one per root
@@ -13,6 +20,8 @@ struct BackwardRequest {
   bool create_graph = false;
   bool accumulate = true;    // into .grad of the leaves; else the gradients of `inputs` are returned
   std::vector<Edge> inputs;  // empty: all leaves
+  // Notes for each input what arrives there, one by one and in order, instead of adding it up. The walk ends at inputs.
+  Arrivals* arrivals = nullptr;
 };
 
 // Gradients of the inputs (empty where none flowed), in their order. Runs on the caller's thread. Several threads may

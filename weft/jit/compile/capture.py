@@ -167,13 +167,9 @@ class Capture(Recorder):
             self.fail(f"{name} gives a result")
         return result
 
-    def gradients(self, outputs: list[Tensor], leaves: list[Tensor], given: list[Tensor]) -> Any:
-        """Return the gradients of leaves; it is recorded, but no backward pass of the function."""
-        joined, self._joined = self._joined, False
-        try:
-            return weft.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
-        finally:
-            self._joined = joined
+    def taken(self) -> list[Tensor]:
+        """Return the tensors that did exist before, and that it read."""
+        return [t for t in self.alive if id(t) in self.given]
 
     def grads_needed(self) -> dict[int, tuple[Any, Tensor | None]]:
         """Return gradients as they were before, of tensors or of inputs by their number."""

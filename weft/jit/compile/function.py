@@ -378,7 +378,7 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
         if x.retains_grad:
             capture.fail("it returns a tensor that keeps its gradient")
         if x.requires_grad and value.producer is not None:
-            if _C._is_spent(x):
+            if _C._is_spent(x, capture.taken()):
                 capture.spent.append(value)
             elif all(x is not t for t in found):
                 found.append(x)

@@ -9,6 +9,7 @@ from weft import _C
 
 from .capture import Capture, paused
 from .pieces import Piece, build, needed, rename, renamed
+from .pieces import leaves as values_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,30 +25,47 @@ __all__ = ["Derivative", "Way", "capture_derivative"]
 _MOST_OUTPUTS = 3  # for which each choice of those that get a gradient is captured
 
 
+_NOTHING = (-1, -1, -1)  # along an edge
+
+
 class Way:
     """The ops that compute gradients of leaves, where those of some results are given."""
 
-    def __init__(self, arriving: list[Value], piece: Piece, gradients: list[Value | None]) -> None:
-        """Name what arrives, the ops, and what they give for each leaf."""
+    def __init__(self, arriving: list[Value], piece: Piece, gradients: list[list[Any]]) -> None:
+        """Name what arrives, the ops, and all that they give for each leaf, in order.
+
+        That is a gradient, or a share of one that the walk joins with those of other calls, as it
+        does in eager ones: (kind, left, right).
+        """
         self.arriving, self.piece, self.gradients = arriving, piece, gradients
 
     def reads(self) -> Iterator[Value]:
         """Iterate over the values that it needs from somewhere."""
         yield from self.piece.reads()
-        yield from (v for v in self.gradients if v is not None)
+        yield from values_in(self.gradients)
 
     def rename(self, same: dict[int, Value]) -> None:
         """Let the values of an earlier capture stand for the same things."""
         rename(self.piece, same)
         self.gradients = renamed(self.gradients, same)
 
-    def places(self) -> list[int]:
-        """Return where each leaf's gradient is among the results of the program; -1: it has none."""
-        results = [id(v) for v in self._results()]
-        return [-1 if v is None else results.index(id(v)) for v in self.gradients]
+    def places(self, counts: list[int]) -> list[tuple[int, int, int]]:
+        """Return which results of the program go along each edge: (kind of share, left, right).
+
+        ``counts``: the number of edges that lead to each leaf.
+        """
+        at = {id(v): i for i, v in enumerate(self._results())}
+        found = []
+        for row, count in zip(self.gradients, counts):
+            found += [
+                (g[0], at[id(g[1])], at[id(g[2])]) if isinstance(g, tuple) else (-1, at[id(g)], -1)
+                for g in row
+            ]
+            found += [_NOTHING] * (count - len(row))
+        return found
 
     def _results(self) -> list[Value]:
-        return list({id(v): v for v in self.gradients if v is not None}.values())
+        return list({id(v): v for v in values_in(self.gradients)}.values())
 
     def build(self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
         """Return the program: of the gradients that arrive, contiguous, and what was saved."""
@@ -71,9 +89,8 @@ class Derivative:
         arrive = {id(v) for way in ways.values() for v in way.arriving}
         read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
         own = {id(v) for w in ways.values() for n in w.piece.nodes for v in n.outputs}
-        read.update(
-            (id(v), v) for w in ways.values() for v in w.gradients if v and id(v) not in own
-        )
+        given = [v for w in ways.values() for v in values_in(w.gradients)]
+        read.update((id(v), v) for v in given if id(v) not in own)
         self.saved = [v for k, v in read.items() if k not in arrive | outside]
         self.watched = [v for k, v in read.items() if k in outside]
 
@@ -90,6 +107,19 @@ class Derivative:
             way.rename(same)
         for name in ("outputs", "leaves", "saved", "watched"):
             setattr(self, name, renamed(getattr(self, name), same))
+
+    @property
+    def edges(self) -> list[Value]:
+        """The leaves, each as often as gradients may arrive at it."""
+        return [v for v, count in zip(self.leaves, self._counts()) for _ in range(count)]
+
+    def _counts(self) -> list[int]:
+        return [max(map(len, rows)) for rows in zip(*[w.gradients for w in self.ways.values()])]
+
+    def places(self) -> list[list[tuple[int, int, int]]]:
+        """Return what goes along each edge, for each choice of results that have gradients."""
+        counts = self._counts()
+        return [self.way(which).places(counts) for which in range(1, 1 << len(self.outputs))]
 
     def way(self, which: int) -> Way:
         """Return the one where gradients of some results are given: of those whose bits are set."""
@@ -133,18 +163,29 @@ def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
 
 
 def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) -> Way | None:
-    """Record one backward pass; None, with a problem noted, where there is none."""
+    """Record a backward pass from the results to the leaves, and no further.
+
+    None, with a problem noted, where there is none.
+    """
     nodes = capture.graph.nodes
     begin = len(nodes)
     with paused():
         arriving = [weft.zeros_like(t, memory_format=weft.contiguous_format) for t in outputs]
     values = [capture.name(g, "g") for g in arriving]
     try:
-        gradients = capture.gradients(outputs, leaves, arriving)
+        gradients = _C._arrivals_at(outputs, arriving, leaves)
     except RuntimeError as e:
         del nodes[begin:]
         capture.fail(f"the gradients of its results: {str(e).splitlines()[0]}")
         return None
     piece = Piece(nodes[begin:])
     del nodes[begin:]
-    return Way(values, piece, [None if g is None else capture.value(g) for g in gradients])
+    return Way(values, piece, [[_part(capture, g) for g in row] for row in gradients])
+
+
+def _part(capture: Capture, given: Any) -> Any:
+    """Return what stands for a gradient, or for a share of one."""
+    if isinstance(given, weft.Tensor):
+        return capture.value(given)
+    kind, left, right = given
+    return kind, capture.value(left), capture.value(right)

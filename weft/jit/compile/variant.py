@@ -237,10 +237,9 @@ class Variant:
     def _way_back(self, path: list[Piece]) -> Any:
         """Return how gradients go back through calls that take this path."""
         d = path[-1].derivative
-        places = [d.way(which).places() for which in range(1, 1 << len(d.outputs))]
         watched = [self.tensors[id(v)] for v in d.watched]
         outside = list(self.tensors.values())
-        return _C.WayBack(Ways(self, path), places, len(d.saved), watched, outside)
+        return _C.WayBack(Ways(self, path), d.places(), len(d.saved), watched, outside)
 
     # One piece: all of it happens in C++.
 
@@ -310,7 +309,7 @@ class Variant:
             r.set_derivative(
                 self._way_back([root]),
                 [place[id(v)] for v in d.outputs],
-                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.leaves],
+                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.edges],
                 [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
             )
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
@@ -400,7 +399,7 @@ class Variant:
             way = self._ways_back.get(id(end))
             if way is None:
                 way = self._ways_back[id(end)] = self._way_back(path)
-            parts = [[self._value(v, env) for v in vs] for vs in (d.leaves, d.saved, d.outputs)]
+            parts = [[self._value(v, env) for v in vs] for vs in (d.edges, d.saved, d.outputs)]
             way.record(inputs, *parts)
         for v in end.spent:
             env[id(v)] = _C._spend(env[id(v)])
