@@ -37,7 +37,9 @@ from ._C import (
 
 __version__ = "0.1.0"
 
-_C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+_C._set_dirs(
+    _os.path.dirname(_os.path.abspath(__file__)) + _os.sep, _os.path.dirname(_os.__file__) + _os.sep
+)
 
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64

@@ -525,6 +525,7 @@ void bind_autograd(nb::module_& m) {
   m.def("_set_grad_enabled", [](bool on) { return std::exchange(t_modes.grad, on); });
   m.def("_inference_mode", [] { return t_modes.inference; });
   m.def("_set_inference_mode", [](bool on) { return std::exchange(t_modes.inference, on); });
+  m.def("_anomaly", [] { return t_modes.anomaly; });
   m.def("_set_anomaly", [](bool on, bool check_nan) {
     bool before_on = std::exchange(t_modes.anomaly, on), before_nan = std::exchange(t_modes.anomaly_nan, check_nan);
     return nb::make_tuple(before_on, before_nan);

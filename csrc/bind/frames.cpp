@@ -1,4 +1,4 @@
-// Where in the user's program we are: the innermost frame whose file is not weft's own.
+// Where in the user's program we are: the innermost frame whose file is neither weft's own nor the standard library's.
 //
 // A frame is named by its code object and an instruction offset, which costs a few nanoseconds to take; the line
 // is worked out only when a message needs it. CPython offers no quick public way to its frames, so its own headers are
@@ -20,22 +20,30 @@ std::string module_path(uint32_t id);
 
 namespace {
 
-std::string g_package_dir;                             // "…/site-packages/weft/"
-std::unordered_map<PyObject*, bool> g_internal_files;  // by the filename object, which is kept alive
+enum class Whose : uint8_t { user, library, weft };
 
-bool is_internal(PyObject* filename) {
-  auto it = g_internal_files.find(filename);
-  if (it != g_internal_files.end()) return it->second;
-  if (g_internal_files.size() > 10000) {
-    for (auto& [file, internal] : g_internal_files) Py_DECREF(file);
-    g_internal_files.clear();
+std::string g_package_dir, g_library_dir;            // "…/site-packages/weft/", "…/lib/python3.11/"
+std::unordered_map<PyObject*, Whose> g_whose_files;  // by the filename object, which is kept alive
+
+Whose whose(std::string_view file) {
+  if (!g_package_dir.empty() && file.starts_with(g_package_dir)) return Whose::weft;
+  if (file.starts_with("<frozen ")) return Whose::library;
+  if (g_library_dir.empty() || !file.starts_with(g_library_dir)) return Whose::user;
+  file.remove_prefix(g_library_dir.size());
+  return file.starts_with("site-packages") || file.starts_with("dist-packages") ? Whose::user : Whose::library;
+}
+
+Whose whose(PyObject* filename) {
+  auto it = g_whose_files.find(filename);
+  if (it != g_whose_files.end()) return it->second;
+  if (g_whose_files.size() > 10000) {
+    for (auto& [file, owner] : g_whose_files) Py_DECREF(file);
+    g_whose_files.clear();
   }
   const char* text = PyUnicode_AsUTF8(filename);
   if (!text) PyErr_Clear();
-  bool internal = text && !g_package_dir.empty() && std::string_view(text).starts_with(g_package_dir);
   Py_INCREF(filename);
-  g_internal_files[filename] = internal;
-  return internal;
+  return g_whose_files[filename] = text ? whose(std::string_view(text)) : Whose::user;
 }
 
 #if PY_VERSION_HEX >= 0x030d0000
@@ -49,29 +57,37 @@ _PyInterpreterFrame* innermost() { return PyThreadState_Get()->cframe->current_f
 PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
 #endif
 
+// Where a frame is; one of the standard library only counts where there is no other.
+struct Found {
+  void** code;
+  int32_t* instruction;
+  bool is_last(PyCodeObject* c, int32_t at) {
+    Whose owner = whose(c->co_filename);
+    if (owner == Whose::weft || (owner == Whose::library && *code)) return false;
+    Py_XDECREF((PyObject*)*code);
+    Py_INCREF(c);
+    *code = c;
+    *instruction = at;
+    return owner == Whose::user;
+  }
+};
+
 void here(void** code, int32_t* instruction, uint32_t* module) {
   *module = t_module;
+  *code = nullptr;
+  Found found{code, instruction};
 #if PY_VERSION_HEX >= 0x030b0000
   for (_PyInterpreterFrame* f = innermost(); f; f = f->previous) {
 #if PY_VERSION_HEX >= 0x030c0000
     if (f->owner == FRAME_OWNED_BY_CSTACK) continue;
 #endif
     PyCodeObject* c = code_of(f);
-    if (!c || !PyCode_Check(c) || is_internal(c->co_filename)) continue;
-    Py_INCREF(c);
-    *code = c;
-    *instruction = _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT));
-    return;
+    if (!c || !PyCode_Check(c)) continue;
+    if (found.is_last(c, _PyInterpreterFrame_LASTI(f) * int(sizeof(_Py_CODEUNIT)))) return;
   }
 #else
-  for (PyFrameObject* f = PyThreadState_Get()->frame; f; f = f->f_back) {
-    PyCodeObject* c = f->f_code;
-    if (is_internal(c->co_filename)) continue;
-    Py_INCREF(c);
-    *code = c;
-    *instruction = f->f_lasti * 2;
-    return;
-  }
+  for (PyFrameObject* f = PyThreadState_Get()->frame; f; f = f->f_back)
+    if (found.is_last(f->f_code, f->f_lasti * 2)) return;
 #endif
 }
 
@@ -113,7 +129,10 @@ nb::object UserLine::now() {
 
 void bind_frames(nb::module_& m) {
   g_origin_hooks = {here, release, describe};
-  m.def("_set_package_dir", [](std::string dir) { g_package_dir = std::move(dir); });
+  m.def("_set_dirs", [](std::string package, std::string library) {
+    g_package_dir = std::move(package);
+    g_library_dir = std::move(library);
+  });
   m.def("_here", [] { return user_line(); });
 }
 

@@ -124,3 +124,93 @@ def test_second_derivatives_through_a_loop() -> None:
             (g,) = weft.autograd.grad(h.sum(), x, create_graph=True)
             found.append([bits(g), *map(bits, weft.autograd.grad(g.square().sum(), [x]))])
     assert found[:3] == found[3:]
+
+
+# ---- decisions on values -----------------------------------------------------------------------
+
+
+def shrunk(x: Any) -> Any:
+    while x.max() > 0.1:
+        x = x * 0.9
+    return x
+
+
+@pytest.mark.usefixtures("racing")
+def test_pieces_that_are_slower_than_eager() -> None:
+    """A few calls of each are timed; from then on they are eager, and it is said why."""
+    f = weft.compile(shrunk)
+    want = shrunk(weft.ones(3)).tolist()
+    with pytest.warns(UserWarning, match=r"split by bool\(\) at .*measured to be slower"):
+        for _ in range(60):
+            assert f(weft.ones(3)).tolist() == want
+    assert "measured to be slower" in f.reasons[0]
+    assert "measured to be slower" in str(f.report())
+
+
+@pytest.mark.usefixtures("racing")
+def test_pieces_that_are_quicker_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same calls, by a clock that says otherwise."""
+    from weft.jit.compile.race import Race
+
+    monkeypatch.setattr(Race, "note_pieces", lambda race, seconds: race._pieces.append(0.0))
+    f = weft.compile(shrunk)
+    for _ in range(60):
+        f(weft.ones(3))
+    assert not f.reasons
+    assert runs(f) > 40
+
+
+def test_numbers_and_python_between_pieces() -> None:
+    """Outcomes of each kind select what follows; gradients are there when Python is called."""
+    w = nn.Parameter(weft.ones(2))
+    optimizer = weft.optim.Rprop([w])  # its step is no op
+    seen = []
+    optimizer.register_step_post_hook(lambda *_: seen.append(bits(w.grad)))
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        (w * x).sum().backward()
+        optimizer.step()
+
+    def by_number(x: Any) -> Any:
+        n = x.sum().item()
+        return x * n if n > 2 else x - n
+
+    f, g = weft.compile(step), weft.compile(by_number)
+    for _ in range(6):
+        f(weft.ones(2))
+        for total in (1.0, 2.0, 1.0, 3.0):
+            x = weft.full((2,), total / 2)
+            assert weft.equal(g(x), by_number(x))
+    assert seen == [bits(weft.ones(2))] * 6
+    assert runs(g) > 8
+
+
+# ---- what is said, and which line --------------------------------------------------------------
+
+
+def reason(f: Any, *args: Any) -> str:
+    """Call a function often, and return why it runs eagerly."""
+    compiled = weft.compile(f)
+    for _ in range(12):
+        compiled(*args)
+    (found,) = compiled.reasons
+    return str(found)
+
+
+def test_lines_are_the_users() -> None:
+    """Not those of the standard library that the user's line calls."""
+    import logging
+    import os
+
+    def environment(x: Any) -> Any:
+        return x * len(os.environ["HOME"])
+
+    def logs(x: Any) -> Any:
+        logging.getLogger("weft.test").error("so")
+        return x + 1
+
+    for f in (environment, logs):
+        assert f"test_compile_idioms.py:{f.__code__.co_firstlineno + 1}, in {f.__name__}" in reason(
+            f, weft.ones(2)
+        )

@@ -16,7 +16,8 @@ from .capture import Capture, uncollected
 from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
-from .variant import NOT_TAKEN, Variant, _key
+from .variant import NOT_TAKEN, Variant
+from .walk import key_of
 from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
 _MOST_KINDS = 32  # of arguments that are captured when they first come
 _MOST_REMEMBERED = 10_000  # of those that came later
+_MOST_LOST = 3  # variants that are slower by pieces, until all are taken to be
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -112,10 +114,11 @@ class CompiledFunction(_C.CompiledBase):
         fast, replay = self._fast
         if fast is not None and not kwargs and (made := replay.run(args)) is not None:
             return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
-        if _C._recorder() is not None or weft.is_anomaly_enabled() or _C._has_saved_hooks():
+        if _C._recorder() is not None or _C._anomaly() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
+        start = time.perf_counter()
         flat: list[Any] = []
         structure = _flatten((args, kwargs), flat)
         inputs = [x for x in flat if isinstance(x, weft.Tensor)]
@@ -132,8 +135,13 @@ class CompiledFunction(_C.CompiledBase):
         if problem:
             return self._eagerly(problem, args, kwargs)
         if variant is not None and variant.ready:
+            if variant.race.is_eagers_turn:
+                return self._run_race(variant, args, kwargs)
+            built = variant.seconds["built"]
             result = variant.run(tuple(flat), inputs)
             if result is not NOT_TAKEN:
+                if variant.is_cut and variant.seconds["built"] == built:
+                    variant.race.note_pieces(time.perf_counter() - start)
                 plain = not kwargs and variant.replay is not None and _are(flat, args)
                 self._prefer(variant if plain else None)
                 return result
@@ -145,6 +153,20 @@ class CompiledFunction(_C.CompiledBase):
             self._tell(f"a kind of argument that is new, after {_MOST_KINDS} others")
             return self.func(*args, **kwargs)
         return self._capture(variant, key, flat, inputs, args, kwargs)
+
+    def _run_race(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make an eager call that is timed; where such are quicker, all are eager from then on."""
+        result = variant.race.run_eagerly(self.func, args, kwargs)
+        if variant.race.lost:
+            variant.problem = variant.trouble = (
+                f"it is split by {variant.cut}, and calls by pieces were measured to be slower "
+                "than eager ones"
+            )
+            ended = [v.race for v in self.variants if v.race.over]
+            many = len(ended) >= _MOST_LOST or len(ended) == len(self.variants)
+            if many and all(race.lost for race in ended):
+                self._problem = variant.problem
+        return result
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and say so once for each reason."""
@@ -283,6 +305,9 @@ def _kind(x: Any) -> Any:
 def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:
     """Append the leaves of tuples, lists, dicts and dataclasses, and these; return their structure."""
     kind = type(x)
+    if kind in _KINDS:
+        flat.append(x)
+        return None
     members: Any = None
     if kind in (tuple, list) or hasattr(kind, "_fields"):
         members = enumerate(x)
@@ -336,7 +361,7 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
     """
     capture.check_history()
     returned = [r for r in capture.reads if r.returned]
-    if len(returned) == 1 and _key(result) == _key(returned[0].outcome):
+    if len(returned) == 1 and key_of(result) == key_of(returned[0].outcome):
         capture.graph.outputs = Number(returned[0].value)
         return
     for r in returned:

@@ -11,7 +11,9 @@ from weft.jit.passes.rebuild import is_static
 
 from .again import Ways
 from .capture import Capture
-from .pieces import CannotBuild, Number, Piece, build, difference, leaves, needed, pieces_of, rename
+from .pieces import CannotBuild, Number, Piece, build, difference, leaves, pieces_of, rename
+from .race import Race
+from .walk import Walk, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +59,16 @@ class Variant:
         self.seconds = {"captured": 0.0, "built": 0.0}  # what it took until now
         self.calls = 0  # by way of pieces: the replay counts its own
         self.captures = self.failures = 0
+        self.race = Race()  # of calls by pieces
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
         self._before: dict[int, tuple[int | Tensor, Tensor | None]] = {}
         self._roles: dict[int, tuple[Tensor, int]] = {}
         self._programs: dict[int, Any] = {}
+        self._walk: Walk | None = None
+        self._guards: list[Any] | None = None
+        self._complete: bool | None = None  # whether all pieces were captured twice that must be
         self._ways_back: dict[int, Any] = {}  # by the piece at the end
         self._made: dict[int, Value] = {}
         self._given: list[Value] = []
@@ -73,6 +79,7 @@ class Variant:
         """Take one more capture in."""
         self.captures += 1
         self.state, self.replay = state, None
+        self._walk = self._guards = self._complete = None
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
@@ -102,7 +109,7 @@ class Variant:
         is_new = False  # whether the tree gets a piece
         parent: Piece | None = None
         for piece in pieces_of(capture):
-            key = None if parent is None or parent.read is None else _key(parent.read.outcome)
+            key = None if parent is None or parent.read is None else key_of(parent.read.outcome)
             old_piece = self.root if parent is None else parent.children.get(key)
             known = dict(same)
             apart = "" if old_piece is None else difference(old_piece, piece, known)
@@ -146,13 +153,28 @@ class Variant:
         """
         if self.root is None or self.problem or self.root.seen < 2:
             return False
-        pieces = list(self.root.walk())
-        return all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
+        if self._complete is None:
+            pieces = list(self.root.walk())
+            calls_python = any(p.outside for p in pieces)
+            self._complete = not calls_python or all(p.seen >= 2 for p in pieces)
+        return self._complete
 
     @property
     def begins(self) -> bool:
         """Whether it is the first step of an optimiser, which had no state yet."""
         return self.state is not None and self.state.begins
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has several pieces."""
+        return self.root is not None and not self.root.ends
+
+    @property
+    def cut(self) -> str:
+        """Where its first piece ends."""
+        assert self.root is not None
+        end: Any = self.root.read or self.root.outside
+        return f"{end.what if self.root.read else end.name} at {end.line}"
 
     def holds(self, inputs: list[Tensor]) -> bool:
         """Say whether Python is as it was when it was captured."""
@@ -175,9 +197,11 @@ class Variant:
 
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
-        free = self._live_places()
-        options = [h for h in self.state.options if (id(h.where), h.key) not in free]
-        return [*self.state.held, *options]
+        if self._guards is None:
+            free = self._live_places()
+            options = [h for h in self.state.options if (id(h.where), h.key) not in free]
+            self._guards = [*self.state.held, *options]
+        return self._guards
 
     def _live_places(self) -> set[tuple[int, str]]:
         """Return the options of optimisers that need not stay as they were."""
@@ -209,21 +233,23 @@ class Variant:
     def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         if root.ends:
             return self._run_straight(root, flat, inputs)
-        undo = self._prepare_undo(root, inputs)
+        if self._walk is None:
+            self._walk = Walk(self, root)
+        undo = self._walk.prepare_undo(inputs)
         recording = _C._set_grad_enabled(False)
         try:
-            env = {id(v): t for v, t in zip(self.inputs, inputs)}
-            path = self._run_pieces(root, env)
+            reached = self._walk.run(inputs)
         except CannotBuild:
             undo()
             raise
         finally:
             _C._set_grad_enabled(recording)
-        if path is None:
+        if reached is None:
             undo()
             return NOT_TAKEN
         self.calls += 1
-        return self._finish(path, env, inputs)
+        stop, env = reached
+        return self._finish(stop.path, stop.named(env), inputs)
 
     def call_again(self, inputs: list[Tensor]) -> Any:
         """Run the function itself, given the tensors among its arguments."""
@@ -320,62 +346,21 @@ class Variant:
 
     # Several pieces: Python goes from one to the next.
 
-    def _run_pieces(self, root: Piece, env: dict[int, Any]) -> list[Piece] | None:
-        """Run a path of the tree to its end; None where it leads to what was not captured twice."""
-        piece, path = root, []
-        while True:
-            path.append(piece)
-            if not self._run_piece(piece, env):
-                return None
-            if piece.ends:
-                return path
-            key = None
-            if piece.read is not None:
-                number = self._value(piece.read.value, env).item()
-                key = _key(bool(number) if piece.read.what == "bool()" else number)
-            elif piece.outside is not None:
-                self._set_grads(piece.outside.grads, env)
-                piece.outside.call()
-            following = piece.children.get(key)
-            if following is None or following.seen < 2:
-                return None
-            piece = following
+    def call_outside(self, outside: Any, env: dict[int, Any], inputs: list[Tensor]) -> None:
+        """Call Python between pieces, with the gradients that it can see."""
+        self._set_grads(outside.grads, env, inputs)
+        outside.call()
 
     def _value(self, v: Value, env: dict[int, Any]) -> Any:
         return env[id(v)] if id(v) in env else self.tensors[id(v)]
 
-    def _run_piece(self, piece: Piece, env: dict[int, Any]) -> bool:
-        """Run the ops of a piece; False where its program does not fit."""
-        if not piece.nodes:
-            return True
-        for _ in range(2):
-            made_of = self._programs.get(id(piece))
-            if made_of is None:
-                made_of = self._programs[id(piece)] = self._program_of(piece, env)
-            program, given, results, live = made_of
-            for step, argument, number in live:
-                program.set_number(step, argument, number.now())
-            made = program.run(tuple([env[id(v)] for v in given]))
-            if made is not None:
-                env.update((id(v), t) for v, t in zip(results, made))
-                return True
-            self._programs.pop(id(piece), None)
-        return False
-
-    def _program_of(self, piece: Piece, env: dict[int, Any]) -> Any:
-        own = {id(v): v for node in piece.nodes for v in node.outputs}
-        wanted = {id(v) for p in piece.walk() if p is not piece for v in p.reads()}
-        wanted |= {id(v) for v in leaves([piece.outputs, piece.grads])}
-        if piece.read is not None:
-            wanted.add(id(piece.read.value))
-        if piece.outside is not None:
-            wanted |= {id(v) for v in leaves(piece.outside.grads)}
-        if piece.derivative is not None:
-            wanted |= {id(v) for v in piece.derivative.saved}
-        results = [v for k, v in own.items() if k in wanted]
-        given = needed(piece, self.tensors)
-        built = self._build(piece, given, env, results)
-        return built.program, given, results, built.live
+    def program_of(
+        self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value]
+    ) -> Any:
+        """Make the program of one of several pieces."""
+        built = self._build(piece, given, like, results)
+        self._programs[id(piece)] = (built.program, given, results, built.live)
+        return built.program, built.live
 
     def _build(
         self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value],
@@ -386,9 +371,11 @@ class Variant:
         self.seconds["built"] += time.perf_counter() - start
         return made
 
-    def _set_grads(self, grads: list[tuple[Any, Value | None]], env: dict[int, Any]) -> None:
+    def _set_grads(
+        self, grads: list[tuple[Any, Value | None]], env: dict[int, Any], inputs: list[Tensor]
+    ) -> None:
         for t, v in grads:
-            target = env[id(self.inputs[t])] if isinstance(t, int) else t
+            target = inputs[t] if isinstance(t, int) else t
             target.grad = None if v is None else self._value(v, env)
 
     def _finish(self, path: list[Piece], env: dict[int, Any], inputs: list[Tensor]) -> Any:
@@ -403,31 +390,8 @@ class Variant:
             way.record(inputs, *parts)
         for v in end.spent:
             env[id(v)] = _C._spend(env[id(v)])
-        self._set_grads(end.grads, env)
+        self._set_grads(end.grads, env, inputs)
         return _rebuild(end.outputs, {**self.tensors, **env})
-
-    def _prepare_undo(self, root: Piece, inputs: list[Tensor]) -> Callable[[], None]:
-        """Remember what the pieces before a decision change, should it lead to something new."""
-        built = all(id(p) in self._programs or not p.nodes for p in root.walk())
-        if built and all(_is_settled(p) for p in root.walk()):
-            return _nothing
-        early = [p for p in root.walk() if not p.ends]
-        generators = [(g, g.get_state()) for g in _generators(early)]
-        kept = []
-        if any(_writes(p) for p in early):
-            with weft.no_grad():
-                found = [_all_of(t) for t in [*inputs, *self.tensors.values()] if t.numel()]
-                kept = [(t, t._version, t.clone()) for t in found]
-
-        def undo() -> None:
-            for g, state in generators:
-                g.set_state(state)
-            with weft.no_grad():
-                for t, version, before in kept:
-                    if not weft.equal(t.view(weft.uint8), before.view(weft.uint8)):
-                        (t if t._version != version else t.data).copy_(before)
-
-        return undo
 
 
 def _all_nodes(capture: Capture) -> list[Any]:
@@ -440,30 +404,6 @@ def _like_value(v: Value) -> Tensor:
     if v.stride is None:
         return weft.empty(v.shape, dtype=v.dtype)
     return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
-
-
-def _nothing() -> None:
-    """Undo nothing."""
-
-
-def _is_settled(piece: Piece) -> bool:
-    """Say whether what follows a piece is known, whatever its outcome is."""
-    if piece.read is None:
-        return piece.ends or all(p.seen >= 2 for p in piece.children.values())
-    known = sum(p.seen >= 2 for p in piece.children.values())
-    return piece.read.what == "bool()" and known == 2
-
-
-def _generators(pieces: list[Piece]) -> list[Any]:
-    """Return the generators that ops may draw from."""
-    given = [a for p in pieces for n in p.nodes for a in n.args if isinstance(a, weft.Generator)]
-    return list({id(g): g for g in [weft.default_generator, *given]}.values())
-
-
-def _all_of(t: Tensor) -> Tensor:
-    """Return all the memory that a tensor looks into, as one row."""
-    count = t.untyped_storage().nbytes() // t.element_size()
-    return t.detach().as_strided((count,), (1,), 0)
 
 
 def _unsuitable(capture: Capture, state: State) -> str:
@@ -483,10 +423,6 @@ def _unsuitable(capture: Capture, state: State) -> str:
 
 def _writes(piece: Piece) -> bool:
     return any(n.inplace or n.op.partition(".")[0].endswith("_") for n in piece.nodes)
-
-
-def _key(outcome: Any) -> Any:
-    return type(outcome), repr(outcome)
 
 
 def _rebuild(x: Any, env: dict[int, Any]) -> Any:
