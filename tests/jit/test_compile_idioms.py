@@ -214,3 +214,82 @@ def test_lines_are_the_users() -> None:
         assert f"test_compile_idioms.py:{f.__code__.co_firstlineno + 1}, in {f.__name__}" in reason(
             f, weft.ones(2)
         )
+
+
+# ---- arguments and attributes ------------------------------------------------------------------
+
+
+def test_parameters_as_arguments() -> None:
+    """They are taken, and told apart from tensors that are none."""
+    f = weft.compile(lambda p, x: (x * (2 if isinstance(p, nn.Parameter) else 3) * p).sum())
+    p, x = nn.Parameter(weft.ones(3)), weft.ones(3)
+    plain = weft.ones(3, requires_grad=True)
+    for _ in range(4):
+        f(p, x).backward()
+        assert f(plain, x).item() == 9
+    assert p.grad.tolist() == [8.0] * 3
+    assert runs(f) == 4
+    assert not f.reasons
+
+
+def test_reasons_without_a_variant() -> None:
+    """What is refused before anything is captured is told in the report too."""
+
+    class Other(weft.Tensor):  # type: ignore[misc]
+        pass
+
+    f = weft.compile(lambda x: x + 1)
+    f(weft.ones(2).as_subclass(Other))
+    assert f.reasons == ["an argument is a Other"]
+    assert str(f.report()) == "<lambda>: 0 variants\nruns eagerly: an argument is a Other"
+
+
+def test_fullgraph_raises_at_the_first_call() -> None:
+    """Also where it is an op that no program can hold."""
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(1)
+        return x[x > 0]
+
+    compiled = weft.compile(f, fullgraph=True)
+    with pytest.raises(RuntimeError, match=r"not one program: .*masked_select at .*, in f"):
+        compiled(weft.ones(2))
+    assert len(calls) == 1
+
+
+class Scale(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.k = 2.0
+        self.w = nn.Parameter(weft.ones(2))
+        self.register_buffer("b", weft.ones(2))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.k * self.w + self.b
+
+
+def test_attributes_of_a_compiled_module_are_the_modules() -> None:
+    """Plain ones, parameters, buffers, parts, and their deletion."""
+    module, x = Scale(), weft.ones(2)
+    compiled = weft.compile(module)
+    for change, want in (
+        (lambda: None, 3.0),
+        (lambda: setattr(compiled, "k", 5.0), 6.0),
+        (lambda: setattr(compiled, "w", nn.Parameter(weft.full((2,), 2.0))), 11.0),
+        (lambda: setattr(compiled, "b", weft.zeros(2)), 10.0),
+    ):
+        change()
+        assert [compiled(x).tolist() for _ in range(4)] == [module(x).tolist()] * 4 == [[want] * 2] * 4
+    assert module.k == 5.0
+    assert list(module.state_dict()) == ["w", "b"]
+    compiled.part = nn.Linear(1, 1)
+    assert list(compiled.state_dict()) == [
+        "_orig_mod.w", "_orig_mod.b", "_orig_mod.part.weight", "_orig_mod.part.bias",
+    ]  # fmt: skip
+    del compiled.part
+    assert not hasattr(module, "part")
+    module.eval()
+    assert not compiled.training
+    compiled.training = True
+    assert module.training

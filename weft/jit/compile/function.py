@@ -16,7 +16,7 @@ from .capture import Capture, uncollected
 from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
-from .variant import NOT_TAKEN, Variant
+from .variant import NOT_TAKEN, Variant, unsuitable
 from .walk import key_of
 from .watch import is_profiled, watching
 
@@ -66,6 +66,7 @@ class CompiledFunction(_C.CompiledBase):
         self._failures = 0  # captures that were good for nothing
         self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
+        self._refused: dict[str, None] = {}  # why calls were eager, whatever was captured
         self._kinds = 0  # of calls that were captured as they came
         self._once: set[int] = set()  # those that came once since then, by their hash
 
@@ -103,7 +104,7 @@ class CompiledFunction(_C.CompiledBase):
     def reasons(self) -> list[str]:
         """Why calls run eagerly, where they do."""
         found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
-        return [reason for reason in dict.fromkeys(found) if reason]
+        return [reason for reason in dict.fromkeys([*found, *self._refused]) if reason]
 
     # ---- one call ------------------------------------------------------------------------------
 
@@ -122,8 +123,11 @@ class CompiledFunction(_C.CompiledBase):
         flat: list[Any] = []
         structure = _flatten((args, kwargs), flat)
         inputs = [x for x in flat if isinstance(x, weft.Tensor)]
-        if any(type(t) not in _KINDS for t in inputs) or any(t.is_sparse for t in inputs):
-            return self._eagerly("a tensor of another class, or a sparse one", args, kwargs)
+        for t in inputs:
+            if not _is_plain(type(t)):
+                return self._eagerly(f"an argument is a {type(t).__name__}", args, kwargs)
+            if t.is_sparse:
+                return self._eagerly("an argument is a sparse tensor", args, kwargs)
         if any(map(_C._has_attributes, inputs)):
             return self._eagerly("an argument that has attributes of its own", args, kwargs)
         key = (structure, _modes(), tuple([_kind(x) for x in flat]))
@@ -170,13 +174,14 @@ class CompiledFunction(_C.CompiledBase):
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and say so once for each reason."""
-        name = self.name
         if self.fullgraph:
-            raise RuntimeError(f"compile(fullgraph=True): {name} is not one program: {reason}")
+            self._refused[reason] = None
+            raise RuntimeError(_not_whole(self.name, reason))
         self._tell(reason)
         return self.func(*args, **kwargs)
 
     def _tell(self, reason: str) -> None:
+        self._refused[reason] = None
         if reason not in self._told:
             self._told.add(reason)
             warnings.warn(f"compile: {self.name} runs eagerly: {reason}", stacklevel=4)
@@ -221,7 +226,7 @@ class CompiledFunction(_C.CompiledBase):
         if _flatten((args, kwargs), after) != key[0] or not _are(flat, after):
             capture.fail("it changes a list, dict or object that it was given")
         if self.fullgraph:
-            self._check_whole(capture)
+            self._check_whole(capture, state)
         if variant is None:
             given = [None if isinstance(x, weft.Tensor) else (x,) for x in flat]
             variant = Variant(given, functools.partial(_call_with, self.func, key[0]))
@@ -240,14 +245,14 @@ class CompiledFunction(_C.CompiledBase):
                 self._problem = variant.trouble
         return result
 
-    def _check_whole(self, capture: Capture) -> None:
+    def _check_whole(self, capture: Capture, state: State) -> None:
+        """Raise if a call was not one program, and the next will be none either."""
         cuts = [f"{r.what} at {r.line}" for r in capture.reads if not r.returned]
         cuts += [f"{o.name} at {o.line}" for o in capture.outside]
-        problem = f"it is split by {cuts[0]}" if cuts else capture.problem
-        if problem:
-            raise RuntimeError(
-                f"compile(fullgraph=True): {self.name} is not one program: {problem}"
-            )
+        split = f"it is split by {cuts[0]}" if cuts else ""
+        if problem := split or capture.problem or unsuitable(capture, state):
+            self._refused[problem] = None
+            raise RuntimeError(_not_whole(self.name, problem))
 
     def _forget_oldest(self) -> None:
         while len(self.variants) > _MOST_VARIANTS:
@@ -281,7 +286,14 @@ class CompiledFunction(_C.CompiledBase):
         return Report(self)
 
 
-_KINDS: set[type] = {weft.Tensor}
+def _is_plain(kind: type) -> bool:
+    """Say whether it is the class of tensors that ops treat as such: ``Tensor`` or ``Parameter``."""
+    named = kind.__name__ == "Parameter" and kind.__module__ == "weft.nn.parameter"
+    return kind is weft.Tensor or named
+
+
+def _not_whole(name: str, reason: str) -> str:
+    return f"compile(fullgraph=True): {name} is not one program: {reason}"
 
 
 def _modes() -> Any:
@@ -294,7 +306,7 @@ def _modes() -> Any:
 def _kind(x: Any) -> Any:
     """Return what must be the same of an argument."""
     if isinstance(x, weft.Tensor):
-        return (x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
+        return (type(x), x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
     if isinstance(x, float):
         return ("float", x.hex())
     if isinstance(x, (int, str, bool, bytes, complex, type(None))):
@@ -305,7 +317,7 @@ def _kind(x: Any) -> Any:
 def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:
     """Append the leaves of tuples, lists, dicts and dataclasses, and these; return their structure."""
     kind = type(x)
-    if kind in _KINDS:
+    if kind is weft.Tensor:
         flat.append(x)
         return None
     members: Any = None

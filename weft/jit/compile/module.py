@@ -31,7 +31,7 @@ class OptimizedModule(nn.Module):
         self.__dict__["eager"] = eager
         if not eager:  # so that no frame of Python stands before it
             self.__dict__["forward"] = self.compiled
-        self.training = module.training
+        del self.__dict__["training"]  # it is the module's
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Make the call from what was captured of the module."""
@@ -40,7 +40,6 @@ class OptimizedModule(nn.Module):
     def train(self, mode: bool = True) -> Any:
         """Set the mode of the module."""
         self._orig_mod.train(mode)
-        self.training = mode
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -49,6 +48,25 @@ class OptimizedModule(nn.Module):
             return super().__getattr__(name)
         except AttributeError:
             return getattr(super().__getattr__("_orig_mod"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute of the module: a plain one, a parameter, a buffer or a part."""
+        if self._is_own(name):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete an attribute of the module."""
+        if self._is_own(name):
+            super().__delattr__(name)
+        else:
+            delattr(self._orig_mod, name)
+
+    def _is_own(self, name: str) -> bool:
+        """Say whether an attribute belongs to the wrapper: what it began with, and its hooks."""
+        members = self.__dict__
+        return name in members or "_orig_mod" not in members or name.endswith("_hook")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OptimizedModule:
         """Return one of a copy of the module, with nothing captured."""

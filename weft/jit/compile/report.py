@@ -35,13 +35,14 @@ class Report:
         self.name = function.name
         self.variants = [facts(v) for v in function.variants]
         self.problem = function._problem
+        shown = {v["eager"] for v in self.variants} | {v["pending"] for v in self.variants}
+        self.eager = [reason for reason in function.reasons if reason not in shown]
 
     def __str__(self) -> str:
         """Return it as text."""
         many = "" if len(self.variants) == 1 else "s"
         lines = [f"{self.name}: {len(self.variants)} variant{many}"]
-        if self.problem:
-            lines.append(f"runs eagerly: {self.problem}")
+        lines += [f"runs eagerly: {reason}" for reason in self.eager]
         for facts in self.variants:
             lines.append(facts["inputs"])
             lines += [f"  {line}" for line in _lines(facts)]

@@ -83,7 +83,7 @@ class Variant:
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
-        problem = capture.problem or _unsuitable(capture, state)
+        problem = capture.problem or _changed(state) or unsuitable(capture, state)
         take_apart(_all_nodes(capture))
         if problem:
             self.root = None
@@ -406,10 +406,14 @@ def _like_value(v: Value) -> Tensor:
     return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
 
 
-def _unsuitable(capture: Capture, state: State) -> str:
-    """Say why a call cannot be made again without Python, if so."""
-    if changed := state.changed():
-        return f"the call changes {changed}, which only Python can do"
+def _changed(state: State) -> str:
+    """Say what a call has changed in Python, if so: the next one may not."""
+    changed = state.changed()
+    return f"the call changes {changed}, which only Python can do" if changed else ""
+
+
+def unsuitable(capture: Capture, state: State) -> str:
+    """Say why no such call can be made again without Python, if so."""
     if state.unseen:
         return state.unseen
     if reached := capture.reached_twice(state):
