@@ -103,7 +103,7 @@ def test_a_state_whose_history_was_walked() -> None:
         h = cell(weft.ones(1, 2), h)
         h.sum().backward()
         h = cell(weft.ones(1, 2), h)
-        with pytest.raises(RuntimeError, match="second time|freed"):
+        with pytest.raises(RuntimeError, match=r"second time|freed"):
             h.sum().backward()
     assert runs(cell) > 4
     assert not cell.reasons
@@ -293,3 +293,79 @@ def test_attributes_of_a_compiled_module_are_the_modules() -> None:
     assert not compiled.training
     compiled.training = True
     assert module.training
+
+
+# ---- messages ----------------------------------------------------------------------------------
+
+
+def test_numbers_that_are_returned() -> None:
+    """It is said what to do instead."""
+
+    def f(x: Any) -> Any:
+        total = x.sum()
+        return {"loss": total.item(), "y": x + 1}
+
+    compiled = weft.compile(f)
+    for i in range(30):
+        compiled(weft.full((2,), float(i)))
+    (why,) = compiled.reasons
+    assert "gives another number in each call: return the tensor" in why
+    assert "or compare the tensor itself" in why
+
+
+def test_ops_that_are_declared_in_python() -> None:
+    """A program holds them, also those that were declared after the first one was built."""
+    f = weft.compile(lambda x: weft.fft.fft(x).abs())
+    for _ in range(6):
+        x = weft.randn(8, requires_grad=True)
+        y = x.detach().requires_grad_()
+        f(x).sum().backward()
+        weft.fft.fft(y).abs().sum().backward()
+        assert bits(x.grad) == bits(y.grad)
+    assert runs(f) == 4
+    assert "shapes follow from values" in reason(lambda x: x.nonzero(), weft.ones(4))
+
+
+def test_forked_calls_are_part_of_the_program() -> None:
+    """While a call is captured they run at once."""
+    f = weft.compile(lambda x: weft.jit.wait(weft.jit.fork(weft.sin, x)) + 1)
+    x = weft.ones(3)
+    assert [bits(f(x)) for _ in range(6)] == [bits(x.sin() + 1)] * 6
+    assert runs(f) == 4
+
+
+def test_show_says_how_many_calls_are_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a function that runs eagerly it says only why."""
+    f = weft.compile(lambda x: x * 2)
+    for left in ("3 more times", "2 more times", "1 more time "):
+        weft.jit.show(f)
+        assert f"no graph yet: call it {left}" in capsys.readouterr().out
+        f(weft.ones(2))
+    f(weft.ones(2))
+    weft.jit.show(f)
+    assert "mul" in capsys.readouterr().out
+    g = weft.compile(lambda x: x[x > 0])
+    for _ in range(6):
+        g(weft.ones(2))
+    weft.jit.show(g)
+    shown = capsys.readouterr().out
+    assert shown.startswith("runs as it is written: a program cannot hold masked_select")
+    assert "no graph" not in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"dynamic": "x"}, TypeError, "dynamic must be a bool or None, not 'x'"),
+        ({"fullgraph": "yes"}, TypeError, "fullgraph must be a bool, not 'yes'"),
+        ({"disable": 1}, TypeError, "disable must be a bool, not 1"),
+        ({"options": {"zzz": 1}}, NotImplementedError, "no option 'zzz'; known are epilogue_fusion"),
+        ({"options": [1]}, TypeError, "options must be a dict or None"),
+    ],
+)
+def test_arguments_of_compile(given: Any, error: Any, message: str) -> None:
+    """What PyTorch would not know is named."""
+    with pytest.raises(error, match=message):
+        weft.compile(lambda x: x, **given)
+    for good in ({"dynamic": True}, {"options": {"max_autotune": True}}, {"mode": "default"}):
+        assert weft.compile(lambda x: x, **good)(1) == 1

@@ -186,3 +186,20 @@ def test_what_cannot_be_scripted() -> None:
         import pickle
 
         pickle.dumps(weft.jit.script(helper))
+    with pytest.raises(TypeError, match=r"Linear: scripted modules are saved by weft\.jit\.save"):
+        pickle.dumps(weft.jit.script(weft.nn.Linear(1, 1)))
+
+
+def test_copies_of_modules() -> None:
+    """A deep copy has tensors of its own, a shallow one the same."""
+    import copy
+
+    scripted = weft.jit.script(weft.nn.Sequential(weft.nn.Linear(2, 2), weft.nn.ReLU()))
+    deep, shallow = copy.deepcopy(scripted), copy.copy(scripted)
+    x = weft.ones(1, 2)
+    want = scripted(x)
+    with weft.no_grad():
+        for p in scripted.parameters():
+            p.zero_()
+    assert weft.equal(deep(x), want)
+    assert shallow(x).tolist() == [[0.0, 0.0]]

@@ -11,7 +11,6 @@ import os
 import threading
 
 from weft import _C
-from weft._setting import is_tracing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,8 +182,8 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """Start ``func(*args, **kwargs)`` beside what follows, and return its ``Future``.
 
     The call has the gradient mode and the autocast of the caller, and gradients flow through its result. Random
-    numbers that calls draw beside each other come in no fixed order. While a trace is taken, and
-    when all threads are busy, the call runs at once.
+    numbers that calls draw beside each other come in no fixed order. While a trace is taken or a
+    compiled function is captured, and when all threads are busy, the call runs at once.
 
     >>> left = weft.jit.fork(lambda x: x * 2, weft.ones(2))
     >>> right = weft.ones(2) * 3
@@ -194,7 +193,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     if not callable(func):
         raise TypeError(f"fork: takes a function or a module, not a {type(func).__name__}")
     future = Future()
-    worker = None if is_tracing() else _pool.take()
+    worker = None if _C._recorder() is not None else _pool.take()
     if worker is None:
         try:
             future.set_result(func(*args, **kwargs))

@@ -263,7 +263,11 @@ class Graph:
                 raise TypeError(f"graph: input %{v.name} must be a Tensor, not {type(t).__name__}")
             if tuple(t.shape) != v.shape or t.dtype != v.dtype:
                 kind = Value("", t).kind
-                raise RuntimeError(f"graph: input %{v.name} was traced as {v.kind}, got {kind}")
+                raise RuntimeError(
+                    f"graph: input %{v.name} was traced as {v.kind}, got {kind}. A trace is one call, "
+                    "with its shapes and dtypes: trace again with such an input, or use "
+                    "weft.jit.script, weft.jit.fuse or weft.compile, which take others"
+                )
 
     def _given(self, args: tuple[Tensor, ...]) -> dict[int, Any]:
         """Return what the values are that no op makes."""

@@ -66,8 +66,12 @@ def _graphs(thing: Any) -> list[Graph]:
 
 
 def _nothing(thing: Any) -> str:
-    why = getattr(thing, "reasons", [])
-    return "no graph yet: call it first" + "".join(f"\nas it is written: {r}" for r in why)
+    if why := getattr(thing, "reasons", []):
+        return "\n".join(f"runs as it is written: {reason}" for reason in why)
+    more = getattr(thing, "calls_until_graph", None)
+    if more is None:
+        return "no graph yet: call it first"
+    return f"no graph yet: call it {more} more {'time' if more == 1 else 'times'} with such inputs"
 
 
 def _title(graph: Graph) -> str:

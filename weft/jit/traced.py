@@ -44,6 +44,10 @@ class TracedModule(ScriptModule):
             ]
         return self.__dict__["_live"]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle it as other modules: it is data."""
+        return object.__reduce_ex__(self, protocol)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without those that are found again."""
         return {name: x for name, x in super().__getstate__().items() if name != "_live"}

@@ -22,6 +22,11 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 
 BACKENDS = ("inductor", "weft", "eager", "aot_eager")
 _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+# Of PyTorch's compiler: hints that change nothing here.
+_OPTIONS = (
+    "epilogue_fusion", "fallback_random", "guard_filter_fn", "max_autotune", "shape_padding",
+    "trace.enabled", "trace.graph_diagram", "triton.cudagraphs",
+)  # fmt: skip
 
 
 def compile(
@@ -74,6 +79,10 @@ def compile(
         )  # fmt: skip
     if not callable(model):
         raise TypeError(f"compile: expected a module or a function, got {type(model).__name__}")
+    _check_flags(fullgraph=fullgraph, disable=disable, exact=exact)
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"compile: dynamic must be a bool or None, not {dynamic!r:.100}")
+    _check_options(options)
     if mode is not None and options is not None:
         raise RuntimeError("compile: either mode or options can be given, not both")
     if backend not in BACKENDS:
@@ -90,6 +99,23 @@ def compile(
     if eager:
         return model
     return CompiledFunction(model, fullgraph)
+
+
+def _check_flags(**flags: Any) -> None:
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"compile: {name} must be a bool, not {flag!r:.100}")
+
+
+def _check_options(options: Any) -> None:
+    if options is None:
+        return
+    if not isinstance(options, dict):
+        raise TypeError(f"compile: options must be a dict or None, not {options!r:.100}")
+    if unknown := [key for key in options if key not in _OPTIONS]:
+        raise NotImplementedError(
+            f"compile(options=...): there is no option {unknown[0]!r}; known are {', '.join(_OPTIONS)}"
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -101,6 +101,13 @@ class CompiledFunction(_C.CompiledBase):
         return [p.shown() for p in pieces if p.shown is not None]
 
     @property
+    def calls_until_graph(self) -> int:
+        """How many calls like the last it takes until there is a program."""
+        if not self.variants:
+            return 3
+        return 1 if self.variants[-1].ready else 2
+
+    @property
     def reasons(self) -> list[str]:
         """Why calls run eagerly, where they do."""
         found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]

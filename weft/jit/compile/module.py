@@ -84,6 +84,11 @@ class OptimizedModule(nn.Module):
         return self.compiled.graphs
 
     @property
+    def calls_until_graph(self) -> int:
+        """How many calls like the last it takes until there is a program."""
+        return self.compiled.calls_until_graph
+
+    @property
     def reasons(self) -> list[str]:
         """Why calls run eagerly, where they do."""
         return self.compiled.reasons

@@ -130,7 +130,7 @@ class Variant:
                 parent.children[key] = piece
                 if parent.read is not None and len(parent.children) > _MOST_OUTCOMES:
                     what = f"{parent.read.what} at {parent.read.line}"
-                    self.problem = self.trouble = f"{what} gives another number in each call"
+                    self.problem = self.trouble = _too_many(what)
             parent = piece
         if is_new:
             self._keep_tensors([same[id(v)] for v in capture.graph.constants])
@@ -406,6 +406,13 @@ def _like_value(v: Value) -> Tensor:
     return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
 
 
+def _too_many(decision: str) -> str:
+    return (
+        f"{decision} gives another number in each call: return the tensor and call item() outside, "
+        "or compare the tensor itself"
+    )
+
+
 def _changed(state: State) -> str:
     """Say what a call has changed in Python, if so: the next one may not."""
     changed = state.changed()
@@ -419,7 +426,9 @@ def unsuitable(capture: Capture, state: State) -> str:
     if reached := capture.reached_twice(state):
         return reached
     if node := next((n for n in _all_nodes(capture) if not is_static(n)), None):
-        return f"a program cannot hold {node.op} at {node.line}: shapes follow from values"
+        is_sparse = node.op.startswith("sparse")
+        why = "a sparse tensor takes part" if is_sparse else "shapes follow from values"
+        return f"a program cannot hold {node.op} at {node.line}: {why}"
     if capture.outside and any(not r.returned for r in capture.reads):
         return f"{capture.outside[0].name} and a decision on a value are in the same call"
     return ""

@@ -207,6 +207,17 @@ def _ops_that(fact: Callable[[dict[str, Any]], bool]) -> frozenset[str]:
     return frozenset(row["name"] for row in _C._ops() if fact(row))
 
 
+def _holds(fact: Callable[[dict[str, Any]], bool], op: str) -> bool:
+    """Say whether a fact holds of an op; those that Python declares come later than others."""
+    if op not in _ops_that(_is_there):
+        _ops_that.cache_clear()
+    return op in _ops_that(fact)
+
+
+def _is_there(row: dict[str, Any]) -> bool:
+    return bool(row["name"])
+
+
 def _has_fixed_shapes(row: dict[str, Any]) -> bool:
     return bool(row["static"])
 
@@ -234,7 +245,7 @@ def is_random(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.is_random(node) for node in g]
     [True, False]
     """
-    return node.op in _ops_that(_draws)
+    return _holds(_draws, node.op)
 
 
 def is_static(node: Node) -> bool:
@@ -244,7 +255,7 @@ def is_static(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.is_static(node) for node in g]
     [False, True]
     """
-    return node.op in _ops_that(_has_fixed_shapes)
+    return _holds(_has_fixed_shapes, node.op)
 
 
 def is_pointwise(node: Node) -> bool:
@@ -254,7 +265,7 @@ def is_pointwise(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.is_pointwise(node) for node in g]
     [True, False]
     """
-    return node.op in _ops_that(_is_pointwise)
+    return _holds(_is_pointwise, node.op)
 
 
 def is_python(node: Node) -> bool:
@@ -264,7 +275,7 @@ def is_python(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.is_python(node) for node in g]
     [False]
     """
-    return node.op in _ops_that(_is_python)
+    return _holds(_is_python, node.op)
 
 
 def is_view(node: Node) -> bool:
@@ -274,7 +285,7 @@ def is_view(node: Node) -> bool:
     >>> [weft.jit.passes.rebuild.is_view(node) for node in g]
     [True, False]
     """
-    return node.op in _ops_that(_may_alias)
+    return _holds(_may_alias, node.op)
 
 
 def writes(node: Node) -> bool:

@@ -96,6 +96,26 @@ class ScriptModule(nn.Module):
 
         save(self, f)
 
+    def __copy__(self) -> Any:
+        """Return a module of the same tensors and methods."""
+        return self._with_state(self.__getstate__())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a module with copies of its tensors."""
+        memo[id(self)] = made = type(self).__new__(type(self))
+        return self._with_state(copy.deepcopy(self.__getstate__(), memo), made)
+
+    def _with_state(self, state: Any, made: Any = None) -> Any:
+        made = type(self).__new__(type(self)) if made is None else made
+        made.__setstate__(state)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse: programs are kept by ``weft.jit.save``."""
+        raise TypeError(
+            f"{self.original_name}: scripted modules are saved by weft.jit.save, not by pickle"
+        )
+
     def train(self, mode: bool = True) -> Any:
         """Set the mode; a frozen module stays in the mode of evaluation."""
         if mode and self.__dict__.get("_is_frozen"):
