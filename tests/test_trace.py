@@ -134,7 +134,9 @@ def test_wrong_inputs() -> None:
         RuntimeError, match=r"%x0 was traced as float32\[2, 3\], got float32\[3, 2\]"
     ):
         f(weft.ones(3, 2))
-    with pytest.raises(RuntimeError, match=r"got int64\[2, 3\]\. A trace is one call.*weft\.jit\.script"):
+    with pytest.raises(
+        RuntimeError, match=r"got int64\[2, 3\]\. A trace is one call.*weft\.jit\.script"
+    ):
         f(weft.ones(2, 3, dtype=weft.int64))
     with pytest.raises(TypeError, match="takes 1 tensors, got 2"):
         f(weft.ones(2, 3), weft.ones(2, 3))

@@ -18,11 +18,11 @@ struct CompiledBack : Counted {
   // By which results have gradients (bit by bit, less one): the program of those, then of what was saved; none until it
   // is needed.
   std::vector<std::shared_ptr<Program>> programs;
-  std::vector<InputMeta> outputs;           // the results that have gradients
+  std::vector<InputMeta> outputs;                      // the results that have gradients
   std::vector<std::vector<PartOfGradient>> gradients;  // of such a program, for each edge
-  size_t saved = 0;                         // how many of the kept tensors the program is given; others must not change
-  std::vector<Tensor> outside;              // what the call reads that it was not given
-  bool stale() const;                       // a program must be built anew for other calls
+  size_t saved = 0;             // how many of the kept tensors the program is given; others must not change
+  std::vector<Tensor> outside;  // what the call reads that it was not given
+  bool stale() const;           // a program must be built anew for other calls
   void destroy() { delete this; }
 };
 
@@ -33,10 +33,10 @@ struct CompiledCall {
 };
 
 // How gradients go back through calls of one kind. `ways.build(which, saved)` makes the program where gradients of some
-// results arrive (bit by bit): of those, then of what is saved; `gradients[which - 1]` says which of its results go along
-// each edge, as (kind of share or -1, left, right). What is watched must
-// not change before it runs. `ways.again(inputs)` makes the call once more, with its history, and gives its results;
-// neither the inputs nor what is outside may have changed.
+// results arrive (bit by bit): of those, then of what is saved; `gradients[which - 1]` says which of its results go
+// along each edge, as (kind of share or -1, left, right). What is watched must not change before it runs.
+// `ways.again(inputs)` makes the call once more, with its history, and gives its results; neither the inputs nor what
+// is outside may have changed.
 class WayBack {
  public:
   using Part = std::tuple<int, int, int>;

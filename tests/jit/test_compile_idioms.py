@@ -280,7 +280,9 @@ def test_attributes_of_a_compiled_module_are_the_modules() -> None:
         (lambda: setattr(compiled, "b", weft.zeros(2)), 10.0),
     ):
         change()
-        assert [compiled(x).tolist() for _ in range(4)] == [module(x).tolist()] * 4 == [[want] * 2] * 4
+        assert (
+            [compiled(x).tolist() for _ in range(4)] == [module(x).tolist()] * 4 == [[want] * 2] * 4
+        )
     assert module.k == 5.0
     assert list(module.state_dict()) == ["w", "b"]
     compiled.part = nn.Linear(1, 1)
@@ -359,7 +361,11 @@ def test_show_says_how_many_calls_are_missing(capsys: pytest.CaptureFixture[str]
         ({"dynamic": "x"}, TypeError, "dynamic must be a bool or None, not 'x'"),
         ({"fullgraph": "yes"}, TypeError, "fullgraph must be a bool, not 'yes'"),
         ({"disable": 1}, TypeError, "disable must be a bool, not 1"),
-        ({"options": {"zzz": 1}}, NotImplementedError, "no option 'zzz'; known are epilogue_fusion"),
+        (
+            {"options": {"zzz": 1}},
+            NotImplementedError,
+            "no option 'zzz'; known are epilogue_fusion",
+        ),
         ({"options": [1]}, TypeError, "options must be a dict or None"),
     ],
 )

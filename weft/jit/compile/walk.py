@@ -131,7 +131,9 @@ class Walk:
     def _build(self, stop: Stop, env: list[Any]) -> Any:
         """Make the program of a piece and run it; None if it does not fit."""
         like = {id(v): t for v, t in zip(stop.given, stop.read(env))}
-        stop.program, stop.live = self.variant.program_of(stop.piece, stop.given, like, stop.results)
+        stop.program, stop.live = self.variant.program_of(
+            stop.piece, stop.given, like, stop.results
+        )
         return stop.program.run(stop.read(env))
 
     def _follow(self, stop: Stop, key: Any) -> Stop | None:
