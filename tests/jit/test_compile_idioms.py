@@ -375,3 +375,188 @@ def test_arguments_of_compile(given: Any, error: Any, message: str) -> None:
         weft.compile(lambda x: x, **given)
     for good in ({"dynamic": True}, {"options": {"max_autotune": True}}, {"mode": "default"}):
         assert weft.compile(lambda x: x, **good)(1) == 1
+
+
+# ---- the table in docs/notes/compile.md --------------------------------------------------------
+
+
+class World:
+    """What the functions below see."""
+
+    def __init__(self) -> None:
+        self.model = nn.Linear(3, 1)
+        self.optimizer = weft.optim.SGD(self.model.parameters(), lr=0.1)
+        self.scheduler = weft.optim.lr_scheduler.StepLR(self.optimizer, 3)
+        self.scaler = weft.amp.GradScaler("cpu")
+        self.lbfgs = weft.optim.LBFGS(self.model.parameters())
+        self.count, self.counts = 0, weft.zeros(())
+        self.mean = weft.zeros(3)
+
+    def learn(self, x: Any) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.model(x).square().sum()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+
+def with_scaler(w: World, x: Any) -> None:
+    w.optimizer.zero_grad()
+    w.scaler.scale(w.model(x).sum()).backward()
+    w.scaler.step(w.optimizer)
+    w.scaler.update()
+
+
+def with_scheduler(w: World, x: Any) -> Any:
+    loss = w.learn(x)
+    w.scheduler.step()
+    return loss
+
+
+def with_lbfgs(w: World, x: Any) -> Any:
+    def closure() -> Any:
+        w.lbfgs.zero_grad()
+        loss = w.model(x).square().sum()
+        loss.backward()
+        return loss
+
+    return w.lbfgs.step(closure)
+
+
+def counting(w: World, x: Any) -> Any:
+    w.count += 1
+    return x + 1
+
+
+def counting_in_place(w: World, x: Any) -> Any:
+    w.counts.add_(1)
+    w.mean.mul_(0.9).add_(x)
+    return w.mean / w.counts
+
+
+def replacing(w: World, x: Any) -> Any:
+    w.mean = w.mean * 0.9 + x
+    return w.mean + 0
+
+
+def hooked(w: World, x: Any) -> Any:
+    y = x * 2
+    y.register_hook(lambda g: g * 2)
+    y.sum().backward()
+    return y.detach()
+
+
+def keeping(w: World, x: Any) -> Any:
+    y = x * 2
+    y.retain_grad()
+    return y
+
+
+class Result:
+    def __init__(self, y: Any) -> None:
+        self.y = y
+
+
+class Twice(weft.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+
+def walked(w: World, x: Any) -> Any:
+    y = Twice.apply(x).sum()
+    y.backward()
+    return y.detach()
+
+
+def leaf(i: int) -> Any:
+    return weft.full((3,), 1.0 + i, requires_grad=True)
+
+
+def plain(i: int) -> Any:
+    return weft.full((3,), 1.0 + i)
+
+
+def with_history(i: int) -> Any:
+    return leaf(i) * 2
+
+
+EAGER = [
+    ("x[mask]", plain, lambda w, x: x[x > 0]),
+    ("unique", plain, lambda w, x: x.unique()),
+    ("numpy", plain, lambda w, x: weft.from_numpy(x.numpy() * 2)),
+    ("tolist", plain, lambda w, x: x * len(x.tolist())),
+    ("item with others", plain, lambda w, x: (x.sum().item(), x + 1)),
+    ("item in a formula", plain, lambda w, x: x * x.sum().item()),
+    ("a counter", plain, counting),
+    ("another tensor", plain, replacing),
+    ("GradScaler", plain, with_scaler),
+    ("scheduler", plain, with_scheduler),
+    ("LBFGS", plain, with_lbfgs),
+    ("in place, given", with_history, lambda w, x: x.add_(1) * 2),
+    ("an object", plain, lambda w, x: Result(x + 1)),
+    ("four results", leaf, lambda w, x: (x * 1, x * 2, x * 3, x * 4)),
+    ("a view", leaf, lambda w, x: x.view(-1)),
+    ("retain_grad", leaf, keeping),
+    ("a hook", leaf, hooked),
+    ("a Function", leaf, lambda w, x: Twice.apply(x)),
+    ("sparse", plain, lambda w, x: x.to_sparse().to_dense()),
+]
+COMPILED = [
+    ("where", plain, lambda w, x: weft.where(x > 0, x, 0.0).masked_fill(x > 2, 0.0)),
+    ("a tensor compared", plain, lambda w, x: x + 1 if x.sum() < 12 else x - 1),
+    ("counted in place", plain, counting_in_place),
+    ("a step", plain, lambda w, x: w.learn(x)),
+    ("in place, made", with_history, lambda w, x: (x * 2).add_(1)),
+    ("a dict", leaf, lambda w, x: {"y": x + 1, "z": (x * 2, 3)}),
+    ("a Function, walked", leaf, walked),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "f"), EAGER, ids=[row[0] for row in EAGER])
+def test_what_runs_eagerly(name: str, make: Any, f: Any) -> None:
+    """With a reason."""
+    world = World()
+    compiled = weft.compile(lambda x: f(world, x))
+    for i in range(30):
+        compiled(make(i))
+    assert runs(compiled) == 0
+    assert compiled.reasons
+
+
+@pytest.mark.parametrize(("name", "make", "f"), COMPILED, ids=[row[0] for row in COMPILED])
+def test_what_to_write_instead(name: str, make: Any, f: Any) -> None:
+    """It is compiled."""
+    world = World()
+    compiled = weft.compile(lambda x: f(world, x))
+    for i in range(30):
+        compiled(make(i))
+    assert runs(compiled) > 20
+    assert not compiled.reasons
+
+
+def test_schedulers_outside_and_other_arguments() -> None:
+    """A rate that changes is read anew; after 32 kinds of arguments new ones run eagerly."""
+    world = World()
+    step = weft.compile(lambda x: world.learn(x))
+    for i in range(9):
+        step(plain(i))
+        world.scheduler.step()
+    assert runs(step) == 7
+    scaled = weft.compile(lambda x, a: x * a)
+    for i in range(60):
+        scaled(weft.ones(2), float(i))
+    assert runs(scaled) == 0
+    assert "after 32 others" in scaled.reasons[0]
+    alone = weft.compile(lambda x: x.sum().item())
+    assert [alone(plain(i)) for i in range(30)] == [3.0 + 3 * i for i in range(30)]
+    assert runs(alone) == 28
+    twice = weft.compile(lambda a, b: a + b)
+    x = weft.ones(2)
+    for _ in range(12):
+        twice(x, x)
+    assert twice.reasons == ["the same tensor is given twice"]

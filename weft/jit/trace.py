@@ -71,8 +71,10 @@ def trace(
 ) -> Any:
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
-    Python values and branches are those of this one call. Of a module, the parameters stay live:
-    the traced module sees their updates, and has the ``state_dict`` of the module.
+    Shapes, dtypes, Python values and branches are those of this one call: inputs of other shapes are
+    refused. ``weft.jit.script``, ``weft.jit.fuse`` and ``weft.compile`` take them. Of a module, the
+    parameters stay live: the traced module sees their updates, and has the ``state_dict`` of the
+    module.
 
     Args:
         func: a function or a module.
