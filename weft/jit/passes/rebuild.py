@@ -315,7 +315,7 @@ def shares(node: Node) -> bool:
 
 @functools.cache
 def _is_sharing_name(op: str) -> bool:
-    return _is_inplace_name(op) or op in _ops_that(_may_alias)
+    return _is_inplace_name(op) or _holds(_may_alias, op)
 
 
 _STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
