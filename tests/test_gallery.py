@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from weft import gallery
 
 ROOT = Path(weft.__file__).resolve().parents[1]
 ELSEWHERE = {"digits"}  # has no goal line and no --smoke; tests/test_examples.py runs it in full
+COMPILED = ROOT / "tests" / "compiled_example.py"  # runs an example whose networks are compiled
 NAMES = [name for name in gallery.examples() if name not in ELSEWHERE]
 
 
@@ -24,24 +26,36 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("data")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_runs(name: str, tmp_path: Path, data: Path) -> None:
-    """A few steps of it end well, and leave a picture that the output names."""
-    run = subprocess.run(
-        [sys.executable, str(gallery.folder() / f"{name}.py"), "--smoke"],
+def smoke(*command: str, pictures: Path, data: Path) -> subprocess.CompletedProcess[str]:
+    """Run a few steps of an example."""
+    return subprocess.run(
+        [sys.executable, *command, "--smoke"],
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),
-            "WEFT_GALLERY": str(tmp_path),
+            "WEFT_GALLERY": str(pictures),
             "WEFT_GALLERY_DATA": str(data),
         },
         capture_output=True,
         text=True,
         timeout=600,
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs(name: str, tmp_path: Path, data: Path) -> None:
+    """A few steps of it end well, and leave a picture that the output names; the same compiled."""
+    example, pictures = str(gallery.folder() / f"{name}.py"), tmp_path / "compiled"
+    again = smoke(str(COMPILED), example, pictures=pictures, data=data)
+    told = f"{again.stdout}\n{again.stderr}"
+    assert again.returncode == 0 and "compiled: " in again.stdout, told
+    shutil.rmtree(pictures)
+    run = smoke(example, pictures=tmp_path, data=data)
     told = f"{run.stdout}\n{run.stderr}"
     assert run.returncode == 0, told
-    assert re.search(r"\(goal: at (least|most) .*\): smoke run: not judged; ", run.stdout), told
+    result = re.search(r".*\(goal: at (least|most) .*\): smoke run: not judged; ", run.stdout)
+    assert result, told
+    assert result[0] in again.stdout, f"{told}\n{again.stdout}"
     assert ("picture: " in run.stdout) == (tmp_path / f"{name}.png").exists(), told
     assert "Warning" not in run.stderr, told
     assert {path.suffix for path in tmp_path.iterdir()} <= {".png"}, "a smoke run records no result"
