@@ -275,6 +275,41 @@ std::optional<InputMeta> meta_of(Node& n, uint32_t i) {
   return found;
 }
 
+// The call of an op that a node stands for, or None: the op's name, the node's number, the line, and the arguments. A
+// tensor with a history is (node, output); one of which nothing was kept, and one that was not given, is None.
+nb::object call_of(nb::handle o) {
+  if (!PyObject_TypeCheck(o.ptr(), NodeType)) throw nb::type_error("_call_of: takes a node");
+  auto* n = dynamic_cast<OpNode*>(&node_in(o.ptr()));
+  if (!n) return nb::none();
+  if (n->freed) fail_freed(*n);
+  int position = 0, singles = 0;
+  for (int i = 0; i < n->arg_count; ++i) {
+    Type type = n->op.params[size_t(i)].type;
+    singles += type == Type::Tensor || type == Type::Operand;
+  }
+  auto tensor = [&](const Value* v, size_t k) -> nb::object {
+    const Edge& e = n->edges[position++];
+    if (e.node) return nb::steal(Py_BuildValue("(NI)", wrap_node(e.node), e.slot));
+    if (!v || v->none()) return nb::none();
+    return nb::steal(v->tag() == Tag::Tensors ? wrap(v->tensors()[k]) : value_to_python(*v));
+  };
+  nb::list args;
+  for (int i = 0; i < n->arg_count; ++i) {
+    Type type = n->op.params[size_t(i)].type;
+    if (type == Type::Tensor || type == Type::Operand) {
+      args.append(tensor(&n->args[i], 0));
+    } else if (type == Type::Tensors) {
+      nb::list all;
+      bool kept = n->args[i].tag() == Tag::Tensors;
+      for (int k = 0; k < n->inputs - singles; ++k) all.append(tensor(kept ? &n->args[i] : nullptr, size_t(k)));
+      args.append(all);
+    } else {
+      args.append(nb::steal(value_to_python(n->args[i])));
+    }
+  }
+  return nb::make_tuple(n->op.name, n->sequence, n->origin.describe(), args);
+}
+
 PyObject* node_inputs(PyObject* o, PyObject*) {
   return guarded([&] {
     Node& n = node_in(o);
@@ -521,6 +556,7 @@ void bind_autograd(nb::module_& m) {
   m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
         nb::arg(), nb::arg());
   m.def("_arrivals_at", arrivals_at);
+  m.def("_call_of", call_of);
   m.def("_grad_enabled", [] { return t_modes.grad; });
   m.def("_set_grad_enabled", [](bool on) { return std::exchange(t_modes.grad, on); });
   m.def("_inference_mode", [] { return t_modes.inference; });

@@ -187,8 +187,8 @@ def test_structures_come_back() -> None:
 
 def test_wrong_calls() -> None:
     """What cannot be optimised is named."""
-    with pytest.raises(TypeError, match=r"optimize: needs a function .*, got a Tensor"):
-        optimize(weft.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"optimize: needs a function .*, got a int"):
+        optimize(2)
     with pytest.raises(TypeError, match=r"optimize: needs a function .*, got no example_inputs"):
         optimize(twice)
     traced = trace(twice, (weft.ones(2),))
@@ -242,3 +242,49 @@ def test_dead_code_keeps_what_parts_of_fused_ops_name() -> None:
     g = passes.run_passes(weft.jit.trace(f, (weft.ones(2, 3),)).graph, passes.STEPS)
     g.unfuse()
     g.verify()
+
+
+def test_optimize_takes_a_tensor() -> None:
+    """The graph that a tensor has recorded becomes static: a function of its leaves."""
+    x, y = (weft.tensor([1.0, 2.0, 3.0], requires_grad=True) for _ in range(2))
+    table = weft.ones(3, 2)
+    w = weft.cat([x * y + y, x * y]).view(2, 3) @ table
+    static = optimize(w)
+    assert [n.op for n in static.graph].count("mul") == 1
+    assert static.optimize().graph.nodes[0].line.partition(":")[0] == __file__
+    assert weft.equal(static(x, y), w)
+    again = static(x * 2, y)
+    assert weft.equal(again, weft.cat([x * 2 * y + y, x * 2 * y]).view(2, 3) @ table)
+    assert "mul" in repr(static)
+
+
+def test_optimize_of_a_tensor_says_what_it_cannot() -> None:
+    """No history, ops of which not all was kept, chance, and functions of the user's own."""
+    x = weft.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="has no history"):
+        optimize(weft.ones(3))
+    for lost in (x + weft.ones(3), nn.functional.dropout(x), x.masked_fill(x > 0, 2.0) * 2):
+        try:
+            static = optimize(lost)
+        except RuntimeError as e:
+            assert "does not keep all" in str(e) and "optimize(f, example_inputs)" in str(e)
+        else:
+            assert weft.equal(static(x), lost)
+    with pytest.raises(TypeError, match="takes no example_inputs"):
+        optimize(x * 2, (x,))
+
+    class Twice(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    with pytest.raises(NotImplementedError, match="Twice"):
+        optimize(Twice.apply(x) + 1)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        optimize(y)

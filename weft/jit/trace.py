@@ -127,21 +127,38 @@ def as_inputs(example: Any) -> tuple[Any, ...]:
     return (example,) if isinstance(example, weft.Tensor) else tuple(example)
 
 
-def optimize(func: Callable[..., Any], example_inputs: Any = None) -> TracedFunction:
+def optimize(func: Any, example_inputs: Any = None) -> TracedFunction:
     """Return a function as a static graph in which nothing is computed twice or in vain.
 
+    Of a tensor, it is the function of its leaves that its history stands for.
+
     Args:
-        func: a function, which is traced, or one that was traced before.
-        example_inputs: what to trace it with; none for one that was.
+        func: a function, which is traced, or one that was traced before; or a tensor with a history.
+        example_inputs: what to trace it with; none for one that was, and for a tensor.
 
     >>> f = weft.jit.optimize(lambda x, y: x * y + x * y, (weft.ones(2), weft.ones(2)))
     >>> [node.op for node in f.graph]
+    ['mul', 'add']
+    >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> [node.op for node in weft.jit.optimize(x * x + x * x).graph]
     ['mul', 'add']
     """
     if isinstance(func, TracedFunction):
         if example_inputs is not None:
             raise TypeError(f"optimize: {func.__name__} is traced: it takes no example_inputs")
         return func.optimize()
+    if isinstance(func, weft.Tensor):
+        from .taped import function_of
+
+        if example_inputs is not None:
+            raise TypeError(
+                "optimize: a tensor has its inputs in its history: it takes no example_inputs"
+            )
+        history, leaves, lines = function_of(func)
+        made = trace(history, leaves)
+        for node, line in zip(made.graph.nodes, lines):
+            node.line = line
+        return made.optimize()
     if not callable(func) or example_inputs is None:
         given = "no example_inputs" if callable(func) else f"a {type(func).__name__}"
         raise TypeError(
