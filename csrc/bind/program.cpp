@@ -73,6 +73,7 @@ void bind_program(nb::module_& m) {
       .def("set_learning", &Program::set_learning, "Says that its weights change from run to run.")
       .def("set_number", &Program::set_number, "Lets plain data of an op be another number.")
       .def("run", run, "Runs it; None, having done nothing, where it does not take these inputs now.")
+      .def_prop_ro("running", &Program::running, "Whether a thread is in it.")
       .def_prop_ro("step", &Program::step, "The op that runs, or the one that failed.")
       .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
       .def("spread", &Program::spread, "Lets as many ops as can run at the same time, quicker or not: for tests.")

@@ -101,8 +101,12 @@ class CompiledNode final : public Node {
       if (t->storage->version != version) fail_changed(t);
       if (i < how_->saved) inputs.push_back(t);
     }
-    if (!how_->programs[which]) how_->programs[which] = built(which);
-    Program& program = *how_->programs[which];
+    if (!how_->programs[which]) {
+      std::shared_ptr<Program> made = built(which);
+      if (!how_->programs[which]) how_->programs[which] = std::move(made);  // or another thread was quicker
+    }
+    std::shared_ptr<Program> kept = how_->programs[which];
+    Program& program = *kept;
     while (program.running()) g_let_others_run();
     if (!program.fits(inputs))
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");

@@ -206,12 +206,32 @@ void infer_in_python(nb::object f, Call& c) {
   }
 }
 
+// What Python may keep of a tensor: not the memory of a program, which is another value's later.
+Tensor to_keep(const Tensor& t) { return t && t->storage->planned ? clone_of(t) : t; }
+
 void run_in_python(nb::object f, Call& c) {
   GradMode off(false);
   Recorder* tracing = std::exchange(t_recorder, nullptr);
-  nb::object r = nb::steal(PyObject_CallFunctionObjArgs(f.ptr(), outputs_of(c).ptr(), arguments_of(c).ptr(), nullptr));
+  Call own(c.op);
+  for (int i = 0; i < c.count; ++i) {
+    const Value& v = c.arg(i);
+    if (v.tag() == Tag::Tensor) {
+      own.push(Value(to_keep(v.tensor())));
+    } else if (v.tag() == Tag::Tensors) {
+      TensorList list;
+      for (const Tensor& t : v.tensors()) list.push_back(to_keep(t));
+      own.push(Value(std::move(list)));
+    } else {
+      own.push(v);
+    }
+  }
+  for (int i = 0; i < c.out_count; ++i) own.give(i, to_keep(c.out[i]));
+  nb::object r = nb::steal(
+      PyObject_CallFunctionObjArgs(f.ptr(), outputs_of(own).ptr(), arguments_of(own).ptr(), nullptr));
   t_recorder = tracing;
   if (!r.is_valid()) throw PythonError();
+  for (int i = 0; i < c.out_count; ++i)
+    if (own.out[i].get() != c.out[i].get()) copy_data(c.out[i], own.out[i]);
 }
 
 void back_in_python(nb::object f, Grad& d) {

@@ -210,6 +210,7 @@ void Program::take_arena() {
 void Program::stop_lending() {
   for (Memory& m : memories_)
     if (std::exchange(m.lent, false)) m.at = -1;
+  arena_.reset();
   arena_bytes_ = lay_out(schedule_);
 }
 
@@ -328,6 +329,7 @@ bool Program::shares_memory(const std::vector<Tensor>& inputs) const {
 }
 
 bool Program::stale() const {
+  if (!arena_) return true;  // there was no memory for one
   for (const Constant& c : constants_) {
     const Tensor& t = values_[size_t(c.value)];
     if (t->storage.get() != memories_[size_t(c.memory)].storage.get() || !(t.sizes() == c.sizes) ||
@@ -353,6 +355,9 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
     take_arena();
   }
   lent_.clear();
+  now_ = -1;
+  bool last = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t->storage->last.channels > 0; });
+  if (last && !(schedule_.turns.empty() && times_.empty())) run_in_order();
   if (measured_ == kShared + kAlone) choose_schedule();
   if (first_run_ && memory_stats().cached > arena_bytes_ / 8) empty_cache();  // old gradients
   size_t next = 0;
@@ -440,6 +445,7 @@ void Program::find_dependences() {
     Step& s = steps_[size_t(i)];
     std::vector<int> writes = s.writes;
     if (s.self) writes.push_back(memory_of(s.self));
+    if (s.call.op.base.ends_with('_')) writes.insert(writes.end(), s.reads.begin(), s.reads.end());  // an optimiser's
     for (int w : s.writes)
       if (under_[size_t(w)] >= 0) writes.push_back(under_[size_t(w)]);
     int& after = times_[size_t(i)].after;
@@ -472,36 +478,58 @@ void Program::measure(int i) {
   double& least = one ? t.alone : t.shared;
   bool first = measured_ == 0 || measured_ == kShared;
   least = first ? seconds : std::min(least, seconds);
+  for (int w : steps_[size_t(i)].writes) {
+    Memory& m = memories_[size_t(w)];
+    m.channels_last = m.channels_last || m.storage->last.channels > 0;
+  }
 }
 
 // Lets steps run side by side where what was measured says that it is quicker, and little more memory is needed.
 void Program::choose_schedule() {
-  for (StepTime& t : times_) t.beside = t.beside && t.alone > kShort && t.shared < kLong;
+  for (size_t i = 0; i < times_.size(); ++i) {
+    StepTime& t = times_[i];
+    const std::vector<int>& reads = steps_[i].reads;
+    // Who reads elements that lie channels last decides how the next find them: he stays where he is.
+    bool last = std::any_of(reads.begin(), reads.end(), [&](int r) { return memories_[size_t(r)].channels_last; });
+    t.beside = t.beside && !last && t.alone > kShort && t.shared < kLong;
+  }
   Schedule made = weft::side_by_side(times_, num_threads());
   std::vector<StepTime>().swap(times_);
   measured_ = 0;
   if (made.turns.size() == steps_.size()) return;
-  std::vector<Memory> before = memories_;
-  for (Memory& m : memories_) m.first = int(made.turns.size()), m.last = 0;
-  for (int turn = 0; turn < int(made.turns.size()); ++turn)
-    for (int step : made.of(turn)) {
-      const Step& s = steps_[size_t(step)];
-      for (const std::vector<int>* used : {&s.reads, &s.writes})
-        for (int m : *used) {
-          memories_[size_t(m)].first = std::min(memories_[size_t(m)].first, turn);
-          memories_[size_t(m)].last = std::max(memories_[size_t(m)].last, turn);
-        }
-    }
-  int64_t bytes = lay_out(made);
-  if (double(bytes) > more_memory_ * double(arena_bytes_)) {
-    memories_ = std::move(before);
-    lay_out(schedule_);
-    return;
-  }
-  arena_bytes_ = bytes;
-  schedule_ = std::move(made);
-  arena_.reset();
+  int64_t before = arena_bytes_;
+  follow(std::move(made));
+  if (double(arena_bytes_) > more_memory_ * double(before)) follow({});
   take_arena();
+}
+
+// Nothing runs side by side any more.
+void Program::run_in_order() {
+  std::vector<StepTime>().swap(times_);
+  measured_ = 0;
+  if (schedule_.turns.empty()) return;
+  follow({});
+  take_arena();
+}
+
+// Lays memory out for a schedule; an arena has to be taken then.
+void Program::follow(Schedule schedule) {
+  schedule_ = std::move(schedule);
+  for (Memory& m : memories_) m.first = int(steps_.size()), m.last = 0;
+  auto use = [&](int step, int turn) {
+    const Step& s = steps_[size_t(step)];
+    for (const std::vector<int>* used : {&s.reads, &s.writes})
+      for (int i : *used) {
+        Memory& m = memories_[size_t(i)];
+        m.first = std::min(m.first, turn), m.last = std::max(m.last, turn);
+      }
+  };
+  if (schedule_.turns.empty())
+    for (int i = 0; i < int(steps_.size()); ++i) use(i, i);
+  for (int turn = 0; turn < int(schedule_.turns.size()); ++turn)
+    for (int step : schedule_.of(turn)) use(step, turn);
+  arena_.reset();
+  arena_bytes_ = lay_out(schedule_);
 }
 
 void Program::spread() {

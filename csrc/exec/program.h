@@ -80,6 +80,7 @@ class Program {
     std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
     int first = 0, last = 0;                             // steps that use it, or turns
     int64_t at = -1;                                     // its place in the arena
+    bool channels_last = false;                          // its elements were seen to lie like that
     bool lent = false;                                   // a result that lies there
   };
 
@@ -93,6 +94,8 @@ class Program {
   void find_dependences();
   bool may_run_beside(const Step& s) const;
   void choose_schedule();
+  void run_in_order();
+  void follow(Schedule schedule);
   int64_t lay_out(const Schedule& schedule);
   std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);

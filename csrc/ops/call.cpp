@@ -1,7 +1,6 @@
 // The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
 // trace.
 #include <algorithm>
-#include <deque>
 #include <optional>
 
 #include "loops/parallel.h"
@@ -121,8 +120,10 @@ void run_kernel(Call& c) {
 }
 
 void run_kernels(const std::vector<Call*>& calls) {
-  std::deque<Order> orders;
-  for (Call* c : calls) orders.emplace_back(*c);
+  for (Call* c : calls)  // nobody works on elements as they lie while somebody wants them in order
+    each_input(*c, [](int, TensorImpl* t) {
+      if (t && t->storage->last.channels > 0) t->storage->put_in_order();
+    });
   std::optional<Unlocked> unlocked;
   bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
   if (any_long && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();

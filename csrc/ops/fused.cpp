@@ -163,10 +163,9 @@ bool stays_last(Call& c, const FusedKernel& k) {
   bool any = false;
   for (const Tensor& t : in) any = any || t->storage->last.channels;
   if (!any || k.reduces) return false;
-  std::vector<Value> values(in.begin(), in.end());
-  const Value* operands[kMaxFused];
+  const Tensor* operands[kMaxFused];
   bool single[kMaxFused];
-  for (size_t i = 0; i < in.size(); ++i) operands[i] = &values[i], single[i] = is_single(k, i, in[i]);
+  for (size_t i = 0; i < in.size(); ++i) operands[i] = &in[i], single[i] = is_single(k, i, in[i]);
   for (int i = 0; i < c.out_count; ++i)
     if (!all_lie_last(c.out[i], operands, single, int(in.size()))) return false;
   return true;

@@ -57,15 +57,25 @@ void set_lies_last(const Tensor& t) {
   if (channels > 1 && pixels > 1) t->storage->last = {channels, pixels, item_size(t.dtype())};
 }
 
-bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count) {
+namespace {
+template <class Operand>
+bool all_last(const Tensor& out, int count, const bool* single, const Operand& operand) {
   bool any = false;
   for (int i = 0; i < count; ++i) {
     if (single[i]) continue;
-    const Tensor& t = operands[i]->tensor();
+    const Tensor& t = operand(i);
     if (!t->storage->last.channels || !lies_last(t) || !(t.sizes() == out.sizes())) return false;
     any = true;
   }
   return any && (lies_last(out) || can_lie_last(out));
+}
+}  // namespace
+
+bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count) {
+  return all_last(out, count, single, [&](int i) -> const Tensor& { return operands[i]->tensor(); });
+}
+bool all_lie_last(const Tensor& out, const Tensor* const* operands, const bool* single, int count) {
+  return all_last(out, count, single, [&](int i) -> const Tensor& { return *operands[i]; });
 }
 
 Last::Last(const Tensor& t) {

@@ -16,6 +16,7 @@ bool can_lie_last(const Tensor& t);
 void set_lies_last(const Tensor& t);
 // Whether all operands but the single elements lie channels last, so that an output of their shape may too.
 bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count);
+bool all_lie_last(const Tensor& out, const Tensor* const* operands, const bool* single, int count);
 // The memory as it lies.
 inline char* as_it_lies(const Tensor& t) { return t->storage->data; }
 

@@ -482,3 +482,86 @@ def test_an_error_names_the_line_of_the_op() -> None:
     warm(fast, weft.tensor([1]))
     with pytest.raises(IndexError, match=r"index 9 .*\n  at .*, in look.*\n  at .*test_an_error"):
         fast(weft.tensor([9]))
+
+
+# ---- what one call leaves for the next -----------------------------------------------------------
+
+
+def test_a_call_with_shared_memory_between_others() -> None:
+    """Calls after it give what they gave before it."""
+
+    def f(x: Any, y: Any) -> Any:
+        x.add_(1)
+        return x * 2, y * 3
+
+    fast = weft.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(10):
+            a = weft.ones(4)
+            given = (a, a.view(4)) if i == 5 else (a, weft.ones(4))
+            b = weft.ones(4)
+            same = (b, b.view(4)) if i == 5 else (b, weft.ones(4))
+            assert all(weft.equal(p, q) for p, q in zip(f(*same), fast(*given)))
+
+
+def test_inputs_that_overlap_in_a_call_with_decisions() -> None:
+    """What is changed through one of them is seen through the other."""
+
+    def f(x: Any, y: Any) -> Any:
+        before = (y * 2).cumsum(0)
+        x.add_(1)
+        total = before.sum() + (y * 2).cumsum(0).sum()
+        return total + 1 if total > -1e9 else total
+
+    fast = weft.compile(f)
+    for _ in range(6):
+        fast(weft.ones(4), weft.ones(4))
+    for _ in range(4):
+        x, y = weft.ones(4), weft.ones(4)
+        assert f(x, x[0:4]).item() == fast(y, y[0:4]).item()
+
+
+@pytest.mark.parametrize("unused", [False, True])
+def test_two_states_with_an_optimizer_without_state(unused: bool) -> None:
+    """Modes that alternate are captured once each, also where a parameter never has any state."""
+    net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.0))
+    parameters = [*net.parameters(), *([nn.Parameter(weft.ones(1))] if unused else [])]
+    op = (torch.optim.Adam if unused else torch.optim.SGD)(parameters, lr=0.1)
+
+    @weft.compile
+    def step(x: Any) -> None:
+        op.zero_grad()
+        net(x).sum().backward()
+        op.step()
+
+    for i in range(20):
+        net.train(i % 2 == 0)
+        step(weft.ones(1, 2))
+    assert sum(v.captures for v in step.variants) <= 6
+
+
+def test_an_op_in_python_keeps_what_it_was_given() -> None:
+    """Arrays that it keeps stay what they were."""
+    kept = []
+
+    @weft.ops.primitive("keeps_its_array(Tensor input) -> Tensor")
+    class keeps_its_array:
+        """The input."""
+
+        derivative = "none"
+
+        @staticmethod
+        def infer(input: Any) -> Any:
+            return [(input.shape, input.dtype)]
+
+        @staticmethod
+        def run(input: Any) -> Any:
+            kept.append(input)
+            return (input * 1,)
+
+    fast = weft.compile(lambda x: keeps_its_array(x * 2) + 1)
+    for i in range(6):
+        fast(weft.full((3,), float(i)))
+    fast.forget()
+    assert [a.tolist() for a in kept] == [[2.0 * i] * 3 for i in range(6)]

@@ -204,3 +204,93 @@ def test_channels_last_images_among_them() -> None:
                 spread(fast)
             assert all(weft.equal(p, q) for p, q in zip(f(x), fast(x)))
     assert beside(fast)
+
+
+@pytest.mark.parametrize("kind", [weft.optim.SGD, weft.optim.Adam])
+def test_no_product_runs_before_the_step_that_changes_its_weights(kind: Any) -> None:
+    """What reads weights after an optimiser's step sees them changed."""
+
+    def made() -> tuple[Any, Any]:
+        weft.manual_seed(0)
+        net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+        optimizer = kind(net.parameters(), lr=0.1)
+
+        def step(x: Any, y: Any) -> Any:
+            optimizer.zero_grad()
+            net(x).square().mean().backward()
+            optimizer.step()
+            return net(y)
+
+        return step, net
+
+    (eager, _), (plain, _) = made(), made()
+    fast = weft.compile(plain)
+    for i in range(12):
+        if i == 6:
+            spread(fast)
+        x, y = weft.randn(16, 8), weft.randn(16, 8)
+        assert weft.equal(eager(x, y), fast(x, y)), i
+    assert beside(fast)
+
+
+def test_layouts_are_those_of_the_order_of_the_program() -> None:
+    """Who reads an image that lies channels last stays where it is, and nobody waits for himself."""
+    conv, norm = nn.Conv2d(4, 16, 3, padding=1), nn.BatchNorm2d(16)
+    a, b = weft.randn(16 * 64, 8), weft.randn(4 * 64, 8)
+
+    def f(x: Any) -> Any:
+        y = conv(x)
+        p = x.flatten(1) @ b
+        n = norm(y)
+        q = y.flatten(1) @ a
+        return p, n, q, (y * 2).exp().sin(), (y[:, :8] + 1).tanh().sin()
+
+    fast = weft.compile(f)
+    x = weft.randn(8, 4, 8, 8)
+    with weft.no_grad():
+        for i in range(12):
+            if i == 6:
+                spread(fast)
+            norm.reset_running_stats()
+            want = f(x)
+            norm.reset_running_stats()
+            assert all(weft.equal(s, t) for s, t in zip(want, fast(x))), i
+
+
+def test_an_argument_that_lies_channels_last() -> None:
+    """It is given to a program whose ops run side by side, and bits stay those of eager."""
+    conv, norm = nn.Conv2d(4, 16, 3, padding=1), nn.BatchNorm2d(16).eval()
+    a = weft.randn(16 * 64, 8)
+
+    def f(x: Any) -> Any:
+        return (x * 2).flatten(1) @ a, (x + 1).flatten(1) @ a, norm(x), x.mean((0, 2, 3))
+
+    fast = weft.compile(f)
+    with weft.no_grad():
+        for i in range(14):
+            if i == 6:
+                spread(fast)
+            x = weft.randn(8, 16, 8, 8) if i < 9 else conv(weft.randn(8, 4, 8, 8))
+            other = x.clone() if i < 9 else None
+            want = f(x if other is None else other)
+            assert all(weft.equal(s, t) for s, t in zip(want, fast(x))), i
+
+
+def test_no_memory_for_the_new_order() -> None:
+    """The error arrives, and later calls are right."""
+    net = Towers().eval()
+    fast = weft.compile(lambda x: net(x))
+    x = weft.randn(64, 8)
+    with weft.no_grad():
+        want = net(x)
+        for _ in range(4):
+            fast(x)
+        spread(fast)
+        _C._fail_allocation_after(0)
+        try:
+            with pytest.raises(MemoryError):
+                fast(x)
+        finally:
+            _C._fail_allocation_after(-1)
+        for _ in range(4):
+            assert weft.equal(fast(x), want)

@@ -210,6 +210,7 @@ class CompiledFunction(_C.CompiledBase):
         args: tuple[Any, ...], kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
         """Run the function, and keep what it does."""
+        self._prefer(None)  # what was captured may become another thing
         capture = Capture(getattr(self.func, "__code__", None))
         for t in inputs:
             if id(t) not in capture.values:

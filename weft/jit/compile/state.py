@@ -47,7 +47,7 @@ _DYNAMIC = {
     "__dict__", "asdict", "astuple", "copy", "deepcopy", "delattr", "eval", "exec", "getattr",
     "globals", "hasattr", "locals", "replace", "setattr", "vars",
 }  # fmt: skip
-_PLACES = {"storage_offset", "data_ptr", "untyped_storage", "storage"}
+_PLACES = {"storage_offset", "data_ptr", "untyped_storage"}
 _MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
 _STATEFUL = {"random", "_thread._local", "_random"}  # whose state is not in their attributes
 
@@ -125,8 +125,8 @@ class State:
 
     @property
     def begins(self) -> bool:
-        """Whether an optimiser has no state yet: it has from the first call on."""
-        return any(h.absent for h in self.options)
+        """Whether an optimiser had no state of a parameter, and has one now: for good."""
+        return any(h.absent and not h.holds() for h in self.options)
 
     def changed(self) -> str:
         """Return the name of something that is not as it was, or nothing."""

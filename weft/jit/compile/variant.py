@@ -7,7 +7,7 @@ import time
 import weft
 from weft import _C
 from weft.jit.graph import Value, _like, take_apart
-from weft.jit.passes.rebuild import is_static
+from weft.jit.passes.rebuild import is_static, writes
 
 from .again import Ways
 from .capture import Capture
@@ -17,7 +17,7 @@ from .walk import Walk, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from weft import Tensor
@@ -235,6 +235,8 @@ class Variant:
             return self._run_straight(root, flat, inputs)
         if self._walk is None:
             self._walk = Walk(self, root)
+        if self._walk.changes and _share_memory(inputs, self.tensors.values()):
+            return self.call_again(inputs)  # what it changes may be seen through another one
         undo = self._walk.prepare_undo(inputs)
         recording = _C._set_grad_enabled(False)
         try:
@@ -271,11 +273,14 @@ class Variant:
 
     def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         for _ in range(2):  # the second time if a tensor has other memory than before
-            if self.replay is None:
-                self.replay = self._replay(root, inputs)
-            made = self.replay.run(flat)
+            replay = self.replay
+            if replay is None:
+                replay = self.replay = self._replay(root, inputs)
+            made = replay.run(flat)
             if made is not None:
                 return self.rebuilt(made, inputs)
+            if (built := self._programs.get(id(root))) is not None and built[0].running:
+                return self.call_again(inputs)  # another thread is in it
             self.replay = None
         return NOT_TAKEN
 
@@ -394,6 +399,12 @@ class Variant:
         return _rebuild(end.outputs, {**self.tensors, **env})
 
 
+def _share_memory(inputs: list[Tensor], outside: Iterable[Tensor]) -> bool:
+    """Say whether an input is in the memory of another one, or of a tensor from outside."""
+    own = [_C._place(t)[0] for t in inputs]
+    return len(set(own)) < len(own) or any(_C._place(t)[0] in own for t in outside)
+
+
 def _all_nodes(capture: Capture) -> list[Any]:
     ways = [] if capture.derivative is None else capture.derivative.ways.values()
     return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
@@ -435,7 +446,7 @@ def unsuitable(capture: Capture, state: State) -> str:
 
 
 def _writes(piece: Piece) -> bool:
-    return any(n.inplace or n.op.partition(".")[0].endswith("_") for n in piece.nodes)
+    return any(map(writes, piece.nodes))
 
 
 def _rebuild(x: Any, env: dict[int, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 
 import weft
-from weft.jit.passes.rebuild import is_random
+from weft.jit.passes.rebuild import is_random, writes
 
 from .pieces import leaves, needed
 
@@ -81,7 +81,8 @@ class Walk:
         known = [*map(id, variant.inputs), *variant.tensors]
         self.first = self._stop([root], {v: i for i, v in enumerate(known)}, len(known))
         early = [p for p in root.walk() if not p.ends]
-        self.writes = any(n.inplace or _is_in_place(n.op) for p in early for n in p.nodes)
+        self.writes = any(writes(n) for p in early for n in p.nodes)  # before an end
+        self.changes = any(writes(n) for p in root.walk() for n in p.nodes)
         self.generators = _generators(early)
         self._settled = False
 
@@ -193,10 +194,6 @@ def _reader(places: list[int]) -> Any:
 
 def _nothing() -> None:
     """Undo nothing."""
-
-
-def _is_in_place(op: str) -> bool:
-    return op.partition(".")[0].endswith("_")
 
 
 def _is_settled(piece: Piece) -> bool:
