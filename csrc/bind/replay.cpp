@@ -64,6 +64,8 @@ bool has_keys(PyObject* dict, PyObject* keys) {
 // Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many, or these
 // keys).
 bool holds(PyObject* where, PyObject* key, PyObject* value) {
+  static PyObject* the_class = PyUnicode_InternFromString("__class__");
+  if (key == the_class) return reinterpret_cast<PyObject*>(Py_TYPE(where)) == value;
   if (PyDict_Check(where)) {
     if (key == Py_Ellipsis && PyTuple_Check(value)) return has_keys(where, value);
     if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
@@ -71,7 +73,7 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
     if (!found && PyErr_Occurred()) throw nb::python_error();
     return same(found, value);
   }
-  if (PyList_Check(where)) {
+  if (PyList_Check(where) && (key == Py_Ellipsis || PyLong_Check(key))) {
     if (key == Py_Ellipsis) return PyList_GET_SIZE(where) == PyLong_AsSsize_t(value);
     Py_ssize_t i = PyLong_AsSsize_t(key);
     return i >= 0 && i < PyList_GET_SIZE(where) && same(PyList_GET_ITEM(where, i), value);
@@ -106,11 +108,12 @@ bool holds(PyObject* where, PyObject* key, PyObject* value) {
 // in inference mode: 4.
 int role(TensorImpl& t) { return t.inference ? 4 : wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
 
-// Whether Python has put something of its own at a tensor.
-bool has_attributes(PyObject* t) {
+// How many things of its own Python has put at a tensor.
+Py_ssize_t attributes(PyObject* t) {
   PyObject* dict = reinterpret_cast<PyTensor*>(t)->dict;
-  return dict && PyDict_GET_SIZE(dict);
+  return dict ? PyDict_GET_SIZE(dict) : 0;
 }
+Py_ssize_t attributes(const TensorImpl& t) { return t.pyobj ? attributes(static_cast<PyObject*>(t.pyobj)) : 0; }
 
 bool any(const Hooks& hooks) {
   return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
@@ -146,7 +149,7 @@ class Replay {
     held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
   }
   // t has the role that it has now, and no hooks.
-  void require_role(Tensor t) { roles_.push_back({t, role(*t.get())}); }
+  void require_role(Tensor t) { roles_.push_back({t, role(*t.get()), attributes(*t.get())}); }
   // t.grad is that one, or none.
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
@@ -207,15 +210,16 @@ class Replay {
       } else {
         if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
         TensorImpl& t = *impl_of(given);
-        if (role(t) != a.role || has_hooks(t) || has_attributes(given)) return nb::none();
+        if (role(t) != a.role || has_hooks(t) || attributes(given)) return nb::none();
         inputs.emplace_back(&t);
       }
     }
     for (const Held& h : held_) {
       if (!holds(h.where, h.key, h.value)) return nb::none();
     }
-    for (const auto& [t, then] : roles_)
-      if (role(*t.get()) != then || has_hooks(*t.get())) return nb::none();
+    for (const Role& r : roles_)
+      if (role(*r.t.get()) != r.role || has_hooks(*r.t.get()) || attributes(*r.t.get()) != r.attributes)
+        return nb::none();
     for (const auto& [t, grad] : grads_before_)
       if (t->grad.get() != grad.get()) return nb::none();
     for (const auto& [i, grad] : input_grads_before_)
@@ -357,7 +361,12 @@ class Replay {
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
   std::vector<std::pair<size_t, Tensor>> input_grads_before_;
-  std::vector<std::pair<Tensor, int>> roles_;
+  struct Role {
+    Tensor t;
+    int role;
+    Py_ssize_t attributes;
+  };
+  std::vector<Role> roles_;
   std::vector<GradAfter> grads_after_;
   std::vector<int> ops_;
   std::vector<std::pair<size_t, GradAfter>> input_grads_;
@@ -470,7 +479,8 @@ void bind_replay(nb::module_& m) {
   m.def("_role", [](Tensor t) { return role(*t.get()); });
   // What its gradients go on to, as a number to compare.
   m.def("_history", [](Tensor t) { return reinterpret_cast<uintptr_t>(t->grad_fn.get()); });
-  m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && has_attributes(t.ptr()); });
+  m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && attributes(t.ptr()); });
+  m.def("_attributes", [](nb::object t) { return attributes(t.ptr()); });
   nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)

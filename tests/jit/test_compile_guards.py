@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import subprocess
+import sys
 import warnings
 import weakref
 from typing import Any
@@ -209,53 +211,6 @@ def test_several_views_are_not_changed_in_place() -> None:
             p.mul_(5)
 
 
-# ---- optimisers ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("change", ["clear", "pop"])
-def test_optimizer_forgets_its_state(change: str) -> None:
-    """A state that was taken away begins anew."""
-
-    def run(wrap: Any) -> Any:
-        weft.manual_seed(0)
-        net = nn.Linear(2, 1)
-        op = torch.optim.Adam(net.parameters(), lr=0.1)
-
-        @wrap
-        def step(x: Any) -> None:
-            op.zero_grad()
-            net(x).sum().backward()
-            op.step()
-
-        for i in range(10):
-            if i == 5:
-                op.state.clear() if change == "clear" else op.state.pop(net.weight)
-            step(weft.ones(1, 2) * (i - 3))
-        return net.weight.tolist(), [int(s["step"]) for s in op.state.values()]
-
-    assert run(weft.compile) == run(lambda f: f)
-
-
-def test_step_that_was_wrapped() -> None:
-    """An optimiser's method that is replaced on the object is called."""
-    net, called = nn.Linear(2, 1), []
-    op = torch.optim.SGD(net.parameters(), lr=0.1)
-
-    @weft.compile
-    def step(x: Any) -> None:
-        op.zero_grad()
-        net(x).sum().backward()
-        op.step()
-
-    warm(step, weft.ones(1, 2))
-    plain = op.step
-    op.step = lambda: (called.append(1), plain())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warm(step, weft.ones(1, 2), times=3)
-    assert len(called) == 3
-
-
 # ---- Python --------------------------------------------------------------------------------------
 
 
@@ -430,43 +385,6 @@ def test_weights_changed_in_place_without_a_graph() -> None:
     assert any(v.ready for v in made[0].variants)
 
 
-# ---- jit.fuse and jit.trace -----------------------------------------------------------------------
-
-
-class Remembers(nn.Module):
-    """A module that gives its buffer another tensor in each call."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        super().__init__()
-        self.register_buffer("h", weft.zeros(1))
-
-    def forward(self, x: Any) -> Any:
-        """Return what it has heard until now."""
-        self.h = self.h * 0.5 + x
-        return self.h
-
-
-@pytest.mark.filterwarnings("ignore::weft.jit.TracerWarning")
-def test_fuse_notices_a_buffer_that_is_another_one() -> None:
-    eager, fused = Remembers(), weft.jit.fuse(Remembers())
-    for _ in range(4):
-        assert eager(one()).item() == fused(one()).item()
-
-
-def test_trace_warns_of_a_buffer_that_is_another_one() -> None:
-    with pytest.warns(weft.jit.TracerWarning, match=r"sets self\.h to another tensor"):
-        weft.jit.trace(Remembers(), one())
-
-
-def test_fuse_notices_a_forward_that_is_another_one() -> None:
-    net, x = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), weft.ones(1, 2)
-    fused = weft.jit.fuse(net)
-    warm(fused, x)
-    net[0].forward = lambda x: x * 100
-    assert weft.equal(fused(x), weft.full((1, 2), 100.0))
-
-
 # ---- errors --------------------------------------------------------------------------------------
 
 
@@ -541,27 +459,110 @@ def test_two_states_with_an_optimizer_without_state(unused: bool) -> None:
     assert sum(v.captures for v in step.variants) <= 6
 
 
+KEEPS = """
+import weft
+kept = []
+
+@weft.ops.primitive("keeps_its_array(Tensor input) -> Tensor")
+class keeps_its_array:
+    derivative = "none"
+    infer = staticmethod(lambda input: [(input.shape, input.dtype)])
+
+    @staticmethod
+    def run(input):
+        kept.append(input)
+        return (input * 1,)
+
+fast = weft.compile(lambda x: keeps_its_array(x * 2) + 1)
+for i in range(6):
+    fast(weft.full((3,), float(i)))
+fast.forget()
+assert [a.tolist() for a in kept] == [[2.0 * i] * 3 for i in range(6)], kept
+"""
+
+
 def test_an_op_in_python_keeps_what_it_was_given() -> None:
-    """Arrays that it keeps stay what they were."""
-    kept = []
+    """Arrays that it keeps stay what they were. In a process of its own: ops stay."""
+    subprocess.run([sys.executable, "-c", KEEPS], check=True)
 
-    @weft.ops.primitive("keeps_its_array(Tensor input) -> Tensor")
-    class keeps_its_array:
-        """The input."""
 
-        derivative = "none"
+def test_the_same_tensor_for_two_arguments() -> None:
+    """Its gradient is the sum of both."""
 
-        @staticmethod
-        def infer(input: Any) -> Any:
-            return [(input.shape, input.dtype)]
+    @weft.compile
+    def f(a: Any, b: Any) -> None:
+        (a * b).sum().backward()
 
-        @staticmethod
-        def run(input: Any) -> Any:
-            kept.append(input)
-            return (input * 1,)
+    for _ in range(5):
+        f(*[weft.ones(2, requires_grad=True) for _ in range(2)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            a = weft.ones(2, requires_grad=True)
+            f(a, a)
+            assert a.grad.tolist() == [2, 2]
 
-    fast = weft.compile(lambda x: keeps_its_array(x * 2) + 1)
-    for i in range(6):
-        fast(weft.full((3,), float(i)))
-    fast.forget()
-    assert [a.tolist() for a in kept] == [[2.0 * i] * 3 for i in range(6)]
+
+def test_hooks_that_are_exchanged() -> None:
+    net = nn.Linear(2, 2)
+    hook = net.register_forward_hook(lambda m, i, o: o * 2)
+    fast = weft.compile(lambda x: net(x))
+    x = weft.ones(1, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warm(fast, x)
+        hook.remove()
+        net.register_forward_hook(lambda m, i, o: o * 3)
+        assert weft.equal(fast(x), net(x))
+
+
+def test_order_of_modules() -> None:
+    parts = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Tanh()})
+
+    def f(x: Any) -> Any:
+        for part in parts.values():
+            x = part(x)
+        return x
+
+    fast, x = weft.compile(f), weft.ones(1, 2)
+    warm(fast, x)
+    parts["a"] = parts.pop("a")
+    assert weft.equal(fast(x), f(x))
+
+
+def test_attributes_of_parameters() -> None:
+    net = nn.Linear(2, 1, bias=False)
+
+    def f(x: Any) -> Any:
+        return net(x) * getattr(net.weight, "gain", 1.0)
+
+    fast, x = weft.compile(f), weft.ones(1, 2)
+    warm(fast, x)
+    for gain in (2.0, 3.0):
+        net.weight.gain = gain
+        for _ in range(4):
+            assert weft.equal(fast(x), f(x))
+
+
+def test_another_class() -> None:
+    """Of an object, and a method that a class gets which its base had."""
+
+    class Base(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x
+
+    class Layer(Base):
+        pass
+
+    class Other(Base):
+        def forward(self, x: Any) -> Any:
+            return x * 5
+
+    layer = Layer()
+    fast = weft.compile(lambda x: layer(x))
+    warm(fast, one())
+    Layer.forward = lambda self, x: x * 3  # type: ignore[method-assign]
+    assert fast(one()).item() == 3
+    warm(fast, one())
+    layer.__class__ = Other  # type: ignore[assignment]
+    assert fast(one()).item() == 5

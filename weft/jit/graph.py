@@ -68,6 +68,7 @@ class Live:
     def __init__(self, group: dict[str, Any], key: str, place: int) -> None:
         """Name a dict, a key, and the place in a tuple there (-1: it is no tuple)."""
         self.group, self.key, self.place = group, key, place
+        self.seen = self.now()  # when it was captured
 
     def now(self) -> float:
         """Return the number as it is now.

@@ -34,9 +34,12 @@ class Read:
 class Outside:
     """Python that is called again in each call, between ops: a step of an optimiser or scheduler."""
 
-    def __init__(self, at: int, call: Callable[[], Any], name: str, line: str) -> None:
-        """Note the number of ops before it and what is called."""
+    def __init__(
+        self, at: int, call: Callable[[], Any], name: str, line: str, optimizer: Any = None
+    ) -> None:
+        """Note the number of ops before it, what is called, and the optimiser whose step it is."""
         self.at, self.call, self.name, self.line = at, call, name, line
+        self.optimizer = optimizer
         self.grads: list[tuple[Any, Value | None]] = []  # that it can see: as at the end of a piece
 
 
@@ -154,11 +157,11 @@ class Capture(Recorder):
         if native:
             self.optimizers.append(optimizer)
             return call()
-        return self.run_outside(call, f"{type(optimizer).__name__}.step()")
+        return self.run_outside(call, f"{type(optimizer).__name__}.step()", optimizer)
 
-    def run_outside(self, call: Callable[[], Any], name: str) -> Any:
+    def run_outside(self, call: Callable[[], Any], name: str, optimizer: Any = None) -> Any:
         """Run Python that is not recorded, but called again in each call."""
-        made = Outside(len(self.graph.nodes), call, name, _C._here())
+        made = Outside(len(self.graph.nodes), call, name, _C._here(), optimizer)
         made.grads = self.grads_now()
         self.outside.append(made)
         with paused():
@@ -254,12 +257,17 @@ class Capture(Recorder):
     def _keep_live(self, node: Node, args: Any) -> None:
         """Let an optimiser's step read its options where the user changes them."""
         first = args[0][0]
-        for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                if any(p is first for p in group["params"]):
-                    named = zip(_parameters(node.op), node.args)
-                    node.args = tuple(_live(group, name, a) for name, a in named)
-                    return
+        for group in self.optimizers[-1].param_groups if self.optimizers else ():
+            if any(p is first for p in group["params"]):
+                named = zip(_parameters(node.op), node.args)
+                node.args = tuple(_live(group, name, a) for name, a in named)
+                return
+
+    def fix_options(self) -> None:
+        """Let steps of optimisers have the numbers that they were called with."""
+        for node in self.graph.nodes:
+            if any(type(a) is Live for a in node.args):
+                node.args = tuple(a.seen if type(a) is Live else a for a in node.args)
 
     def _is_returned(self) -> bool:
         """Say whether what ``item()`` gives leaves the function at once."""
@@ -338,7 +346,9 @@ def _parameters(op: str) -> list[str]:
 
 def _live(group: dict[str, Any], name: str, value: Any) -> Any:
     """Return where a number of a step is read, or the value itself."""
-    if not isinstance(value, float):
+    if (
+        not isinstance(value, float) or name == "momentum"
+    ):  # which decides whether there are buffers
         return value
     if name in ("beta1", "beta2"):
         return Live(group, "betas", int(name[-1]) - 1)

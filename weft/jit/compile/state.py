@@ -39,7 +39,7 @@ _CONSTANT = (
 )  # fmt: skip
 _CONSTANT_MODULES = {
     "_abc", "_io", "_operator", "_thread", "abc", "datetime", "decimal", "enum", "fractions",
-    "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "weakref", "zoneinfo",
+    "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "zoneinfo",
 }  # fmt: skip
 _CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
 # Code that has these may look at attributes that it does not name.
@@ -75,6 +75,7 @@ class Space:
         self.done: set[str] = set()  # what was looked at
         self.whole = False  # all of it is looked at
         self.there = False  # a class, of which only objects are seen that are there already
+        self.before: tuple[type, ...] = ()  # classes whose members are found first
 
     def is_special(self, key: str) -> bool:
         """Say whether it is used without being named: a method that Python or weft calls."""
@@ -146,6 +147,8 @@ class State:
         self.seen.add(id(x))
         if isinstance(x, weft.Tensor):
             self.tensors[id(x)] = x
+            if _C._has_attributes(x):
+                self._spaces.append(Space(x.__dict__, x.__dict__, name))
         elif isinstance(x, types.FunctionType):
             self._visit_function(x)
         elif isinstance(x, types.MethodType):
@@ -181,11 +184,15 @@ class State:
         for space in self._spaces:
             if everything and space.cls is not None and not space.whole:
                 space.whole = True
-                self._hold(space.where, ..., len(space.members), f"the attributes of {space.name}")
+                there = tuple(space.members)
+                self._hold(space.where, ..., there, f"the attributes of {space.name}")
             for key in [k for k in space.members if k not in space.done]:
                 if space.whole or key in self._names or space.is_special(key):
                     space.done.add(key)
                     self._visit_member(space.where, key, space.members[key], f"{space.name}.{key}")
+                    for cls in space.before:
+                        if key not in vars(cls):
+                            self._hold(cls, key, None, f"{space.name}.{key}", absent=True)
             for key in self._names - space.done:
                 if space.is_shared(key):  # the object may get one of its own
                     space.done.add(key)
@@ -221,10 +228,12 @@ class State:
             self._spaces.append(Space(f.__dict__, f.__dict__, f.__name__))
 
     def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
+        before: list[type] = []  # which may get what this one has
         for base in cls.__mro__:
             if not _is_library(base.__module__):
                 self._spaces.append(Space(base, vars(base), name))
-                self._spaces[-1].there = there
+                self._spaces[-1].there, self._spaces[-1].before = there, tuple(before)
+                before.append(base)
 
     def _visit_type_of(self, x: Any) -> None:
         """Look at the methods of an object that is there already."""
@@ -275,14 +284,15 @@ class State:
         for key, value in members.items():
             if isinstance(value, dict) and key.startswith("_"):
                 if key in ("_parameters", "_buffers", "_modules"):
-                    self._hold(value, ..., len(value), f"the number of {key[1:]} of {name}")
+                    self._hold(value, ..., tuple(value), f"the {key[1:]} of {name}")
                     for k, v in value.items():
                         self._hold(value, k, v, f"{name}.{k}")
                 elif value or key.endswith("hooks"):
-                    self._hold(value, ..., len(value), f"the {key.strip('_')} of {name}")
+                    self._hold(value, ..., tuple(value), f"the {key.strip('_')} of {name}")
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
             else:
                 self._hold(members, key, value, f"{name}.{key}")
+        self.held.append(Held(module, "__class__", type(module), f"the class of {name}"))
         if "forward" not in members:
             self._hold(members, "forward", None, f"{name}.forward", absent=True)
         if not _is_library(type(module).__module__):  # methods that its code names may be shadowed
@@ -298,6 +308,10 @@ class State:
         members, groups, state = optimizer.__dict__, optimizer.param_groups, optimizer.state
         shadowed = "step" in members
         self._hold(members, "step", members.get("step"), f"{name}.step", absent=not shadowed)
+        space = Space(members, members, name, type(optimizer))
+        space.done = {"param_groups", "state", "step"}
+        self._spaces.append(space)
+        self._visit_type_of(optimizer)
         self._option(members, "param_groups", groups, f"{name}.param_groups")
         self._option(members, "state", state, f"{name}.state")
         self._option(groups, ..., len(groups), f"the number of {name}.param_groups")
@@ -320,6 +334,17 @@ class State:
 
     def _option(self, where: Any, key: Any, value: Any, name: str) -> None:
         self.options.append(Held(where, key, value, name))
+
+    def changed_by(self, optimizer: Any) -> set[tuple[int, Any]]:
+        """Return the options that a step of an optimiser, run by Python, reads and changes itself.
+
+        Of Python that is no step of one (a scheduler): those of all.
+        """
+        if optimizer is None:
+            return {(id(h.where), h.key) for h in self.options}
+        own = {id(group) for group in optimizer.param_groups}
+        own |= {id(optimizer.state), *[id(kept) for kept in optimizer.state.values()]}
+        return {(id(h.where), h.key) for h in self.options if id(h.where) in own}
 
     def _visit_library_object(self, x: Any, name: str) -> None:
         """Look at an object that weft, NumPy or the standard library made."""
@@ -370,6 +395,7 @@ class State:
                     self._hold(members, key, value, f"{name}.{key}")
             else:
                 self._spaces.append(Space(members, members, name, type(x)))
+                self.held.append(Held(x, "__class__", type(x), f"the class of {name}"))
         for key in slots:
             there = hasattr(x, key)
             self._hold(x, key, getattr(x, key, None), f"{name}.{key}", absent=not there)

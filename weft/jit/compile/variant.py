@@ -48,7 +48,7 @@ class Variant:
         # Gradients that the call reads: of inputs, by number, and of tensors from outside.
         self.before: list[tuple[int | Tensor, Tensor | None]] = []
         self.roles: list[
-            tuple[Tensor, int]
+            tuple[Tensor, Any]
         ] = []  # whether gradients arrive at tensors from outside
         self.times: dict[Any, tuple[int, int]] = {}  # by tensor: after which ops its grad was set
         self.root: Piece | None = None
@@ -64,7 +64,7 @@ class Variant:
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[int, Value] = {}  # by tensor
         self._before: dict[int, tuple[int | Tensor, Tensor | None]] = {}
-        self._roles: dict[int, tuple[Tensor, int]] = {}
+        self._roles: dict[int, tuple[Tensor, Any]] = {}
         self._programs: dict[int, Any] = {}
         self._walk: Walk | None = None
         self._guards: list[Any] | None = None
@@ -83,6 +83,8 @@ class Variant:
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
+        if state.reads_options:  # it may set them too, between two steps
+            capture.fix_options()
         problem = capture.problem or _changed(state) or unsuitable(capture, state)
         take_apart(_all_nodes(capture))
         if problem:
@@ -91,7 +93,7 @@ class Variant:
         if not self.inputs:
             self.inputs = capture.graph.inputs
         self._before.update(capture.grads_needed())
-        self._roles.update((id(t), (t, _C._role(t))) for t in capture.outside_tensors())
+        self._roles.update((id(t), (t, _role(t))) for t in capture.outside_tensors())
         self.before, self.roles = list(self._before.values()), list(self._roles.values())
         self.times = capture.grad_times()
         self._merge(capture)
@@ -191,8 +193,8 @@ class Variant:
         for v in self._value_of.values():
             if _C._geometry(self.tensors[id(v)]) != (v.shape, v.dtype, v.stride):
                 return "the shape or dtype of a tensor that it reads"
-        if any(_C._role(t) != role for t, role in self.roles):
-            return "whether a tensor wants a gradient"
+        if any(_role(t) != role for t, role in self.roles):
+            return "whether a tensor wants a gradient, or has attributes"
         return ""
 
     def guards(self) -> list[Any]:
@@ -210,8 +212,8 @@ class Variant:
         places = set()
         for piece in self.root.walk():
             if piece.outside is not None:
-                places |= {(id(h.where), h.key) for h in self.state.options}
-            places |= {(id(number.group), number.key) for number in piece.live}
+                places |= self.state.changed_by(piece.outside.optimizer)
+            places |= {(id(a.group), a.key) for a in piece.live}
         return places
 
     def programs(self) -> list[Any]:
@@ -346,7 +348,7 @@ class Variant:
         self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
         if self.alone:
             r.give_alone()
-        r.set_apart(_writes(root))
+        r.set_apart(_writes(root) or bool(root.grads))
         return r
 
     # Several pieces: Python goes from one to the next.
@@ -397,6 +399,11 @@ class Variant:
             env[id(v)] = _C._spend(env[id(v)])
         self._set_grads(end.grads, env, inputs)
         return _rebuild(end.outputs, {**self.tensors, **env})
+
+
+def _role(t: Tensor) -> tuple[int, int]:
+    """Return what gradients do at a tensor, and how many attributes Python has given it."""
+    return _C._role(t), _C._attributes(t)
 
 
 def _share_memory(inputs: list[Tensor], outside: Iterable[Tensor]) -> bool:

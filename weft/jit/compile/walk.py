@@ -82,7 +82,7 @@ class Walk:
         self.first = self._stop([root], {v: i for i, v in enumerate(known)}, len(known))
         early = [p for p in root.walk() if not p.ends]
         self.writes = any(writes(n) for p in early for n in p.nodes)  # before an end
-        self.changes = any(writes(n) for p in root.walk() for n in p.nodes)
+        self.changes = any(p.grads or any(map(writes, p.nodes)) for p in root.walk())
         self.generators = _generators(early)
         self._settled = False
 

@@ -1,0 +1,195 @@
+"""Compiled steps and their optimisers: what is changed between calls, or in them, is seen."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import weft
+from weft import nn
+
+torch: Any = weft
+
+
+def warm(f: Any, *args: Any, times: int = 4) -> None:
+    """Make calls until they are made from what was captured."""
+    for _ in range(times):
+        f(*args)
+
+
+@pytest.mark.parametrize("change", ["clear", "pop"])
+def test_optimizer_forgets_its_state(change: str) -> None:
+    """A state that was taken away begins anew."""
+
+    def run(wrap: Any) -> Any:
+        weft.manual_seed(0)
+        net = nn.Linear(2, 1)
+        op = torch.optim.Adam(net.parameters(), lr=0.1)
+
+        @wrap
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).sum().backward()
+            op.step()
+
+        for i in range(10):
+            if i == 5:
+                op.state.clear() if change == "clear" else op.state.pop(net.weight)
+            step(weft.ones(1, 2) * (i - 3))
+        return net.weight.tolist(), [int(s["step"]) for s in op.state.values()]
+
+    assert run(weft.compile) == run(lambda f: f)
+
+
+def test_step_that_was_wrapped() -> None:
+    """An optimiser's method that is replaced on the object is called."""
+    net, called = nn.Linear(2, 1), []
+    op = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    @weft.compile
+    def step(x: Any) -> None:
+        op.zero_grad()
+        net(x).sum().backward()
+        op.step()
+
+    warm(step, weft.ones(1, 2))
+    plain = op.step
+    op.step = lambda: (called.append(1), plain())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warm(step, weft.ones(1, 2), times=3)
+    assert len(called) == 3
+
+
+def trained(wrap: Any, make: Any, change: Any = None, calls: int = 12, at: int = 7) -> Any:
+    """Return weights after some steps; ``make`` gives networks, optimisers and a step."""
+    weft.manual_seed(0)
+    nets, optimizers, step = make()
+    step = wrap(step)
+    for i in range(calls):
+        if change is not None and i == at:
+            change(nets, optimizers)
+        step(weft.ones(1, 2))
+    return [p.tolist() for net in nets for p in net.parameters()]
+
+
+def agree(make: Any, change: Any = None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert trained(weft.compile, make, change) == trained(lambda f: f, make, change)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
+def test_two_optimizers_of_the_same_weights(kind: Any) -> None:
+    def make() -> Any:
+        net = nn.Linear(2, 1)
+        ops = [kind(net.parameters(), lr=0.1), kind(net.parameters(), lr=0.001)]
+
+        def step(x: Any) -> None:
+            net.zero_grad()
+            net(x).square().sum().backward()
+            for op in ops:
+                op.step()
+
+        return [net], ops, step
+
+    agree(make)
+    agree(make, lambda nets, ops: ops[1].param_groups[0].update(lr=0.01))
+
+
+@pytest.mark.parametrize("restore", [False, True])
+def test_rates_that_the_step_sets(restore: bool) -> None:
+    def make() -> Any:
+        net = nn.Linear(2, 1)
+        op = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).square().sum().backward()
+            op.param_groups[0]["lr"] = 0.1
+            op.step()
+            op.param_groups[0]["lr"] = 0.001
+            op.step()
+            if restore:
+                op.param_groups[0]["lr"] = 0.1
+
+        return [net], [op], step
+
+    agree(make)
+
+
+@pytest.mark.parametrize("before", [0.0, 0.9])
+def test_momentum_that_begins_or_ends(before: float) -> None:
+    def make() -> Any:
+        net = nn.Linear(2, 1)
+        op = torch.optim.SGD(net.parameters(), lr=0.01, momentum=before)
+
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).square().sum().backward()
+            op.step()
+
+        return [net], [op], step
+
+    agree(make, lambda nets, ops: ops[0].param_groups[0].update(momentum=0.9 - before))
+
+
+def _clear(nets: Any, ops: Any) -> None:
+    ops[1].state.clear()
+
+
+def _nesterov(nets: Any, ops: Any) -> None:
+    ops[1].param_groups[0]["nesterov"] = True
+
+
+def _more(nets: Any, ops: Any) -> None:
+    ops[0].add_param_group({"params": nets[2].parameters()})
+
+
+@pytest.mark.parametrize("change", [_clear, _nesterov, _more])
+def test_an_optimizer_in_python_beside_another(change: Any) -> None:
+    """What Python runs in each call says nothing about the optimiser beside it."""
+
+    def make() -> Any:
+        nets = [nn.Linear(2, 1) for _ in range(3)]
+        ops = [
+            torch.optim.RMSprop(nets[0].parameters(), lr=0.01),
+            torch.optim.SGD(nets[1].parameters(), lr=0.01, momentum=0.9),
+        ]
+
+        def step(x: Any) -> None:
+            for op in ops:
+                op.zero_grad()
+            sum(net(x).square() for net in nets).sum().backward()
+            for op in ops:
+                op.step()
+
+        return nets, ops, step
+
+    agree(make, change)
+
+
+def test_an_optimizer_of_the_users_own() -> None:
+    class Scaled(torch.optim.SGD):  # type: ignore[misc]
+        k = 1.0
+
+        def step(self, closure: Any = None) -> Any:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.grad.mul_(self.k)
+            return super().step(closure)
+
+    def make() -> Any:
+        net = nn.Linear(2, 1)
+        op = Scaled(net.parameters(), lr=0.01)
+
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).square().sum().backward()
+            op.step()
+
+        return [net], [op], step
+
+    agree(make, lambda nets, ops: setattr(ops[0], "k", 3.0))
