@@ -65,7 +65,7 @@ bool has_keys(PyObject* dict, PyObject* keys) {
 // keys).
 bool holds(PyObject* where, PyObject* key, PyObject* value) {
   static PyObject* the_class = PyUnicode_InternFromString("__class__");
-  if (key == the_class) return reinterpret_cast<PyObject*>(Py_TYPE(where)) == value;
+  if (key == the_class && !PyDict_Check(where)) return reinterpret_cast<PyObject*>(Py_TYPE(where)) == value;
   if (PyDict_Check(where)) {
     if (key == Py_Ellipsis && PyTuple_Check(value)) return has_keys(where, value);
     if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);

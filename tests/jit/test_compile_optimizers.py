@@ -193,3 +193,35 @@ def test_an_optimizer_of_the_users_own() -> None:
         return [net], [op], step
 
     agree(make, lambda nets, ops: setattr(ops[0], "k", 3.0))
+
+
+def test_a_step_of_a_class_with_super() -> None:
+    """Code that names its class through ``super()`` is compiled as any other."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x)
+
+    class Trainer:
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = Net()
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+
+        def step(self, x: Any) -> Any:
+            self.optimizer.zero_grad()
+            scale = 1 if self.net.__class__ is Net else 2
+            loss = self.net(x).square().sum() * scale
+            loss.backward()
+            self.optimizer.step()
+            return loss
+
+    fast = weft.compile(Trainer().step, fullgraph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warm(fast, weft.ones(1, 2), times=8)
+    assert any(v.ready for v in fast.variants)

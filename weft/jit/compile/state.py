@@ -193,7 +193,7 @@ class State:
                     for cls in space.before:
                         if key not in vars(cls):
                             self._hold(cls, key, None, f"{space.name}.{key}", absent=True)
-            for key in self._names - space.done:
+            for key in self._names - space.done - {"__class__"}:  # that is held by itself
                 if space.is_shared(key):  # the object may get one of its own
                     space.done.add(key)
                     self._hold(space.where, key, None, f"{space.name}.{key}", absent=True)
