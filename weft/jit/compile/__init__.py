@@ -24,8 +24,7 @@ BACKENDS = ("inductor", "weft", "eager", "aot_eager")
 _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 # Of PyTorch's compiler: hints that change nothing here.
 _OPTIONS = (
-    "epilogue_fusion", "fallback_random", "guard_filter_fn", "max_autotune", "shape_padding",
-    "trace.enabled", "trace.graph_diagram", "triton.cudagraphs",
+    "epilogue_fusion", "fallback_random", "max_autotune", "shape_padding", "triton.cudagraphs",
 )  # fmt: skip
 
 

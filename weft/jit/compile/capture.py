@@ -346,9 +346,8 @@ def _parameters(op: str) -> list[str]:
 
 def _live(group: dict[str, Any], name: str, value: Any) -> Any:
     """Return where a number of a step is read, or the value itself."""
-    if (
-        not isinstance(value, float) or name == "momentum"
-    ):  # which decides whether there are buffers
+    decides = name == "momentum"  # whether there are buffers: another program
+    if decides or not isinstance(value, float):
         return value
     if name in ("beta1", "beta2"):
         return Live(group, "betas", int(name[-1]) - 1)
