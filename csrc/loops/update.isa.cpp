@@ -29,7 +29,7 @@ template <class T, bool kTop>
 void adam_of(const AdamStep& s, int64_t n, T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v,
              T* __restrict top) {
   const T keep = T(1 - s.lr * s.weight_decay), decay = T(s.decoupled ? 0 : s.weight_decay), one = T(1 - s.beta1),
-          beta2 = T(s.beta2), two = T(1 - s.beta2), size = T(s.size), root = T(s.root), eps = T(s.eps),
+          beta2 = T(s.beta2), two = T(1 - s.beta2), size = T(s.size), per_root = T(1 / s.root), eps = T(s.eps),
           sign = s.maximize ? T(-1) : T(1);
   const bool shrink = s.decoupled && s.weight_decay != 0, penalty = decay != T(0);
   for (int64_t i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ void adam_of(const AdamStep& s, int64_t n, T* __restrict p, const T* __restrict 
     m[i] = mean;
     v[i] = square;
     if constexpr (kTop) top[i] = square = top[i] > square ? top[i] : square;
-    p[i] = x - size * (mean / (root_of(square) / root + eps));
+    p[i] = x - size * (mean / (root_of(square) * per_root + eps));
   }
 }
 
