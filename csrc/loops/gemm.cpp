@@ -131,16 +131,27 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   }
 }
 
-// Threads share out the columns or the rows: all of them pack the whole of the other matrix, if it is to be packed.
+// What a thread needs for m x n of the results, about, in tiles' rows of k: its tiles, of which the last of a row is
+// slower for its width, and what it copies or reads of both matrices.
+double cost_of(DType type, const Plan& how, int64_t m, int64_t n) {
+  constexpr double kPackedRow = 24, kReadRow = 12;  // as wide as a tile
+  int64_t tile = gemm_kernels().tile_bytes / item_size(type), rest = n % tile;
+  double whole = double(n / tile), last = rest == 0 ? 0 : 3 * rest <= tile ? 0.47 : 3 * rest <= 2 * tile ? 0.73 : 1;
+  double of_a = double(m) / double(tile) * (how.pack_a ? kPackedRow : kReadRow);
+  double of_b = double(n) / double(tile) * (how.pack_b ? kPackedRow : kReadRow);
+  return double(m) * (whole + last) + of_a + of_b;
+}
+
+// Threads share out the columns or the rows, whichever is quicker: all of them pack the whole of the other matrix, if
+// it is to be packed.
 void multiply_matrices(DType type, const Product& p) {
   Plan how = plan(type, p);
   int threads = threads_for(work_of(p));
   if (threads == 1) return multiply_in_panels(type, p, how);
-  int64_t line = 64 / item_size(type);
-  bool by_columns = p.n >= 4 * line * threads || p.n > 2 * p.m;
-  if (how.pack_a && p.m >= 4 * gemm_kernels().tile_rows * threads && p.m > (how.pack_b ? p.n : 0)) by_columns = false;
-  int64_t strip = by_columns ? round_up_div(p.n, threads, line) : round_up_div(p.m, threads, gemm_kernels().tile_rows);
-  parallel_chunks(by_columns ? p.n : p.m, strip, [&](int64_t begin, int64_t end) {
+  int64_t columns = round_up_div(p.n, threads, 64 / item_size(type));
+  int64_t rows = round_up_div(p.m, threads, gemm_kernels().tile_rows);
+  bool by_columns = cost_of(type, how, p.m, std::min(columns, p.n)) < cost_of(type, how, std::min(rows, p.m), p.n);
+  parallel_chunks(by_columns ? p.n : p.m, by_columns ? columns : rows, [&](int64_t begin, int64_t end) {
     Product piece = by_columns ? part(type, p, 0, p.m, begin, end - begin, 0, p.k)
                                : part(type, p, begin, end - begin, 0, p.n, 0, p.k);
     multiply_in_panels(type, piece, how);
