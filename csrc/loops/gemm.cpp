@@ -12,19 +12,21 @@ namespace weft {
 namespace {
 
 // A panel of b, packed, stays in the L2 cache while all rows of a pass by, eight at a time in the L1 cache.
-constexpr int64_t kDepth = kGemmDepth;     // its rows
-constexpr int64_t kPanelBytes = 1152;      // of each of its rows: six tiles wide
-constexpr int64_t kFewRows = 64;           // of a: packing b would cost more than it brings
-constexpr int64_t kPlainDepth = 64;        // rows of b that are always read in place
-constexpr int64_t kPlainBytes = 1920;      // of each of them at a time: ten tiles wide
-constexpr int64_t kReach = 256 * 1024;     // as many pages as the TLB holds
-constexpr int64_t kNearBytes = 32 * 1024;  // of b: read in place, however deep, since it stays in the L1 cache
-constexpr int64_t kBand = 128;             // rows of such a b that one thread reads in one go
-constexpr int64_t kFarBytes = 1 << 20;     // of b: does not stay in the L2 cache
-constexpr int64_t kBlockRows = 1024;       // rows of a that are packed at a time, where they must be
-constexpr int64_t kNearRows = 128;         // the same where they are to stay in the L2 cache
-constexpr double kThreadedWork = 1 << 20;  // multiplications below which threads cost more than they bring
-constexpr int64_t kStreams = 32;           // rows that are read side by side from far away
+constexpr int64_t kDepth = kGemmDepth;       // its rows
+constexpr int64_t kPanelBytes = 1152;        // of each of its rows: six tiles wide
+constexpr int64_t kFewRows = 64;             // of a: packing b would cost more than it brings
+constexpr int64_t kPlainDepth = 64;          // rows of b that are always read in place
+constexpr int64_t kPlainBytes = 1920;        // of each of them at a time: ten tiles wide
+constexpr int64_t kReach = 256 * 1024;       // as many pages as the TLB holds
+constexpr int64_t kCloseBytes = 2048;        // of a row of b: read in place beside an a that is packed,
+constexpr int64_t kCloseReach = 512 * 1024;  // as many rows as the L2 cache holds whole
+constexpr int64_t kNearBytes = 32 * 1024;    // of b: read in place, however deep, since it stays in the L1 cache
+constexpr int64_t kBand = 128;               // rows of such a b that one thread reads in one go
+constexpr int64_t kFarBytes = 1 << 20;       // of b: does not stay in the L2 cache
+constexpr int64_t kBlockRows = 1024;         // rows of a that are packed at a time, where they must be
+constexpr int64_t kNearRows = 128;           // the same where they are to stay in the L2 cache
+constexpr double kThreadedWork = 1 << 20;    // multiplications below which threads cost more than they bring
+constexpr int64_t kStreams = 32;             // rows that are read side by side from far away
 constexpr int64_t kDotChunk = 16384;
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -90,10 +92,11 @@ Plan plan(DType type, const Product& p) {
   Plan r;
   r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;             // the pieces of a column are short and far apart
   bool few = p.m <= (p.ldb * size % 64 ? kFewRows / 2 : kFewRows);  // rows that cross cache lines cost more
-  r.pack_b = p.trans_b || !(near || few || p.k <= kPlainDepth);
-  int64_t reach = std::clamp<int64_t>(kReach / (p.ldb * size + 1), kPlainDepth, kDepth);
+  bool close = r.pack_a && p.ldb * size <= kCloseBytes;             // packing all of a costs enough
+  r.pack_b = p.trans_b || !(near || few || close || p.k <= kPlainDepth);
+  int64_t reach = std::clamp<int64_t>((close ? kCloseReach : kReach) / (p.ldb * size + 1), kPlainDepth, kDepth);
   r.depth = near ? p.k : r.pack_b ? kDepth : reach;
-  r.width = (r.pack_b ? kPanelBytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
+  r.width = (r.pack_b || close ? kPanelBytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
   if (!r.pack_b && p.m <= kFewRows / 2 && p.k * p.n * size >= 4 * kFarBytes) r.depth = kStreams, r.width = p.n;
   return r;
 }
