@@ -435,3 +435,24 @@ def test_a_number_has_no_sizes(ask: Callable[..., Any], dim: int) -> None:
         ask(weft.tensor(1.0), dim)
     with pytest.raises(IndexError, match=r"range of \[-1, 0\], but got 1"):
         ask(weft.tensor(1.0), 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "prod", "max", "min", "argmax", "argmin", "var", "any"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
+def test_reductions_of_few_rows(name: str, dtype: str) -> None:
+    """Small tensors take a shorter way: around its limits, with rows side by side, apart, and all in one place."""
+    memory = np.random.default_rng(0).integers(0, 3, (20, 65)).astype(dtype)
+    if (dtype == "bool" and name[:3] in ("max", "min", "arg")) or (
+        name in ("mean", "var") and "float" not in dtype
+    ):
+        pytest.skip("not for such elements")
+    f, twin = getattr(weft, {"max": "amax", "min": "amin"}.get(name, name)), getattr(np, name)
+    options = {"correction": 0} if name == "var" else {}
+    for rows in (1, 2, 15, 16, 17, 20):
+        for n in (1, 2, 3, 4, 15, 16, 17, 23, 24, 25, 64):
+            apart = weft.from_numpy(memory)[:rows, :n]
+            for x in (apart, apart.contiguous(), apart[:1].expand(rows, n), apart[0]):
+                want = twin(x.numpy(), axis=-1)
+                np.testing.assert_allclose(f(x, -1, **options).numpy(), want, rtol=1e-6, atol=1e-7)

@@ -374,3 +374,23 @@ def test_ops_made_of_ops() -> None:
     has(text, "vander", "[2, 2]", at)
     text, at = message(TypeError, lambda: weft.flatten("text")), line()
     has(text, "flatten: argument 'input' must be Tensor, not str", at)
+
+
+def test_calls_that_fit_no_overload() -> None:
+    """Every overload is named, each with what kept the call from it."""
+    x = weft.ones(2, 3)
+    sum_all, sum_dim = "\n * sum(Tensor input, *", "\n * sum.dim(Tensor input, int"
+    text = message(TypeError, lambda: weft.sum(x, "a"))
+    has(text, "invalid combination of arguments", sum_all, sum_dim)
+    has(text, "(takes 1 positional arguments but 2 were given)")
+    has(text, "(argument 'dim' must be int or sequence of ints, not str)")
+    text = message(TypeError, lambda: weft.sum(x, 1, dim=1))
+    has(text, sum_all, sum_dim, "(got multiple values for argument 'dim')")
+    text = message(TypeError, lambda: weft.sum(x, dimm=1))
+    assert text.count("(got an unexpected keyword argument 'dimm')") == 2
+    has(message(TypeError, lambda: weft.add(x)), "(missing argument 'other')")
+    has(
+        message(TypeError, lambda: x.permute(0, "a")),
+        "permute(): argument 'dims': expected ints, got str. Expected",
+    )
+    has(message(TypeError, lambda: x.sum(1, out=3)), "(argument 'out' is not right: got int)")

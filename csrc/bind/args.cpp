@@ -226,7 +226,17 @@ bool read_common_keyword(const Op& op, PyObject* name, PyObject* o, Extras* extr
   return false;
 }
 
-// Fills the call; on failure says why.
+// False; says why to whom that matters.
+template <class... Parts>
+[[gnu::cold, gnu::noinline]] bool misfit(std::string* why, const Parts&... parts) {
+  if (!why) return false;
+  std::ostringstream s;
+  (s << ... << parts);
+  *why = s.str();
+  return false;
+}
+
+// Fills the call; on failure says why. Most calls that fail here fit the next overload: without `why` no text is made.
 bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Call& c, Extras* extras,
                     std::string* why) {
   size_t n = op.params.size();
@@ -235,20 +245,16 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
   int spread_at = -1;
   size_t slot = 0;
   for (Py_ssize_t i = 0; i < nargs; ++i, ++slot) {
-    if (slot >= n || op.params[slot].keyword_only) {
-      *why = "takes " + std::to_string(slot) + " positional arguments but " + std::to_string(nargs) + " were given";
-      return false;
-    }
+    if (slot >= n || op.params[slot].keyword_only)
+      return misfit(why, "takes ", slot, " positional arguments but ", nargs, " were given");
     given[slot] = args[i];
     int64_t v;
     if (op.params[slot].type == Type::Varargs && read_int(args[i], &v, true)) {
       spread_at = int(slot);
       spread.push(v);
       for (++i; i < nargs; ++i) {
-        if (!read_int(args[i], &v, true)) {
-          *why = "argument '" + op.params[slot].name + "': expected ints, got " + Py_TYPE(args[i])->tp_name;
-          return false;
-        }
+        if (!read_int(args[i], &v, true))
+          return misfit(why, "argument '", op.params[slot].name, "': expected ints, got ", Py_TYPE(args[i])->tp_name);
         spread.push(v);
       }
     }
@@ -259,20 +265,13 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
       int at = find_param(op, name);
       bool ok = true;
       if (at < 0) {
-        if (!read_common_keyword(op, name, value, extras, &ok)) {
-          *why = std::string("got an unexpected keyword argument '") + PyUnicode_AsUTF8(name) + "'";
-          return false;
-        }
-        if (!ok) {
-          *why = std::string("argument '") + PyUnicode_AsUTF8(name) + "' is not right: got " + Py_TYPE(value)->tp_name;
-          return false;
-        }
+        if (!read_common_keyword(op, name, value, extras, &ok))
+          return misfit(why, "got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+        if (!ok)
+          return misfit(why, "argument '", PyUnicode_AsUTF8(name), "' is not right: got ", Py_TYPE(value)->tp_name);
         continue;
       }
-      if (given[at]) {
-        *why = "got multiple values for argument '" + op.params[size_t(at)].name + "'";
-        return false;
-      }
+      if (given[at]) return misfit(why, "got multiple values for argument '", op.params[size_t(at)].name, "'");
       given[at] = value;
     }
   }
@@ -281,17 +280,12 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
     if (int(i) == spread_at) {
       c.push(Value(spread));
     } else if (!given[i]) {
-      if (!p.has_default) {
-        *why = "missing argument '" + p.name + "'";
-        return false;
-      }
+      if (!p.has_default) return misfit(why, "missing argument '", p.name, "'");
       c.push(p.fallback);
     } else {
       Value v;
-      if (!read_value(p, given[i], &v)) {
-        *why = "argument '" + p.name + "' must be " + type_name(p.type) + ", not " + Py_TYPE(given[i])->tp_name;
-        return false;
-      }
+      if (!read_value(p, given[i], &v))
+        return misfit(why, "argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(given[i])->tp_name);
       c.push(std::move(v));
     }
   }
@@ -315,35 +309,47 @@ struct PyOp {
   OpSet* set;
 };
 
-[[noreturn]] void fail_overloads(const OpSet& set, const std::vector<std::string>& reasons) {
+[[noreturn, gnu::cold, gnu::noinline]] void fail_overloads(const OpSet& set, PyObject* const* args, Py_ssize_t nargs,
+                                                           PyObject* kwnames) {
   std::ostringstream s;
-  if (set.ops.size() == 1) {
-    s << set.name << "(): " << reasons[0] << ". Expected " << set.ops[0]->form.signature;
-  } else {
-    s << set.name << "(): received an invalid combination of arguments. Expected one of:";
-    for (size_t i = 0; i < reasons.size(); ++i)
-      s << "\n * " << set.ops[i]->form.signature << "  (" << reasons[i] << ")";
+  s << set.name << "(): ";
+  if (set.ops.size() > 1) s << "received an invalid combination of arguments. Expected one of:";
+  for (const Op* op : set.ops) {
+    Call c(*op);
+    Extras extras;
+    std::string why;
+    read_arguments(*op, args, nargs, kwnames, c, &extras, &why);
+    if (set.ops.size() == 1)
+      s << why << ". Expected " << op->form.signature;
+    else
+      s << "\n * " << op->form.signature << "  (" << why << ")";
   }
   throw Error(ErrorKind::Type, s.str());
+}
+
+// So many arguments without a name do not fit: seen before a call is made of them.
+bool are_too_many(const Op& op, Py_ssize_t nargs) {
+  for (size_t i = 0; i < size_t(nargs); ++i) {
+    if (i >= op.params.size() || op.params[i].keyword_only) return true;
+    if (op.params[i].type == Type::Varargs) return false;
+  }
+  return false;
 }
 
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const OpSet& set = *reinterpret_cast<PyOp*>(self)->set;
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   return guarded([&]() -> PyObject* {
-    std::vector<std::string> reasons;
     for (const Op* op : set.ops) {
+      if (are_too_many(*op, nargs)) continue;
       Call c(*op);
       Extras extras;
-      std::string why;
-      if (read_arguments(*op, args, nargs, kwnames, c, &extras, &why)) {
-        c.inplace = set.inplace || op->is(kInplaceOnly);
-        if (c.inplace && !c.arg(0).is_tensor()) fail_type(set.name, ": the first argument must be a Tensor");
-        return run_and_wrap(c, extras);
-      }
-      reasons.push_back(std::move(why));
+      if (!read_arguments(*op, args, nargs, kwnames, c, &extras, nullptr)) continue;
+      c.inplace = set.inplace || op->is(kInplaceOnly);
+      if (c.inplace && !c.arg(0).is_tensor()) fail_type(set.name, ": the first argument must be a Tensor");
+      return run_and_wrap(c, extras);
     }
-    fail_overloads(set, reasons);
+    fail_overloads(set, args, nargs, kwnames);
   });
 }
 

@@ -13,6 +13,7 @@ constexpr int64_t kMaxPartials = 4096;           // partial results of one reduc
 constexpr int64_t kMaxAccSize = 24;              // count, mean and squares
 constexpr int64_t kShortRow = kShortestMadeRow;  // shorter rows are taken across, many at a time
 constexpr int64_t kMaxStrided = 256;  // columns at a time if they are not neighbours: their lines stay in the cache
+constexpr int64_t kFewRows = 16;      // so many are reduced together without further ado
 constexpr int64_t kNarrow = 64;       // narrower columns are taken several rows at a time
 
 struct Axis {
@@ -221,10 +222,30 @@ struct Walk {
   }
 };
 
+// Few rows of elements that lie side by side, as in most small tensors: what Walk would do with them, without the way
+// there.
+bool reduce_few_rows(const Reducer& op, const void* x, const Axes& kept, const Axes& reduced,
+                     const Reducer::Result& result) {
+  if (kept.n > 1 || reduced.n != 1 || reduced.strides[0] != 1 || op.must_pack) return false;
+  int64_t n = reduced.sizes[0], rows = kept.n ? kept.sizes[0] : 1, step = kept.n ? kept.strides[0] : 0;
+  if (n < 2 || rows > kFewRows || rows * n >= kGrain) return false;
+  if (rows > 1 && (step < 1 || (n < kShortRow && rows > n))) return false;
+  alignas(64) char acc[kFewRows * kMaxAccSize];
+  op.start(acc, rows);
+  op.rows(acc, x, rows, step, n, {0, result.p});
+  op.finish(acc, rows, result);
+  return true;
+}
+
 bool has_elements(const Axes& axes) {
   for (int i = 0; i < axes.n; ++i)
     if (axes.sizes[i] == 0) return false;
   return true;
+}
+
+[[gnu::noinline]] void walk(const Reducer& op, const void* x, DType dtype, const Axes& kept, const Axes& reduced,
+                            const Reducer::Result& result) {
+  Walk(op, x, dtype, kept, reduced, result).run();
 }
 
 }  // namespace
@@ -235,7 +256,7 @@ void reduce(Reduce op, DType dtype, const void* x, const Axes& kept, const Axes&
   const Reducer* r = reduce_kernels().find(op, dtype);
   Reducer::Result result{static_cast<char*>(y), static_cast<char*>(second), 1, 1, p};
   for (int i = 0; i < reduced.n; ++i) result.count *= reduced.sizes[i];
-  Walk(*r, x, dtype, kept, reduced, result).run();
+  if (!reduce_few_rows(*r, x, kept, reduced, result)) walk(*r, x, dtype, kept, reduced, result);
 }
 
 void reduce_made(Reduce op, DType dtype, int64_t rows, int64_t length, const Made& made, void* y) {
