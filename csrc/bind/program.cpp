@@ -1,9 +1,11 @@
 // Static programs (csrc/exec) as Python builds and runs them: weft/jit/graph.py.
 #include "exec/program.h"
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/args.h"
+#include "exec/places.h"
 
 namespace weft {
 namespace {
@@ -57,10 +59,24 @@ std::vector<std::vector<int>> turns_of(const std::vector<std::tuple<bool, int, d
   return turns;
 }
 
+// Where nothing lies, by step: (begin, bytes); pieces are (bytes, place, first step, last step).
+std::vector<std::vector<std::pair<int64_t, int64_t>>> gaps_of(
+    const std::vector<std::tuple<int64_t, int64_t, int, int>>& given, int steps, int64_t total) {
+  std::vector<Piece> pieces;
+  for (const auto& [bytes, at, first, last] : given) pieces.push_back({0, bytes, at, first, last});
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> all;
+  for (const auto& gaps : gaps_between(pieces, steps, total)) {
+    all.emplace_back();
+    for (const Loan::Gap& g : gaps) all.back().push_back({g.begin, g.bytes});
+  }
+  return all;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
   m.def("_side_by_side", turns_of);
+  m.def("_gaps_between", gaps_of);
   nb::class_<Program>(m, "Program", "Ops in a row whose shapes and memory are settled before they run.")
       .def(nb::init<>())
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")

@@ -103,8 +103,7 @@ constexpr int64_t kLeastSpare = int64_t(64) << 10;
 #endif
 constexpr int64_t kSpareStep = int64_t(64) << 10;
 constexpr int64_t kMostSpare = int64_t(48) << 20;
-constexpr int64_t kLeastLent = std::max(int64_t(1) << 20,
-                                        kLeastSpare);  // less stays in the cache from kernel to kernel
+constexpr int64_t kLeastLent = std::max(Loan::kLeast, kLeastSpare);
 
 // The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
 // in the end there are as many as kernels use at the same time, and no more.

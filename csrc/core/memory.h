@@ -36,6 +36,7 @@ class Loan {
   struct Gap {
     int64_t begin, bytes;
   };
+  static constexpr int64_t kLeast = int64_t(1) << 20;  // bytes: less stays in the cache from kernel to kernel
   Loan(char* memory, const std::vector<Gap>& gaps) : memory_(memory), gaps_(gaps) {}
   void* take(int64_t bytes);  // or null
   void give_back(void* p);

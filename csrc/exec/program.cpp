@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "exec/places.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/record.h"
@@ -28,52 +29,6 @@ struct Scope {
   Scope(bool& mode, bool on) : mode(mode), before(std::exchange(mode, on)) {}
   ~Scope() { mode = before; }
 };
-
-// Places for pieces of memory that are not in use at the same time to lie in the same place: each goes, the largest
-// first, to the lowest place that is free for as long as it is used.
-struct Piece {
-  int memory;
-  int64_t bytes, at;
-  int first, last;
-};
-
-int64_t stack(std::vector<Piece>& pieces) {
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.memory < b.memory;
-  });
-  std::vector<const Piece*> placed;  // by their place
-  int64_t total = 0;
-  for (Piece& p : pieces) {
-    p.at = 0;
-    for (const Piece* other : placed) {
-      if (other->last < p.first || p.last < other->first) continue;
-      if (p.at + p.bytes <= other->at) break;
-      p.at = std::max(p.at, other->at + other->bytes);
-    }
-    auto after = std::find_if(placed.begin(), placed.end(), [&](const Piece* o) { return o->at > p.at; });
-    placed.insert(after, &p);
-    total = std::max(total, p.at + p.bytes);
-  }
-  return total;
-}
-
-// Places, the smallest first, where no piece lies during a step. Pieces are in the order of their places.
-std::vector<Loan::Gap> gaps_between(const std::vector<Piece>& pieces, int step, int64_t total) {
-  constexpr int64_t kLeast = 1 << 20;  // bytes that are worth lending
-  std::vector<Loan::Gap> gaps;
-  int64_t end = 0;
-  auto add_until = [&](int64_t next) {
-    if (next - end >= kLeast) gaps.push_back({end, next - end});
-  };
-  for (const Piece& p : pieces) {
-    if (step < p.first || p.last < step) continue;
-    add_until(p.at);
-    end = std::max(end, p.at + p.bytes);
-  }
-  add_until(total);
-  std::sort(gaps.begin(), gaps.end(), [](const Loan::Gap& a, const Loan::Gap& b) { return a.bytes < b.bytes; });
-  return gaps;
-}
 
 }  // namespace
 
@@ -261,11 +216,11 @@ int64_t Program::lay_out(const Schedule& schedule) {
   for (const Piece& p : pieces) memories_[size_t(p.memory)].at = p.at;
   for (size_t i = 0; i < memories_.size(); ++i)
     if (under_[i] >= 0) memories_[i].at = memories_[size_t(under_[i])].at;
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.at < b.at; });
+  std::vector<std::vector<Loan::Gap>> gaps = gaps_between(pieces, turns, bytes);
   if (schedule.turns.empty())
-    for (int i = 0; i < turns; ++i) steps_[size_t(i)].free = gaps_between(pieces, i, bytes);
+    for (size_t i = 0; i < steps_.size(); ++i) steps_[i].free = std::move(gaps[i]);
   for (int turn = 0; turn < int(schedule.turns.size()); ++turn)
-    for (int step : schedule.of(turn)) steps_[size_t(step)].free = gaps_between(pieces, turn, bytes);
+    for (int step : schedule.of(turn)) steps_[size_t(step)].free = gaps[size_t(turn)];
   return bytes;
 }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from random import Random
 from typing import Any
 
 import pytest
 
 import weft
-from weft import nn
+from weft import _C, nn
 from weft.nn import functional as F
 
 
@@ -384,3 +385,49 @@ def test_random_programs(part: int) -> None:
             with weft.no_grad():
                 got, want = traced(*mine), f(*theirs)
             assert same(got, want) and same(mine, theirs), seed
+
+
+def plain_gaps(
+    pieces: list[tuple[int, int, int, int]], step: int, total: int
+) -> set[tuple[int, int]]:
+    """Where no piece lies during a step, as (begin, bytes), by looking at each of them."""
+    gaps, end = set(), 0
+    for at, size in sorted((at, size) for size, at, first, last in pieces if first <= step <= last):
+        gaps.add((end, at - end))
+        end = max(end, at + size)
+    return {g for g in gaps | {(end, total - end)} if g[1] >= 1 << 20}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gaps_between_memories(seed: int) -> None:
+    """What is free in each step, against the definition; pieces that are used at the same time lie apart."""
+    rng = Random(seed)
+    steps, total = rng.randint(1, 40), 64 << 20
+    pieces: list[tuple[int, int, int, int]] = []
+    for _ in range(rng.randint(0, 80)):
+        first = rng.randint(0, steps)
+        size, at = rng.choice([0, 64, 1 << 19, rng.randint(1, 8 << 20)]), rng.randint(0, 40 << 20)
+        new = (size, rng.choice([0, at]), first, rng.randint(first, steps))
+        if all(apart(new, p) for p in pieces):
+            pieces.append(new)
+    got = _C._gaps_between(pieces, steps, total)
+    assert [set(g) for g in got] == [
+        plain_gaps([p for p in pieces if p[0]], i, total) for i in range(steps)
+    ]
+    assert all([size for _, size in g] == sorted(size for _, size in g) for g in got)
+
+
+def apart(a: tuple[int, int, int, int], b: tuple[int, int, int, int]) -> bool:
+    """Say whether two pieces (bytes, place, first and last step) do not meet."""
+    return a[1] + a[0] <= b[1] or b[1] + b[0] <= a[1] or a[3] < b[2] or b[3] < a[2]
+
+
+def test_gaps_of_many_memories() -> None:
+    """A long program: the time is about that of its length."""
+    n = 20000
+    pieces = [(64, 64 * i, i, 2 * n - i) for i in range(n)]
+    begin = time.perf_counter()
+    gaps = _C._gaps_between(pieces, 2 * n, 64 * n)
+    assert time.perf_counter() - begin < 2
+    assert gaps[0] == [(64, 64 * (n - 1))]
+    assert gaps[n] == []

@@ -1,0 +1,25 @@
+// Where the memories of a program lie in its arena, and what is free there meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/memory.h"
+
+namespace weft {
+
+// Memory that is in use from one step to another, both included.
+struct Piece {
+  int memory;
+  int64_t bytes, at;
+  int first, last;
+};
+
+// Finds places for them, so that those that are not in use at the same time may lie in the same place: each goes, the
+// largest first, to the lowest place that is free for as long as it is used. Returns how many bytes that takes.
+int64_t stack(std::vector<Piece>& pieces);
+
+// For each step the places, the smallest first, where no piece lies then, as far as they are worth lending.
+std::vector<std::vector<Loan::Gap>> gaps_between(const std::vector<Piece>& pieces, int steps, int64_t total);
+
+}  // namespace weft
