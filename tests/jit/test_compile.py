@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from compile_calls import runs
 
 import weft
 import weft.nn.functional as F
@@ -21,11 +22,6 @@ def _no_warnings() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
 
 
 def same(a: Any, b: Any) -> bool:

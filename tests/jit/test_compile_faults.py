@@ -10,28 +10,18 @@ import subprocess
 import sys
 import textwrap
 import threading
-import warnings
 from functools import partial
 from typing import Any
 
 import pytest
+from compile_calls import runs
 from crashes import in_child
 
 import weft
 import weft.nn.functional as F
 from weft import _C, nn
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
+pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 def same(a: Any, b: Any) -> bool:
@@ -362,3 +352,29 @@ def test_a_thousand_sizes() -> None:
     for _ in range(4):
         f(weft.ones(300, 4))
     assert runs(f) >= 2
+
+
+@pytest.mark.parametrize("change", [gc.disable, partial(gc.set_threshold, 123)])
+def test_settings_of_garbage_collection_stay(change: Any) -> None:
+    """What a function sets while it is captured is set afterwards; what it does not set is as before."""
+    before = gc.isenabled(), gc.get_threshold()
+    seen = []
+
+    def f(x: Any) -> Any:
+        if not seen:
+            seen.append(gc.isenabled())
+            change()
+        return x * 2
+
+    try:
+        weft.compile(lambda x: x + 1)(weft.ones(2))
+        assert (gc.isenabled(), gc.get_threshold()) == before
+        weft.compile(f)(weft.ones(2))
+        after = gc.isenabled(), gc.get_threshold()
+    finally:
+        gc.enable() if before[0] else gc.disable()
+        gc.set_threshold(*before[1])
+    assert seen == [before[0]]
+    assert after == (
+        (False, before[1]) if change is gc.disable else (before[0], (123, *before[1][1:]))
+    )

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_calls import runs
 
 import weft
 import weft.nn.functional as F
 from weft import nn
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
+pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 def bits(t: Any) -> bytes:

@@ -7,21 +7,12 @@ import warnings
 from typing import Any
 
 import pytest
+from compile_calls import runs
 
 import weft
 from weft import nn
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
+pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 def test_grad_modes_inference_and_anomaly() -> None:

@@ -6,17 +6,12 @@ import warnings
 from typing import Any
 
 import pytest
+from compile_calls import warm
 
 import weft
 from weft import nn
 
 torch: Any = weft
-
-
-def warm(f: Any, *args: Any, times: int = 4) -> None:
-    """Make calls until they are made from what was captured."""
-    for _ in range(times):
-        f(*args)
 
 
 @pytest.mark.parametrize("change", ["clear", "pop"])

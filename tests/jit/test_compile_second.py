@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import warnings
 import weakref
 from typing import Any
 
 import pytest
+from compile_calls import runs
 
 import weft
 from weft import nn
@@ -17,17 +17,12 @@ from weft.autograd import grad
 CALLS = 7  # two are captured, the others made again
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:compile")
+
+
 @pytest.fixture(autouse=True)
-def _quiet() -> Any:
+def _seed() -> None:
     weft.manual_seed(3)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from compile_calls import runs
 
 import weft
 from weft import nn
@@ -30,16 +31,7 @@ from weft import nn
 ONE = weft.ones(1)
 
 
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 # ---- values that code reads --------------------------------------------------------------------

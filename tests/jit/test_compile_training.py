@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_calls import runs
 from compile_models import Attention, Checkpointed, Custom, Recurrent, Symmetric
 
 import weft
@@ -16,18 +16,10 @@ import weft.nn.functional as F
 from weft import nn
 from weft.nn.utils import clip_grad_norm_, clip_grad_value_, parametrizations, parametrize
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        warnings.filterwarnings("ignore", message="Full backward hook")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:compile"),
+    pytest.mark.filterwarnings("ignore:Full backward hook"),
+]
 
 
 def bits(x: Any) -> Any:
