@@ -317,13 +317,14 @@ def _quiet_grad(t: Tensor) -> Tensor | None:
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
     """Let Python look for garbage afterwards: meanwhile much is made, and hardly any of it is that."""
-    collects = gc.isenabled()
-    gc.disable()
+    before = gc.get_threshold()
+    meanwhile = (0, *before[1:])  # and not gc.disable(), which the user's code may call itself
+    gc.set_threshold(*meanwhile)
     try:
         yield
     finally:
-        if collects:
-            gc.enable()
+        if gc.get_threshold() == meanwhile:
+            gc.set_threshold(*before)
 
 
 @contextlib.contextmanager
