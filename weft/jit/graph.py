@@ -468,7 +468,8 @@ def _leaves(x: Any) -> Iterator[Value]:
             yield from _leaves(v)
 
 
-def _rebuild(x: Any, env: dict[int, Tensor]) -> Any:
+def _rebuild(x: Any, env: dict[int, Any]) -> Any:
+    """Return a structure like ``x`` with what ``env`` has by the ids of its values."""
     if isinstance(x, Value):
         return env[id(x)]
     if isinstance(x, dict):

@@ -6,7 +6,7 @@ import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Value, _like, take_apart
+from weft.jit.graph import Value, _rebuild, take_apart
 from weft.jit.passes.rebuild import is_static, writes
 
 from .again import Ways
@@ -292,7 +292,7 @@ class Variant:
             return made
         env: dict[int, Any] = {**self.tensors, **{id(v): t for v, t in zip(self.inputs, inputs)}}
         env.update((id(v), t) for v, t in zip(self._given, made))
-        return _rebuild(self.root.outputs if self.root is not None else None, env)
+        return _result(self.root.outputs if self.root is not None else None, env)
 
     def _replay(self, root: Piece, inputs: list[Tensor]) -> Any:
         self._made = {id(v): v for node in root.nodes for v in node.outputs}
@@ -398,7 +398,7 @@ class Variant:
         for v in end.spent:
             env[id(v)] = _C._spend(env[id(v)])
         self._set_grads(end.grads, env, inputs)
-        return _rebuild(end.outputs, {**self.tensors, **env})
+        return _result(end.outputs, {**self.tensors, **env})
 
 
 def _role(t: Tensor) -> tuple[int, int]:
@@ -456,11 +456,6 @@ def _writes(piece: Piece) -> bool:
     return any(map(writes, piece.nodes))
 
 
-def _rebuild(x: Any, env: dict[int, Any]) -> Any:
-    if isinstance(x, Value):
-        return env[id(x)]
-    if isinstance(x, Number):
-        return env[id(x.value)].item()
-    if isinstance(x, dict):
-        return {k: _rebuild(v, env) for k, v in x.items()}
-    return _like(x, [_rebuild(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
+def _result(x: Any, env: dict[int, Any]) -> Any:
+    # A number is the whole result, never a part of one.
+    return env[id(x.value)].item() if isinstance(x, Number) else _rebuild(x, env)
