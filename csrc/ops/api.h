@@ -47,7 +47,8 @@ Tensor clone_of(const Tensor& t);                   // contiguous copy, recorded
 Tensor to_dtype(const Tensor& t, DType dtype);      // recorded cast; t itself when it has that dtype
 Tensor sum_to(const Tensor& t, const Dims& sizes);  // undoes broadcasting
 Tensor real_part(const Tensor& t);
-Tensor contiguous_of(const Tensor& t);  // t or a contiguous copy
+inline Tensor conj_of(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }  // what a derivative takes
+Tensor contiguous_of(const Tensor& t);                                                  // t or a contiguous copy
 
 // Writes src into dst elementwise with a cast; no history, no version. Geometry may differ by broadcasting of src.
 void copy_data(const Tensor& dst, const Tensor& src);

@@ -74,9 +74,6 @@ void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f
   f(type, p.data(), q.data(), result.data());
 }
 
-// What a derivative multiplies with.
-Tensor adjoint(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
-
 void infer_forward(Call& c) {
   Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
   DType type = common(c, c.tensor(0), c.tensor(1));
@@ -87,6 +84,14 @@ void infer_forward(Call& c) {
            " elements, but got bias of size ", c.tensor(2).sizes(), " instead");
   }
   c.give(0, meta(type, result_sizes(v)));
+}
+
+// The gradient of an input or a kernel of the sizes of argument 2.
+void infer_gradient(Call& c, const Conv& v) {
+  DType type = common(c, c.tensor(0), c.tensor(1));
+  if (!(c.tensor(0).sizes() == result_sizes(v)))
+    fail(c.name(), ": expected a gradient of shape ", result_sizes(v), ", got ", c.tensor(0).sizes());
+  c.give(0, meta(type, c.ints(2)));
 }
 
 void run_forward(Call& c, bool relu) {
@@ -113,8 +118,8 @@ bool any_order_forward(Call& c) { return takes_last(c, 0, 1) && !(c.has(2) && c.
 
 void back_forward(Grad& d, const Tensor& g) {
   const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-  if (d.needs(0)) d.give(0, convolve_input(g, adjoint(d.x(1)), d.shape(0), stride, padding, dilation, groups));
-  if (d.needs(1)) d.give(1, convolve_weight(g, adjoint(d.x(0)), d.shape(1), stride, padding, dilation, groups));
+  if (d.needs(0)) d.give(0, convolve_input(g, conj_of(d.x(1)), d.shape(0), stride, padding, dilation, groups));
+  if (d.needs(1)) d.give(1, convolve_weight(g, conj_of(d.x(0)), d.shape(1), stride, padding, dilation, groups));
   if (d.needs(2)) d.give(2, channel_sums(g));
 }
 
@@ -155,14 +160,7 @@ WEFT_OP{
       "-> Tensor",
   .doc = "The gradient of convolve for an input of the given sizes: a transposed convolution.",
   .traits = kHidden,
-  .infer =
-      [](Call& c) {
-        Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
-        DType type = common(c, c.tensor(0), c.tensor(1));
-        if (!(c.tensor(0).sizes() == result_sizes(v)))
-          fail(c.name(), ": expected a gradient of shape ", result_sizes(v), ", got ", c.tensor(0).sizes());
-        c.give(0, meta(type, c.ints(2)));
-      },
+  .infer = [](Call& c) { infer_gradient(c, conv_of(c, c.ints(2), c.tensor(1).sizes(), 3)); },
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
@@ -181,9 +179,9 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve(d.g(), adjoint(d.x(1)), Value(), stride, padding, dilation, groups));
+        if (d.needs(0)) d.give(0, convolve(d.g(), conj_of(d.x(1)), Value(), stride, padding, dilation, groups));
         if (d.needs(1))
-          d.give(1, convolve_weight(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
+          d.give(1, convolve_weight(conj_of(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 
@@ -194,14 +192,7 @@ WEFT_OP{
       "-> Tensor",
   .doc = "The gradient of convolve for a kernel of the given sizes.",
   .traits = kHidden,
-  .infer =
-      [](Call& c) {
-        Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);
-        DType type = common(c, c.tensor(0), c.tensor(1));
-        if (!(c.tensor(0).sizes() == result_sizes(v)))
-          fail(c.name(), ": expected a gradient of shape ", result_sizes(v), ", got ", c.tensor(0).sizes());
-        c.give(0, meta(type, c.ints(2)));
-      },
+  .infer = [](Call& c) { infer_gradient(c, conv_of(c, c.tensor(1).sizes(), c.ints(2), 3)); },
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);
@@ -219,9 +210,9 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         const Value &stride = d.arg(3), &padding = d.arg(4), &dilation = d.arg(5), &groups = d.arg(6);
-        if (d.needs(0)) d.give(0, convolve(adjoint(d.x(1)), d.g(), Value(), stride, padding, dilation, groups));
+        if (d.needs(0)) d.give(0, convolve(conj_of(d.x(1)), d.g(), Value(), stride, padding, dilation, groups));
         if (d.needs(1))
-          d.give(1, convolve_input(adjoint(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
+          d.give(1, convolve_input(conj_of(d.x(0)), d.g(), d.shape(1), stride, padding, dilation, groups));
       },
 };
 

@@ -29,8 +29,6 @@ void check_dims(Call& c, int i, int dims) {
 
 const OpRef kProduct{"matrix_product"};
 
-Tensor conj_of(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
-
 // x (…, m, k) and g (…, m, n) as two tall matrices: what a weight that all of the batch shares needs.
 Tensor folded(const Tensor& t) {
   if (t.dim() == 2) return t;
@@ -65,10 +63,6 @@ void matmul_back(Grad& d) {
     Tensor gb = kProduct(fold ? folded(x) : x, fold ? folded(g) : g, true, false);
     d.give(1, b_dim == 1 ? reshape(gb, d.shape(1)) : gb);
   }
-}
-
-uint32_t matmul_keeps(const Op&, uint32_t wanting) {
-  return (wanting & 1 ? uint32_t(keep::x1) : 0) | (wanting & 2 ? uint32_t(keep::x0) : 0);
 }
 
 // ---- shape rules ----
@@ -119,7 +113,7 @@ tensor([3., 7.]))",
   .traits = kBeside,
   .infer = infer_matmul,
   .run = run_matmul,
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back = matmul_back,
   .aliases = "linalg_matmul",
 };
@@ -134,7 +128,7 @@ tensor([[3., 3.],
   .traits = kBeside,
   .infer = infer_mm,
   .run = run_matmul,
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back = matmul_back,
 };
 
@@ -150,7 +144,7 @@ WEFT_OP{
         c.give(0, meta(a.dtype(), sizes));
       },
   .run = [](Call& c) { multiply(c.tensor(0), c.flag(2), c.tensor(1), c.flag(3), c.out[0]); },
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back =
       [](Grad& d) {
         Tensor a = d.needs(1) ? d.x(0) : Tensor(), b = d.needs(0) ? d.x(1) : Tensor();
@@ -174,7 +168,7 @@ torch.Size([5, 2, 4]))",
         c.give(0, meta(a.dtype(), {a.size(0), a.size(1), b.size(2)}));
       },
   .run = run_matmul,
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back = matmul_back,
 };
 
@@ -192,7 +186,7 @@ tensor([3., 3.]))",
         c.give(0, meta(a.dtype(), {a.size(0)}));
       },
   .run = run_matmul,
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back = matmul_back,
 };
 
@@ -222,7 +216,7 @@ tensor(7))",
         const Tensor &a = c.tensor(0), &b = c.tensor(1);
         dot(a.dtype(), a.size(0), a.data(), a.stride(0), b.data(), b.stride(0), c.out[0].data());
       },
-  .keeps_when = matmul_keeps,
+  .keeps_when = product_keeps,
   .back =
       [](Grad& d) {
         if (d.needs(0)) d.give(0, d.g() * conj_of(d.x(1)));

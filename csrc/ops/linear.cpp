@@ -68,10 +68,6 @@ void activate(const Row& row, const Tensor& x, const Tensor& y) {
   run_pointwise(y, in, type, type, row.forward(type));
 }
 
-uint32_t keeps(uint32_t wanting) {
-  return (wanting & 1 ? uint32_t(keep::x1) : 0) | (wanting & 2 ? uint32_t(keep::x0) : 0);
-}
-
 void back(Grad& d, const Tensor& g) {
   if (d.needs(0)) {
     Tensor w = conj(d.x(1));
@@ -87,7 +83,7 @@ WEFT_OP{
   .traits = kHidden | kBeside,
   .infer = infer,
   .run = [](Call& c) { run(c, c.out[0], false); },
-  .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting); },
+  .keeps_when = product_keeps,
   .back = [](Grad& d) { back(d, d.g()); },
 };
 
@@ -101,7 +97,7 @@ WEFT_OP{
         if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
   .run = [](Call& c) { run(c, c.out[0], true); },
-  .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y0); },
+  .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y0); },
   .back = [](Grad& d) { back(d, pass_positive(d.g(), d.y(0))); },
 };
 
@@ -129,7 +125,7 @@ constexpr Form from_result(std::string_view signature, std::string_view doc) {
           run(c, c.out[0], false);
           activate(a.row(), c.out[0], c.out[0]);
         },
-    .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y0); },
+    .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y0); },
     .back =
         [](Grad& d) {
           Tensor t[3] = {d.g(), {}, d.y(0)};
@@ -160,7 +156,7 @@ constexpr Form from_input(std::string_view signature, std::string_view doc) {
           run(c, before, false);
           activate(a.row(), before, c.out[0]);
         },
-    .keeps_when = [](const Op&, uint32_t wanting) { return keeps(wanting) | uint32_t(keep::y1); },
+    .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y1); },
     .back =
         [](Grad& d) {
           Tensor t[3] = {d.g(), d.y(1), {}};
