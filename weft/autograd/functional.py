@@ -278,10 +278,7 @@ def vhp(
     (tensor(9.), tensor([ 6., 12.]))
     """
     with weft.enable_grad():
-        xs, x_tuple = _variables(inputs, create_graph, "vhp")
-        vs = _vector_like_inputs(v, xs, x_tuple, create_graph, "vhp")
-        y = _single(func, xs, "vhp", strict)
-        first = _filled(_grad((y,), xs, (None,), True), xs, strict, True, "jacobian")
+        xs, x_tuple, vs, y, first = _first_derivative(func, inputs, v, create_graph, strict, "vhp")
     with weft.set_grad_enabled(create_graph or weft.is_grad_enabled()):
         grads = _grad(first, xs, vs, create_graph)
         product = _filled(grads, xs, strict, create_graph, "double_back")
@@ -312,10 +309,7 @@ def hvp(
     (tensor(9.), tensor([ 6., 12.]))
     """
     with weft.enable_grad():
-        xs, x_tuple = _variables(inputs, create_graph, "hvp")
-        vs = _vector_like_inputs(v, xs, x_tuple, create_graph, "hvp")
-        y = _single(func, xs, "hvp", strict)
-        first = _filled(_grad((y,), xs, (None,), True), xs, strict, True, "jacobian")
+        xs, x_tuple, vs, y, first = _first_derivative(func, inputs, v, create_graph, strict, "hvp")
         dummies = tuple(weft.zeros_like(x).detach().requires_grad_() for x in xs)
         second = _grad(first, xs, dummies, True)
         _filled(second, xs, strict, create_graph, "double_back")
@@ -323,6 +317,17 @@ def hvp(
         grads = _grad(second, dummies, vs, create_graph)
         product = _filled(grads, dummies, strict, create_graph, "double_back_trick")
     return _finish((y,), False, create_graph), _finish(product, x_tuple, create_graph)
+
+
+def _first_derivative(
+    func: Func, inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool, name: str
+) -> tuple[Any, ...]:
+    """Return the inputs, whether they were a tuple, the vector, the result and its derivative."""
+    xs, x_tuple = _variables(inputs, create_graph, name)
+    vs = _vector_like_inputs(v, xs, x_tuple, create_graph, name)
+    y = _single(func, xs, name, strict)
+    first = _filled(_grad((y,), xs, (None,), True), xs, strict, True, "jacobian")
+    return xs, x_tuple, vs, y, first
 
 
 # ---- arguments and results --------------------------------------------------------------------

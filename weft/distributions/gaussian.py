@@ -52,7 +52,40 @@ def precision_to_factor(precision: Tensor) -> Tensor:
     return weft.linalg.solve_triangular(inverse, eye, upper=False)
 
 
-class MultivariateNormal(Distribution):
+class WithCovariance(Distribution):
+    """What has the covariance of vectors: kept as its Cholesky factor, told in three forms.
+
+    >>> weft.distributions.MultivariateNormal(weft.zeros(1), weft.tensor([[4.0]])).precision_matrix
+    tensor([[0.2500]])
+    """
+
+    _unbroadcasted_scale_tril: Tensor
+
+    def _expand_into(self, new: Any, shape: Size) -> None:
+        super()._expand_into(new, shape)
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+
+    def _as_matrix(self, matrix: Tensor) -> Tensor:
+        return matrix.expand(Size((*self._batch_shape, *matrix.shape[-2:])))
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._as_matrix(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._as_matrix(factor @ factor.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._as_matrix(weft.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+
+class MultivariateNormal(WithCovariance):
     """The normal distribution of vectors.
 
     Args:
@@ -92,29 +125,6 @@ class MultivariateNormal(Distribution):
         self.loc = loc.expand(Size((*batch, loc.shape[-1])))
         super().__init__(batch, loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
-
-    def _expand_into(self, new: Any, shape: Size) -> None:
-        super()._expand_into(new, shape)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    def _as_matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(Size((*self._batch_shape, *matrix.shape[-2:])))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._as_matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._as_matrix(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return self._as_matrix(weft.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _mean(self) -> Tensor:
         return self.loc

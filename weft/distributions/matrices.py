@@ -11,15 +11,15 @@ from weft import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .gaussian import factor_of, log_diagonal, one_matrix
+from .gaussian import WithCovariance, factor_of, log_diagonal, one_matrix
 from .implicit import gamma_sample
 from .unit import Beta
-from .utils import broadcast_all, lazy_property
+from .utils import broadcast_all
 
 __all__ = ["LKJCholesky", "Wishart"]
 
 
-class Wishart(ExponentialFamily):
+class Wishart(WithCovariance, ExponentialFamily):
     """The Wishart distribution, of sums of ``df`` outer products of normal vectors.
 
     Args:
@@ -64,29 +64,6 @@ class Wishart(ExponentialFamily):
                 f"Value of df={df} expected to be greater than ndim - 1 = {matrix.shape[-1] - 1}."
             )
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
-
-    def _expand_into(self, new: Any, shape: Size) -> None:
-        super()._expand_into(new, shape)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    def _as_matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(Size((*self._batch_shape, *self._event_shape)))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance of the vectors."""
-        return self._as_matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance of the vectors."""
-        factor = self._unbroadcasted_scale_tril
-        return self._as_matrix(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """Its inverse."""
-        return self._as_matrix(weft.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _scaled(self, factor: Tensor) -> Tensor:
         return factor.reshape(*factor.shape, 1, 1) * self.covariance_matrix

@@ -261,9 +261,7 @@ def multi_margin_loss(
         z = z * weight.index_select(0, index.reshape(-1)).unsqueeze(1)
     others = weft.arange(x.shape[1]) != index
     loss = weft.where(others, z, 0.0).sum(1) / x.shape[1]
-    return reduced(
-        loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction
-    )
+    return reduced(loss.reshape(input.shape[:-1]), reduction)
 
 
 @functional
@@ -296,9 +294,7 @@ def multilabel_margin_loss(
     margins = (1 - x.gather(1, safe)).unsqueeze(2) + x.unsqueeze(1)
     counts = listed.unsqueeze(2) & ~is_target.unsqueeze(1) & (margins > 0)
     loss = weft.where(counts, margins, 0.0).sum((1, 2)) / x.shape[1]
-    return reduced(
-        loss.reshape(input.shape[:1]) if input.ndim == 2 else loss.reshape(()), reduction
-    )
+    return reduced(loss.reshape(input.shape[:-1]), reduction)
 
 
 @functional
