@@ -202,6 +202,7 @@ class PyFunctionNode final : public Node {
   std::string name() const override { return name_; }
   size_t bytes() const override { return sizeof(PyFunctionNode) + sizeof(Edge) * edge_count; }
   bool released() const override { return freed_; }
+  bool keeps() const override { return !kept.empty(); }
   void release() override {
     kept.clear();
     freed_ = true;

@@ -15,16 +15,6 @@
 namespace weft {
 namespace {
 
-// Stands for the graph of a result whose graph was walked, and freed, inside of the captured call.
-class Spent final : public Node {
- public:
-  std::string name() const override { return "CompiledBackward0"; }
-  Grads apply(Grads&&, bool) override { fail_freed(*this); }
-  bool released() const override { return true; }
-  size_t bytes() const override { return sizeof(Spent); }
-  std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
-};
-
 // The same object, or an equal number, text or tuple of the same type.
 bool same(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -343,10 +333,7 @@ class Replay {
   }
 
   const Ref<Node>& spent() {
-    if (!spent_) {
-      spent_ = Ref<Node>(new (pool_allocate(sizeof(Spent))) Spent);
-      spent_->origin = Origin::here();
-    }
+    if (!spent_) spent_ = spent_node();
     return spent_;
   }
 
@@ -469,9 +456,7 @@ void bind_replay(nb::module_& m) {
   m.def("_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
   m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
     Tensor result = alias(t);
-    Ref<Node> node(new (pool_allocate(sizeof(Spent))) Spent);
-    node->origin = Origin::here();
-    result->set_history(node, 0);
+    result->set_history(spent_node(), 0);
     return result;
   });
   m.def("_is_spent", is_spent);

@@ -1,10 +1,12 @@
 #include "bind/replay_back.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ops/api.h"
 #include "ops/record.h"
@@ -13,6 +15,23 @@ namespace weft {
 namespace {
 
 constexpr uint64_t kMostNodes = uint64_t(1) << 20;  // of a call that is unfolded
+constexpr size_t kMostWays = 64;                    // that are kept as programs
+
+Bits bits_of(const nb::bytes& b) { return Bits(std::string_view(b.c_str(), b.size())); }
+std::vector<Bits> bits_of(const std::vector<nb::bytes>& all) {
+  std::vector<Bits> found;
+  for (const nb::bytes& b : all) found.push_back(bits_of(b));
+  return found;
+}
+
+class Spent final : public Node {
+ public:
+  std::string name() const override { return "CompiledBackward0"; }
+  Grads apply(Grads&&, bool) override { fail_freed(*this); }
+  bool released() const override { return true; }
+  size_t bytes() const override { return sizeof(Spent); }
+  std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
+};
 
 class CompiledNode final : public Node {
  public:
@@ -40,29 +59,34 @@ class CompiledNode final : public Node {
 
   std::string name() const override { return "CompiledBackward0"; }
   size_t bytes() const override { return sizeof(CompiledNode) + sizeof(Edge) * room_; }
-  bool released() const override { return freed_; }
+  bool released() const override { return !freed_.empty(); }
+  bool keeps() const override { return !how_->parts.empty(); }
   void release() override {
-    kept_.clear();
-    inputs_.clear();
-    freed_ = true;
+    if (passes || touched_.empty()) return;
+    freed_.resize(how_->parts.size());
+    for (size_t p : touched_) freed_[p] = true;
+    touched_.clear();
+    let_go();
   }
   std::vector<std::pair<std::string, Tensor>> saved() override {
-    if (freed_) fail_freed(*this);
     std::vector<std::pair<std::string, Tensor>> found;
-    for (size_t i = 0; i < kept_.size(); ++i) found.emplace_back(std::to_string(i), kept_[i].first);
+    for (size_t i = 0; i < kept_.size(); ++i)
+      if (kept_[i].first) found.emplace_back(std::to_string(i), kept_[i].first);
+    if (found.empty() && !freed_.empty()) fail_freed(*this);
     return found;
   }
   void visit_owned(OwnedVisitor& v) override {
     Node::visit_owned(v);
     v.object(ways_);
-    for (auto& k : kept_) v.tensor(k.first.get());
+    for (auto& k : kept_)
+      if (k.first) v.tensor(k.first.get());
     for (auto& t : inputs_) v.tensor(t.get());
   }
 
   // Gradients that have a graph need one to go along: the function runs once more, and leaves its nodes.
   bool unfold() override {
     if (passes) return false;
-    if (freed_) fail_freed(*this);
+    if (all_spent()) fail_freed(*this);
     size_t at = 0;
     each_read([&](const Tensor& t) {
       if (!(Mark(t) == read_[at++])) fail_changed(t);
@@ -74,50 +98,53 @@ class CompiledNode final : public Node {
     if (!made.is_valid()) throw PythonError();
     if (passes) return true;  // another thread was quicker
     std::vector<Edge> next;
-    for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
+    for (uint32_t i = 0; i < outputs; ++i)
+      next.push_back(is_spent(i) ? Edge{spent_node(), 0} : gradient_edge(*to_tensor(made[i], "a result").get()));
     put_in_place(next, since);
     lead_to(next);
     passes = true;
     kept_.clear();
     inputs_.clear();
+    read_.clear();
     return true;
   }
 
   Grads apply(Grads&& grads, bool create_graph) override {
-    if (freed_) fail_freed(*this);
     if (passes) return std::move(grads);
     if (create_graph) fail("a compiled call", origin.at(), " was not unfolded");
     std::vector<Tensor> inputs;
-    size_t which = 0;
+    uint64_t which = 0;
     for (size_t i = 0; i < how_->outputs.size(); ++i) {
       if (!grads[i]) continue;
-      which |= size_t(1) << i;
+      which |= uint64_t(1) << i;
       inputs.push_back(contiguous_of(grads[i]));
     }
     if (!which) return Grads(edge_count);
-    --which;
+    Bits wanted(how_->leaves);
+    for (uint32_t i = 0; i < edge_count; ++i)
+      if (is_wanted(edges[i])) wanted.add(how_->leaf_of[i]);
+    std::vector<size_t> touched = parts_between(which, wanted);
+    std::shared_ptr<OneWay> way = way_of(which);
     for (size_t i = 0; i < kept_.size(); ++i) {
       const auto& [t, version] = kept_[i];
+      if (!way->needs[i].meets(wanted)) continue;
+      if (!t) fail_freed(*this);
       if (t->storage->version != version) fail_changed(t);
-      if (i < how_->saved) inputs.push_back(t);
     }
-    if (!how_->programs[which]) {
-      std::shared_ptr<Program> made = built(which);
-      if (!how_->programs[which]) how_->programs[which] = std::move(made);  // or another thread was quicker
-    }
-    std::shared_ptr<Program> kept = how_->programs[which];
-    Program& program = *kept;
+    for (size_t i : way->takes) inputs.push_back(kept_or_zeros(i));
+    Program& program = *way->program;
     while (program.running()) g_let_others_run();
     if (!program.fits(inputs))
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");
     std::vector<Tensor> made = program.run(inputs);
     Grads results(edge_count);
     for (uint32_t i = 0; i < edge_count; ++i) {
-      const PartOfGradient& part = how_->gradients[which][i];
+      const PartOfGradient& part = way->gradients[i];
       if (part.left < 0 || !is_wanted(edges[i])) continue;
       const Tensor& left = made[size_t(part.left)];
       results[i] = part.right < 0 ? left : joined(edges[i], {part.kind, left, made[size_t(part.right)]});
     }
+    touched_ = std::move(touched);
     return results;
   }
 
@@ -152,12 +179,79 @@ class CompiledNode final : public Node {
          t->storage->changed.at());
   }
 
-  std::shared_ptr<Program> built(size_t which) {
+  // The parts of the graph that an eager walk would visit; none of them may be freed.
+  std::vector<size_t> parts_between(uint64_t which, const Bits& wanted) const {
+    std::vector<size_t> found;
+    for (size_t p = 0; p < how_->parts.size(); ++p) {
+      const PartOfGraph& part = how_->parts[p];
+      if (!(part.results & which) || !part.leaves.meets(wanted)) continue;
+      if (!freed_.empty() && freed_[p]) fail_freed(*this);
+      found.push_back(p);
+    }
+    return found;
+  }
+
+  // Drops what no walk can reach any more.
+  void let_go() {
+    std::vector<Bits> reached;  // for each result: the leaves to which gradients cannot go any more
+    for (size_t i = 0; i < outputs; ++i) {
+      Bits& spent = reached.emplace_back(how_->leaves);
+      for (size_t p = 0; p < freed_.size(); ++p)
+        if (freed_[p] && how_->parts[p].results >> i & 1) spent.add(how_->parts[p].leaves);
+    }
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      bool needed = false;
+      for (size_t i = 0; i < outputs && !needed; ++i) {
+        Bits left = how_->uses[i][k];
+        left.remove(reached[i]);
+        needed = left.any();
+      }
+      if (!needed) kept_[k].first = Tensor();
+    }
+    if (!all_spent()) return;
+    inputs_.clear();
+    read_.clear();
+  }
+
+  // Whether a part of the graph of a result was freed.
+  bool is_spent(size_t result) const {
+    for (size_t p = 0; p < freed_.size(); ++p)
+      if (freed_[p] && how_->parts[p].results >> result & 1) return true;
+    return false;
+  }
+  bool all_spent() const {
+    for (size_t i = 0; i < outputs; ++i)
+      if (!is_spent(i)) return false;
+    return true;
+  }
+
+  // What was let go of is not needed for the gradients that are wanted; the program computes all of them.
+  Tensor kept_or_zeros(size_t i) const {
+    if (kept_[i].first) return kept_[i].first;
+    const Tensor& like = how_->like[i];
+    Tensor t = empty_strided(like.sizes(), like.strides(), like.dtype());
+    std::memset(t->storage->data, 0, size_t(t->storage->bytes));
+    return t;
+  }
+
+  std::shared_ptr<OneWay> way_of(uint64_t which) {
+    auto found = how_->ways.find(which);
+    if (found != how_->ways.end()) return found->second;
     nb::list saved;
-    for (size_t i = 0; i < how_->saved; ++i) saved.append(nb::steal(wrap(kept_[i].first)));
-    nb::object made = nb::steal(PyObject_CallMethod(ways_, "build", "nO", Py_ssize_t(which + 1), saved.ptr()));
+    for (size_t i = 0; i < how_->like.size(); ++i) saved.append(nb::steal(wrap(kept_or_zeros(i))));
+    nb::object made = nb::steal(PyObject_CallMethod(ways_, "build", "KO", (unsigned long long)which, saved.ptr()));
     if (!made.is_valid()) throw PythonError();
-    return nb::cast<std::shared_ptr<Program>>(made);
+    using Parts = std::vector<std::tuple<int, int, int>>;
+    auto [program, parts, takes, needs] = nb::cast<
+        std::tuple<std::shared_ptr<Program>, Parts, std::vector<size_t>, std::vector<nb::bytes>>>(made);
+    auto way = std::make_shared<OneWay>();
+    way->program = std::move(program);
+    for (const auto& [kind, left, right] : parts)
+      way->gradients.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
+    way->takes = std::move(takes);
+    way->needs = bits_of(needs);
+    if (how_->ways.size() >= kMostWays) how_->ways.clear();
+    return how_->ways.try_emplace(which, std::move(way)).first->second;  // or another thread was quicker
   }
 
   // The nodes that were made since a number was the last, down from these edges: they get numbers that were reserved
@@ -185,12 +279,13 @@ class CompiledNode final : public Node {
 
   Ref<CompiledBack> how_;
   PyObject* ways_;
-  std::vector<std::pair<Tensor, uint32_t>> kept_;  // with the version that they must have
+  std::vector<std::pair<Tensor, uint32_t>> kept_;  // with the version that they must have; or none, if let go of
   std::vector<Tensor> inputs_;
-  std::vector<Mark> read_;  // the inputs, then what is outside
-  uint32_t room_ = 0;       // for edges: to the leaves, or to the results of the call once it is unfolded
-  uint64_t first_ = 0;      // after it come the numbers of the nodes that it stands for
-  bool freed_ = false;
+  std::vector<Mark> read_;       // the inputs, then what is outside
+  uint32_t room_ = 0;            // for edges: to the leaves, or to the results of the call once it is unfolded
+  uint64_t first_ = 0;           // after it come the numbers of the nodes that it stands for
+  std::vector<size_t> touched_;  // the parts of the graph that the last walk went through
+  std::vector<bool> freed_;      // by part; empty: none is
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -207,21 +302,25 @@ PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)c
 }  // namespace
 
 bool CompiledBack::stale() const {
-  for (const auto& p : programs)
-    if (p && !p->running() && p->stale()) return true;
+  for (const auto& [which, way] : ways)
+    if (!way->program->running() && way->program->stale()) return true;
   return false;
 }
 
-WayBack::WayBack(nb::object ways, const std::vector<std::vector<Part>>& gradients, size_t saved, nb::list watched,
+Ref<Node> spent_node() {
+  Ref<Node> node(new (pool_allocate(sizeof(Spent))) Spent);
+  node->origin = Origin::here();
+  return node;
+}
+
+WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
+                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list watched,
                  nb::list outside)
     : ways_(std::move(ways)), back_(new CompiledBack) {
-  back_->programs.resize(gradients.size());
-  for (const auto& row : gradients) {
-    auto& parts = back_->gradients.emplace_back();
-    for (const auto& [kind, left, right] : row)
-      parts.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
-  }
-  back_->saved = saved;
+  for (const auto& [results, leaves] : parts) back_->parts.push_back({results, bits_of(leaves)});
+  back_->leaves = leaves;
+  back_->leaf_of = std::move(leaf_of);
+  for (const auto& row : uses) back_->uses.push_back(bits_of(row));
   for (nb::handle o : outside) back_->outside.push_back(to_tensor(o, "a tensor"));
   for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
 }
@@ -229,11 +328,13 @@ WayBack::WayBack(nb::object ways, const std::vector<std::vector<Part>>& gradient
 void WayBack::record(CompiledCall call) {
   if (back_->outputs.empty() || back_->stale()) {
     auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
-    next->gradients = back_->gradients;
-    next->programs.resize(next->gradients.size());
-    next->saved = back_->saved;
+    next->parts = back_->parts;
+    next->leaf_of = back_->leaf_of;
+    next->leaves = back_->leaves;
+    next->uses = back_->uses;
     next->outside = back_->outside;
     for (const Tensor& t : call.outputs) next->outputs.push_back({t.sizes(), t.dtype()});
+    for (const Tensor& t : call.kept) next->like.push_back(meta_strided(t.dtype(), t.sizes(), t.strides()));
     back_ = std::move(next);
   }
   for (const Tensor& t : watched_) call.kept.push_back(t);
@@ -242,9 +343,69 @@ void WayBack::record(CompiledCall call) {
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->set_history(node, uint32_t(i));
 }
 
+namespace {
+
+// The parts of the graph between some results and leaves: (results, leaves), bit by bit.
+nb::list parts_of_graph(nb::list results, nb::list leaves) {
+  struct Seen {
+    uint64_t results = 0;
+    Bits leaves;
+  };
+  std::unordered_map<Node*, Seen> seen;
+  std::unordered_set<Node*> ends;
+  size_t count = nb::len(leaves);
+  auto at = [&](Node* n) -> Seen& {
+    auto [it, added] = seen.try_emplace(n);
+    if (added) it->second.leaves = Bits(count);
+    return it->second;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    Node* n = gradient_edge(*to_tensor(leaves[i], "a leaf").get()).node.get();
+    ends.insert(n);
+    at(n).leaves.add(i);
+  }
+  std::vector<Node*> order;
+  std::unordered_set<Node*> found;
+  auto find = [&](Node* n) {
+    if (n && found.insert(n).second) order.push_back(n);
+  };
+  for (size_t i = 0; i < nb::len(results); ++i) {
+    Node* n = gradient_edge(*to_tensor(results[i], "a result").get()).node.get();
+    find(n);
+    if (n) at(n).results |= uint64_t(1) << i;
+  }
+  for (size_t i = 0; i < order.size(); ++i)
+    for (uint32_t e = 0; !ends.count(order[i]) && e < order[i]->edge_count; ++e) find(order[i]->edges[e].node.get());
+  std::sort(order.begin(), order.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
+  auto each_edge = [&](Node* n, auto f) {
+    if (ends.count(n)) return;
+    for (uint32_t e = 0; e < n->edge_count; ++e)
+      if (Node* next = n->edges[e].node.get()) f(at(next));
+  };
+  for (Node* n : order) {
+    Seen& s = at(n);  // which stays where it is
+    each_edge(n, [&](Seen& next) { s.leaves.add(next.leaves); });
+  }
+  for (size_t i = order.size(); i-- > 0;) {
+    uint64_t from = at(order[i]).results;
+    each_edge(order[i], [&](Seen& next) { next.results |= from; });
+  }
+  std::map<std::pair<uint64_t, std::string>, bool> parts;
+  for (Node* n : order)
+    if (!ends.count(n) && n->keeps()) parts[{at(n).results, std::string(at(n).leaves.bytes())}] = true;
+  nb::list made;
+  for (const auto& [part, _] : parts)
+    made.append(nb::make_tuple(part.first, nb::bytes(part.second.data(), part.second.size())));
+  return made;
+}
+
+}  // namespace
+
 void bind_way_back(nb::module_& m) {
+  m.def("_parts_of_graph", parts_of_graph);
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
-      .def(nb::init<nb::object, const std::vector<std::vector<WayBack::Part>>&, size_t, nb::list, nb::list>())
+      .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,
+                    const std::vector<std::vector<nb::bytes>>&, nb::list, nb::list>())
       .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
         auto tensors = [](nb::list given) {
           std::vector<Tensor> found;

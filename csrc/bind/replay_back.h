@@ -1,6 +1,11 @@
 // The way back through a captured call: one node of the graph, whose derivative is a program too.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
 #include "bind/python.h"
 #include "exec/program.h"
 #include "ops/record.h"
@@ -13,16 +18,60 @@ struct PartOfGradient {
   Share::Kind kind = Share::product;
 };
 
+// A set of leaves, or of results, by their numbers.
+class Bits {
+ public:
+  explicit Bits(size_t size = 0) : words_((size + 63) / 64) {}
+  explicit Bits(std::string_view bytes) : Bits(8 * bytes.size()) {
+    std::memcpy(words_.data(), bytes.data(), bytes.size());
+  }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(words_.data()), 8 * words_.size()}; }
+  void add(size_t i) { words_[i / 64] |= uint64_t(1) << i % 64; }
+  void add(const Bits& o) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= o.words_[i];
+  }
+  void remove(const Bits& o) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= ~o.words_[i];
+  }
+  bool any() const {
+    return std::any_of(words_.begin(), words_.end(), [](uint64_t w) { return w != 0; });
+  }
+  bool meets(const Bits& o) const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (words_[i] & o.words_[i]) return true;
+    return false;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+// Nodes of the graph that an eager call would leave: all that keep something, and go from the same results to the same
+// leaves. They are walked together, and freed together.
+struct PartOfGraph {
+  uint64_t results;  // bit by bit
+  Bits leaves;
+};
+
+// How gradients go back if those of some results arrive.
+struct OneWay {
+  std::shared_ptr<Program> program;       // of these gradients, then of some of what was kept
+  std::vector<PartOfGradient> gradients;  // for each edge
+  std::vector<size_t> takes;              // which of the kept tensors the program is given
+  std::vector<Bits> needs;                // for each kept tensor: the leaves whose gradients depend on it
+};
+
 // What the nodes of all calls share.
 struct CompiledBack : Counted {
-  // By which results have gradients (bit by bit, less one): the program of those, then of what was saved; none until it
-  // is needed.
-  std::vector<std::shared_ptr<Program>> programs;
-  std::vector<InputMeta> outputs;                      // the results that have gradients
-  std::vector<std::vector<PartOfGradient>> gradients;  // of such a program, for each edge
-  size_t saved = 0;             // how many of the kept tensors the program is given; others must not change
-  std::vector<Tensor> outside;  // what the call reads that it was not given
-  bool stale() const;           // a program must be built anew for other calls
+  std::unordered_map<uint64_t, std::shared_ptr<OneWay>> ways;  // by which results have gradients, bit by bit
+  std::vector<InputMeta> outputs;                              // the results that have gradients
+  std::vector<PartOfGraph> parts;
+  std::vector<size_t> leaf_of;          // for each edge
+  size_t leaves = 0;                    // how many
+  std::vector<std::vector<Bits>> uses;  // for each result and kept tensor: the leaves between which it is read
+  std::vector<Tensor> like;             // for each kept tensor that programs are given: its geometry
+  std::vector<Tensor> outside;          // what the call reads that it was not given
+  bool stale() const;                   // a program must be built anew for other calls
   void destroy() { delete this; }
 };
 
@@ -32,15 +81,16 @@ struct CompiledCall {
   std::vector<Tensor> inputs, leaves, kept, outputs;
 };
 
-// How gradients go back through calls of one kind. `ways.build(which, saved)` makes the program where gradients of some
-// results arrive (bit by bit): of those, then of what is saved; `gradients[which - 1]` says which of its results go
-// along each edge, as (kind of share or -1, left, right). What is watched must not change before it runs.
+// How gradients go back through calls of one kind. `ways.build(which, saved)` makes a way (OneWay), given what is
+// saved. What is kept: what is saved, then what is watched, which must not change before it is read.
 // `ways.again(inputs)` makes the call once more, with its history, and gives its results; neither the inputs nor what
 // is outside may have changed.
 class WayBack {
  public:
-  using Part = std::tuple<int, int, int>;
-  WayBack(nb::object ways, const std::vector<std::vector<Part>>& gradients, size_t saved, nb::list watched,
+  // `parts` of the graph: results and leaves. `leaves`: how many. `leaf_of`: by edge. `uses`: by result and kept
+  // tensor.
+  WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
+          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list watched,
           nb::list outside);
   // Gives the outputs of a call one node, from which gradients go on to the leaves.
   void record(CompiledCall call);
@@ -52,5 +102,8 @@ class WayBack {
   Ref<CompiledBack> back_;
   std::vector<Tensor> watched_;
 };
+
+// A node that stands for a graph which was walked, and freed.
+Ref<Node> spent_node();
 
 }  // namespace weft

@@ -61,6 +61,7 @@ struct Node : Counted {
   virtual Grads apply(Grads&& grads, bool create_graph) = 0;  // gradients of the outputs -> of the edges
   virtual void release() {}                                   // lets go of what it keeps for backward
   virtual bool released() const { return false; }
+  virtual bool keeps() const { return false; }    // anything: then it can be walked once, unless the graph is retained
   virtual TensorImpl* leaf() { return nullptr; }  // of the node that adds to a leaf's grad
   // Where it stands for a part of the graph that was never made: makes it, and leads to it from now on. False: there is
   // none, or it is there. A walk whose results have a graph asks for it.

@@ -45,18 +45,18 @@ OpNode::~OpNode() {
   for (int i = 0; i < kept_count; ++i) kept[i].~Value();
 }
 
+static bool holds_tensors(const Value& v) {
+  return v.tag() == Tag::Tensor || v.tag() == Tag::Tensors || v.tag() == Tag::Object;
+}
+
+bool OpNode::keeps() const { return kept_count > 0 || std::any_of(args, args + arg_count, holds_tensors); }
+
 void OpNode::release() {
-  for (int i = 0; i < arg_count; ++i) {
-    Tag tag = args[i].tag();
-    if (tag == Tag::Tensor || tag == Tag::Tensors || tag == Tag::Object) {
-      args[i] = Value();
-      freed = true;
-    }
-  }
-  for (int i = 0; i < kept_count; ++i) {
-    kept[i] = Value();
-    freed = true;
-  }
+  if (!keeps()) return;
+  for (int i = 0; i < arg_count; ++i)
+    if (holds_tensors(args[i])) args[i] = Value();
+  for (int i = 0; i < kept_count; ++i) kept[i] = Value();
+  freed = true;
 }
 
 Tensor placed(const Tensor& t, const Edge& edge) {

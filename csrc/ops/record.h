@@ -31,6 +31,7 @@ class OpNode final : public Node {
   Grads apply(Grads&& grads, bool create_graph) override;
   void release() override;
   bool released() const override { return freed; }
+  bool keeps() const override;
   size_t bytes() const override { return bytes_; }
   void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override;
@@ -72,6 +73,7 @@ class CopySlices final : public Node {
   Grads apply(Grads&& grads, bool create_graph) override;
   void release() override { change->release(); }
   bool released() const override { return change->released(); }
+  bool keeps() const override { return change->keeps(); }
   size_t bytes() const override;
   void visit_owned(OwnedVisitor& v) override;
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }

@@ -45,7 +45,7 @@ class Ways:
         return found
 
     def build(self, which: int, saved: list[Tensor]) -> Any:
-        """Return the program where gradients of some results are given: of those whose bits are set."""
+        """Return the way where gradients of some results are given: of those whose bits are set."""
         return self.derivative.build(which, saved, self.variant.tensors)
 
     def again(self, inputs: list[Tensor]) -> list[Tensor]:

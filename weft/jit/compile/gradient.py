@@ -6,6 +6,9 @@ import itertools
 
 import weft
 from weft import _C
+from weft.jit.graph import Graph
+from weft.jit.passes.memory import Places
+from weft.jit.passes.rebuild import written
 
 from .capture import Capture, paused
 from .pieces import Piece, build, needed, rename, renamed
@@ -64,15 +67,37 @@ class Way:
             found += [_NOTHING] * (count - len(row))
         return found
 
+    def needs(self, kept: list[Value]) -> list[int]:
+        """Return for each of these values the leaves (bit by bit) whose gradients depend on it.
+
+        That is decided by memory, not by value: an op may have written there through a view.
+        """
+        graph = Graph()
+        graph.inputs = kept
+        places = Places(graph)
+        for node in self.piece.nodes:
+            places.follow(node)
+        found: dict[int, int] = {}  # by place
+        for i, row in enumerate(self.gradients):
+            for v in values_in(row):
+                found[places.of(v)] = found.get(places.of(v), 0) | 1 << i
+        for node in reversed(self.piece.nodes):
+            leads_to = 0
+            for v in [*node.outputs, *written(node)]:
+                leads_to |= found.get(places.of(v), 0)
+            if leads_to:
+                for v in node.inputs():
+                    found[places.of(v)] = found.get(places.of(v), 0) | leads_to
+        return [found.get(places.of(v), 0) for v in kept]
+
     def _results(self) -> list[Value]:
         return list({id(v): v for v in values_in(self.gradients)}.values())
 
-    def build(self, kept: list[Value], saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
-        """Return the program: of the gradients that arrive, contiguous, and what was saved."""
-        values = [*self.arriving, *kept]
-        arrived = [weft.empty(v.shape, dtype=v.dtype) for v in self.arriving]
-        like = {id(v): t for v, t in zip(values, [*arrived, *saved])}
-        return build(self.piece, values, like, tensors, self._results()).program
+    def build(self, taken: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor]) -> Any:
+        """Return the program: of the gradients that arrive, contiguous, and what is taken."""
+        arrived = {id(v): weft.empty(v.shape, dtype=v.dtype) for v in self.arriving}
+        values = [*self.arriving, *taken]
+        return build(self.piece, values, {**like, **arrived}, tensors, self._results()).program
 
 
 class Derivative:
@@ -80,12 +105,13 @@ class Derivative:
 
     def __init__(
         self, outputs: list[Value], leaves: list[Value], ways: dict[tuple[int, ...], Way],
-        outside: set[int],
+        parts: list[tuple[int, bytes]], outside: set[int],
     ) -> None:  # fmt: skip
         """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
         self.outputs = outputs  # the results that have gradients
         self.leaves = leaves  # inputs and tensors from outside that get a gradient
         self.ways = ways  # by the results whose gradients are given
+        self.parts = parts  # of the eager graph: from which results to which leaves, bit by bit
         arrive = {id(v) for way in ways.values() for v in way.arriving}
         read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
         own = {id(v) for w in ways.values() for n in w.piece.nodes for v in n.outputs}
@@ -116,18 +142,35 @@ class Derivative:
     def _counts(self) -> list[int]:
         return [max(map(len, rows)) for rows in zip(*[w.gradients for w in self.ways.values()])]
 
-    def places(self) -> list[list[tuple[int, int, int]]]:
-        """Return what goes along each edge, for each choice of results that have gradients."""
-        counts = self._counts()
-        return [self.way(which).places(counts) for which in range(1, 1 << len(self.outputs))]
+    @property
+    def leaf_of(self) -> list[int]:
+        """Where each edge leads: the number of the leaf."""
+        return [i for i, count in enumerate(self._counts()) for _ in range(count)]
+
+    def uses(self) -> list[list[bytes]]:
+        """Return for each result and all that is kept: between it and which leaves it is read."""
+        return [self._needs(self.way(1 << i)) for i in range(len(self.outputs))]
+
+    def _needs(self, way: Way) -> list[bytes]:
+        size = (len(self.leaves) + 63) // 64 * 8
+        return [bits.to_bytes(size, "little") for bits in way.needs([*self.saved, *self.watched])]
 
     def way(self, which: int) -> Way:
         """Return the one where gradients of some results are given: of those whose bits are set."""
         return self.ways[tuple(i for i in range(len(self.outputs)) if which >> i & 1)]
 
     def build(self, which: int, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
-        """Return the program of such a way."""
-        return self.way(which).build(self.saved, saved, tensors)
+        """Return such a way as C++ takes it.
+
+        Its program, what goes along each edge, which of the saved tensors the program takes, and for
+        all that is kept the leaves whose gradients depend on it.
+        """
+        way = self.way(which)
+        read = {id(v) for v in way.reads()}
+        takes = [i for i, v in enumerate(self.saved) if id(v) in read]
+        like = {id(v): t for v, t in zip(self.saved, saved)}
+        program = way.build([self.saved[i] for i in takes], like, tensors)
+        return program, way.places(self._counts()), takes, self._needs(way)
 
 
 def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
@@ -159,7 +202,8 @@ def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
         return capture.fail("the gradients of its results depend on decisions")
     outside = known | {id(v) for v in graph.constants}
     values = [capture.value(t) for t in outputs]
-    capture.derivative = Derivative(values, [v for v, _ in leaves], ways, outside)
+    parts = _C._parts_of_graph(outputs, [t for _, t in leaves])
+    capture.derivative = Derivative(values, [v for v, _ in leaves], ways, parts, outside)
 
 
 def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) -> Way | None:

@@ -232,7 +232,7 @@ def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> 
         if not _are_same(x.gradients, y.gradients, same):
             return _OTHER_RESULTS
     alike = _are_same([a.outputs, a.leaves], [b.outputs, b.leaves], same)
-    return "" if alike else _OTHER_RESULTS
+    return "" if alike and a.parts == b.parts else _OTHER_RESULTS
 
 
 def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:

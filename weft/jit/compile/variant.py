@@ -269,7 +269,8 @@ class Variant:
         d = path[-1].derivative
         watched = [self.tensors[id(v)] for v in d.watched]
         outside = list(self.tensors.values())
-        return _C.WayBack(Ways(self, path), d.places(), len(d.saved), watched, outside)
+        facts = d.parts, len(d.leaves), d.leaf_of, d.uses()
+        return _C.WayBack(Ways(self, path), *facts, watched, outside)
 
     # One piece: all of it happens in C++.
 
