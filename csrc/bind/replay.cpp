@@ -128,12 +128,13 @@ class Replay {
     grad_ = grad, inference_ = inference;
     autocast_ = t_modes.autocast, small_ = t_autocast.type;
   }
-  // The next argument is the next input of the program: of the class of that tensor, with the same role.
-  void take_input(nb::object like) {
-    arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get())});
+  // The next argument is an input of the program: the next one, or one that was given before. It is of the class of
+  // that tensor, with the same role.
+  void take_input(size_t number, nb::object like) {
+    arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get()), number});
   }
   // The next argument is this object, or an equal one of the same simple type.
-  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0}); }
+  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0, 0}); }
   // That dict, list, cell or class has this value at a key; nothing is there if `absent`.
   void require(nb::object where, nb::object key, nb::object value, bool absent) {
     held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
@@ -200,6 +201,8 @@ class Replay {
       } else {
         if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
         TensorImpl& t = *impl_of(given);
+        if (number_of(t, inputs) != a.number) return nb::none();
+        if (a.number < inputs.size()) continue;
         if (role(t) != a.role || has_hooks(t) || attributes(given)) return nb::none();
         inputs.emplace_back(&t);
       }
@@ -235,6 +238,7 @@ class Replay {
     PyObject* value;  // null: a tensor
     PyObject* type;   // of the tensor
     int role;
+    size_t number;  // among the inputs
   };
   struct GradAfter {
     Tensor t;
@@ -253,6 +257,13 @@ class Replay {
     int result;
     bool spent;
   };
+
+  // Which of the inputs a tensor is, or how many there are.
+  static size_t number_of(const TensorImpl& t, const std::vector<Tensor>& inputs) {
+    size_t i = 0;
+    while (i < inputs.size() && inputs[i].get() != &t) ++i;
+    return i;
+  }
 
   PyObject* keep(nb::handle o) {
     refs_.append(o);

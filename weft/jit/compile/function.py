@@ -121,7 +121,7 @@ class CompiledFunction(_C.CompiledBase):
             return self.func(*args, **kwargs)
         fast, replay = self._fast
         if fast is not None and not kwargs and (made := replay.run(args)) is not None:
-            return fast.rebuilt(made, [x for x in args if isinstance(x, weft.Tensor)])
+            return fast.rebuilt(made, _tensors(args))
         if _C._recorder() is not None or _C._anomaly() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
@@ -129,7 +129,7 @@ class CompiledFunction(_C.CompiledBase):
         start = time.perf_counter()
         flat: list[Any] = []
         structure = _flatten((args, kwargs), flat)
-        inputs = [x for x in flat if isinstance(x, weft.Tensor)]
+        inputs = _tensors(flat)
         for t in inputs:
             if not _is_plain(type(t)):
                 return self._eagerly(f"an argument is a {type(t).__name__}", args, kwargs)
@@ -137,7 +137,7 @@ class CompiledFunction(_C.CompiledBase):
                 return self._eagerly("an argument is a sparse tensor", args, kwargs)
         if any(map(_C._has_attributes, inputs)):
             return self._eagerly("an argument that has attributes of its own", args, kwargs)
-        key = (structure, _modes(), tuple([_kind(x) for x in flat]))
+        key = (structure, _modes(), tuple([_kind(x) for x in flat]), _repeats(flat, inputs))
         group = self._groups.get(key)
         if group and group[0].begins and not group[0].holds(inputs):
             del group[:1]  # the first step of an optimiser, which does not come again
@@ -213,10 +213,7 @@ class CompiledFunction(_C.CompiledBase):
         self._prefer(None)  # what was captured may become another thing
         capture = Capture(getattr(self.func, "__code__", None))
         for t in inputs:
-            if id(t) not in capture.values:
-                capture.graph.inputs.append(capture.name(t, "x"))
-            else:
-                capture.fail("the same tensor is given twice")
+            capture.graph.inputs.append(capture.name(t, "x"))
         capture.check_inputs(inputs)
         containers: list[Any] = []
         _flatten((args, kwargs), [], containers)
@@ -236,7 +233,8 @@ class CompiledFunction(_C.CompiledBase):
         if self.fullgraph:
             self._check_whole(capture, state)
         if variant is None:
-            given = [None if isinstance(x, weft.Tensor) else (x,) for x in flat]
+            number = {id(t): i for i, t in enumerate(inputs)}
+            given = [number[id(x)] if isinstance(x, weft.Tensor) else (x,) for x in flat]
             variant = Variant(given, functools.partial(_call_with, self.func, key[0]))
             with self._lock:
                 group = self._groups.setdefault(key, [])
@@ -320,6 +318,20 @@ def _kind(x: Any) -> Any:
     if isinstance(x, (int, str, bool, bytes, complex, type(None))):
         return (type(x), x)
     return ("object", id(x))
+
+
+def _tensors(flat: Any) -> list[Tensor]:
+    """Return the tensors among arguments, each once."""
+    return list({id(x): x for x in flat if isinstance(x, weft.Tensor)}.values())
+
+
+def _repeats(flat: list[Any], inputs: list[Tensor]) -> tuple[int, ...]:
+    """Return which argument is which tensor, if one is given more than once."""
+    given = [id(x) for x in flat if isinstance(x, weft.Tensor)]
+    if len(given) == len(inputs):
+        return ()
+    number = {id(t): i for i, t in enumerate(inputs)}
+    return tuple([number[k] for k in given])
 
 
 def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:

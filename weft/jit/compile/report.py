@@ -55,7 +55,7 @@ def facts(v: Variant) -> dict[str, Any]:
     """Return what is known of a variant: inputs, calls, splits, ops, memory, guards."""
     pieces = list(v.root.walk()) if v.root is not None else []
     shown = [f"{x.kind}" for x in v.inputs]
-    plain = [repr(a[0]) for a in v.arguments if a is not None]
+    plain = [repr(a[0]) for a in v.arguments if not isinstance(a, int)]
     programs = [p[0] for p in v.programs()]
     calls = v.calls + (v.replay.calls if v.replay is not None else 0)
     return {

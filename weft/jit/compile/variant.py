@@ -39,7 +39,7 @@ class Variant:
         """Begin without a capture.
 
         Args:
-            arguments: None for a tensor, else a tuple of the value.
+            arguments: which input a tensor is (one may be given twice), else a tuple of the value.
             call: runs the function itself, given all arguments in a row.
         """
         self.arguments, self._call = arguments, call
@@ -257,8 +257,7 @@ class Variant:
 
     def call_again(self, inputs: list[Tensor]) -> Any:
         """Run the function itself, given the tensors among its arguments."""
-        given = iter(inputs)
-        return self._call([next(given) if a is None else a[0] for a in self.arguments])
+        return self._call([inputs[a] if isinstance(a, int) else a[0] for a in self.arguments])
 
     def constants(self) -> list[Value]:
         """Return the values that stand for tensors from outside."""
@@ -312,10 +311,9 @@ class Variant:
         self._programs[id(root)] = (program, self.inputs, results, built.live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
-        given = iter(inputs)
         for a in self.arguments:
-            if a is None:
-                r.take_input(next(given))
+            if isinstance(a, int):
+                r.take_input(a, inputs[a])
             else:
                 r.take_value(a[0])
         for h in self.guards():
