@@ -314,8 +314,8 @@ Ref<Node> spent_node() {
 }
 
 WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list watched,
-                 nb::list outside)
+                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list bases,
+                 nb::list watched, nb::list outside)
     : ways_(std::move(ways)), back_(new CompiledBack) {
   for (const auto& [results, leaves] : parts) back_->parts.push_back({results, bits_of(leaves)});
   back_->leaves = leaves;
@@ -323,6 +323,31 @@ WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::byte
   for (const auto& row : uses) back_->uses.push_back(bits_of(row));
   for (nb::handle o : outside) back_->outside.push_back(to_tensor(o, "a tensor"));
   for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
+  for (nb::handle o : bases) {
+    Base& base = bases_.emplace_back();
+    base.is_view = !o.is_none();
+    if (!base.is_view) continue;
+    base.fixed = nb::cast<bool>(o[1]);
+    if (nb::isinstance<nb::int_>(o[0]))
+      base.number = nb::cast<int>(o[0]);
+    else
+      base.outside = to_tensor(o[0], "a tensor");
+  }
+}
+
+void WayBack::set_bases(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Base& base = bases_[i];
+    if (!base.is_view) continue;
+    TensorImpl& t = *outputs[i].get();
+    const Tensor& of = base.outside       ? base.outside
+                       : base.number >= 0 ? outputs[size_t(base.number)]
+                                          : inputs[size_t(-1 - base.number)];
+    t.base = of->base ? of->base : of.ref();
+    if (t.base->storage.get() != t.storage.get()) fail("a view that a compiled function returns has got other memory");
+    t.view_version = t.storage->version;
+    if (base.fixed) t.more().view_fixed = true;
+  }
 }
 
 void WayBack::record(CompiledCall call) {
@@ -339,6 +364,7 @@ void WayBack::record(CompiledCall call) {
   }
   for (const Tensor& t : watched_) call.kept.push_back(t);
   std::vector<Tensor> outputs = std::move(call.outputs);
+  set_bases(outputs, call.inputs);
   Ref<Node> node = CompiledNode::make(back_, ways_.ptr(), std::move(call));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->set_history(node, uint32_t(i));
 }
@@ -403,9 +429,10 @@ nb::list parts_of_graph(nb::list results, nb::list leaves) {
 
 void bind_way_back(nb::module_& m) {
   m.def("_parts_of_graph", parts_of_graph);
+  m.def("_is_fixed_view", [](Tensor t) { return t->extra && t->extra->view_fixed; });
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
       .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,
-                    const std::vector<std::vector<nb::bytes>>&, nb::list, nb::list>())
+                    const std::vector<std::vector<nb::bytes>>&, nb::list, nb::list, nb::list>())
       .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
         auto tensors = [](nb::list given) {
           std::vector<Tensor> found;

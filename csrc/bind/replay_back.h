@@ -90,8 +90,8 @@ class WayBack {
   // `parts` of the graph: results and leaves. `leaves`: how many. `leaf_of`: by edge. `uses`: by result and kept
   // tensor.
   WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list watched,
-          nb::list outside);
+          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list bases,
+          nb::list watched, nb::list outside);
   // Gives the outputs of a call one node, from which gradients go on to the leaves.
   void record(CompiledCall call);
   PyObject* ways() const { return ways_.ptr(); }
@@ -100,6 +100,15 @@ class WayBack {
  private:
   nb::object ways_;
   Ref<CompiledBack> back_;
+  // What a result is a view of: another one, an input or a tensor from outside, or the base of these.
+  struct Base {
+    int number = 0;
+    Tensor outside;
+    bool is_view = false, fixed = false;
+  };
+  void set_bases(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) const;
+
+  std::vector<Base> bases_;
   std::vector<Tensor> watched_;
 };
 

@@ -475,6 +475,12 @@ def with_history(i: int) -> Any:
     return leaf(i) * 2
 
 
+def with_quiet_view(w: Any, x: Any) -> Any:
+    h = x * 2
+    with weft.no_grad():
+        return h, h[0]
+
+
 EAGER = [
     ("x[mask]", plain, lambda w, x: x[x > 0]),
     ("unique", plain, lambda w, x: x.unique()),
@@ -490,7 +496,7 @@ EAGER = [
     ("in place, given", with_history, lambda w, x: x.add_(1) * 2),
     ("an object", plain, lambda w, x: Result(x + 1)),
     ("four results", leaf, lambda w, x: (x * 1, x * 2, x * 3, x * 4)),
-    ("a view", leaf, lambda w, x: x.view(-1)),
+    ("a view without gradient", leaf, with_quiet_view),
     ("retain_grad", leaf, keeping),
     ("a hook", leaf, hooked),
     ("a Function", leaf, lambda w, x: Twice.apply(x)),
@@ -502,6 +508,7 @@ COMPILED = [
     ("counted in place", plain, counting_in_place),
     ("a step", plain, lambda w, x: w.learn(x)),
     ("in place, made", with_history, lambda w, x: (x * 2).add_(1)),
+    ("views", leaf, lambda w, x: (x.view(-1), (x * 2).chunk(2)[0])),
     ("a dict", leaf, lambda w, x: {"y": x + 1, "z": (x * 2, 3)}),
     ("a Function, walked", leaf, walked),
 ]

@@ -60,6 +60,10 @@ class Ways:
         with self._as_then():
             _match(self.path[-1].outputs, self.variant.call_again(inputs), found)
         outputs = [found.get(id(v)) for v in self.derivative.outputs]
+        for i, base in enumerate(self.derivative.bases):
+            view = outputs[i]
+            if base is not None and isinstance(base.of, int) and view is not None:
+                outputs[base.of] = view._base  # which may be hidden
         if not all(t is not None and t.requires_grad for t in outputs):
             raise RuntimeError(_because("it does not give what it gave"))
         return [t for t in outputs if t is not None]

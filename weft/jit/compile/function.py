@@ -17,6 +17,7 @@ from .gradient import capture_derivative
 from .pieces import Number
 from .state import State
 from .variant import NOT_TAKEN, Variant, unsuitable
+from .views import find_bases
 from .walk import key_of
 from .watch import is_profiled, watching
 
@@ -404,22 +405,14 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
         return
     if capture.changed_leaves():
         capture.fail("it changes a tensor that wants a gradient, and returns results that have one")
-    elif _share_memory(capture, found, result):
-        capture.fail(
-            "it returns a view, with a gradient, of another result or of what it was given"
-        )
-    else:
-        capture_derivative(capture, found)
-
-
-def _share_memory(capture: Capture, found: list[Tensor], result: Any) -> bool:
-    """Say whether what changes one of the results in place would change another tensor too."""
+        return
     flat: list[Any] = []
     _flatten(result, flat)
-    others = [t for t in flat if isinstance(t, weft.Tensor)]
-    others += [t for t in capture.alive if id(t) in capture.given]
-    memory = {id(t): _C._place(t)[0] for t in [*found, *others]}
-    return any(memory[id(t)] == m for t in found for k, m in memory.items() if k != id(t))
+    bases = find_bases(capture, found, flat)
+    if bases is None:
+        capture.fail("it returns two tensors in the same memory, of which one has a gradient")
+    else:
+        capture_derivative(capture, found, bases)
 
 
 def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:

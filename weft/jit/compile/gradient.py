@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from weft import Tensor
     from weft.jit.graph import Value
 
+    from .views import Base
+
 __all__ = ["Derivative", "Way", "capture_derivative"]
 
 
@@ -105,12 +107,13 @@ class Derivative:
 
     def __init__(
         self, outputs: list[Value], leaves: list[Value], ways: dict[tuple[int, ...], Way],
-        parts: list[tuple[int, bytes]], outside: set[int],
+        parts: list[tuple[int, bytes]], bases: list[Base | None], outside: set[int],
     ) -> None:  # fmt: skip
         """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
         self.outputs = outputs  # the results that have gradients
         self.leaves = leaves  # inputs and tensors from outside that get a gradient
         self.ways = ways  # by the results whose gradients are given
+        self.bases = bases  # of the results, for those that are views
         self.parts = parts  # of the eager graph: from which results to which leaves, bit by bit
         arrive = {id(v) for way in ways.values() for v in way.arriving}
         read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
@@ -126,12 +129,13 @@ class Derivative:
             yield from way.reads()
         yield from self.outputs
         yield from self.leaves
+        yield from values_in(self.bases)
 
     def rename(self, same: dict[int, Value]) -> None:
         """Let the values of an earlier capture stand for the same things."""
         for way in self.ways.values():
             way.rename(same)
-        for name in ("outputs", "leaves", "saved", "watched"):
+        for name in ("outputs", "leaves", "saved", "watched", "bases"):
             setattr(self, name, renamed(getattr(self, name), same))
 
     @property
@@ -173,8 +177,14 @@ class Derivative:
         return program, way.places(self._counts()), takes, self._needs(way)
 
 
-def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
-    """Record the backward pass of a call that is over, as the derivative of its results."""
+def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base | None]) -> None:
+    """Record the backward pass of a call that is over, as the derivative of its results.
+
+    Args:
+        capture: the call.
+        outputs: the results that have gradients.
+        bases: what those of them are views of that are views.
+    """
     graph = capture.graph
     of = {id(v): t for t in capture.alive if (v := capture.given.get(id(t))) is not None}
     given = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants]]
@@ -203,7 +213,8 @@ def capture_derivative(capture: Capture, outputs: list[Tensor]) -> None:
     outside = known | {id(v) for v in graph.constants}
     values = [capture.value(t) for t in outputs]
     parts = _C._parts_of_graph(outputs, [t for _, t in leaves])
-    capture.derivative = Derivative(values, [v for v, _ in leaves], ways, parts, outside)
+    ends = [v for v, _ in leaves]
+    capture.derivative = Derivative(values, ends, ways, parts, bases, outside)
 
 
 def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) -> Way | None:

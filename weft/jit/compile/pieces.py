@@ -231,7 +231,7 @@ def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> 
             return apart
         if not _are_same(x.gradients, y.gradients, same):
             return _OTHER_RESULTS
-    alike = _are_same([a.outputs, a.leaves], [b.outputs, b.leaves], same)
+    alike = _are_same([a.outputs, a.leaves, a.bases], [b.outputs, b.leaves, b.bases], same)
     return "" if alike and a.parts == b.parts else _OTHER_RESULTS
 
 

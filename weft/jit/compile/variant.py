@@ -269,7 +269,16 @@ class Variant:
         watched = [self.tensors[id(v)] for v in d.watched]
         outside = list(self.tensors.values())
         facts = d.parts, len(d.leaves), d.leaf_of, d.uses()
-        return _C.WayBack(Ways(self, path), *facts, watched, outside)
+        number = {id(v): -1 - i for i, v in enumerate(self.inputs)}
+
+        def place(of: int | Value) -> Any:
+            """Return a result by its number, an input by one below zero, or a tensor from outside."""
+            if isinstance(of, int):
+                return of
+            return number[id(of)] if id(of) in number else self.tensors[id(of)]
+
+        bases = [None if b is None else (place(b.of), b.fixed) for b in d.bases]
+        return _C.WayBack(Ways(self, path), *facts, bases, watched, outside)
 
     # One piece: all of it happens in C++.
 
@@ -300,7 +309,8 @@ class Variant:
         self._given = list(wanted.values())
         grads = [v for _, v in root.grads if v is not None]
         d = root.derivative
-        saved = [v for v in d.saved if id(v) in self._made] if d is not None else []
+        inside = [*d.saved, *d.outputs] if d is not None else []  # what the graph needs
+        saved = [v for v in inside if id(v) in self._made]
         results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}

@@ -95,7 +95,7 @@ class Walk:
         if piece.outside is not None:
             wanted |= {id(v) for v in leaves(piece.outside.grads)}
         if piece.derivative is not None:
-            wanted |= {id(v) for v in piece.derivative.saved}
+            wanted |= {id(v) for v in [*piece.derivative.saved, *piece.derivative.outputs]}
         own = {id(v): v for node in piece.nodes for v in node.outputs}
         results = [v for k, v in own.items() if k in wanted]
         return Stop(path, places, count, needed(piece, self.variant.tensors), results)
