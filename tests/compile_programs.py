@@ -101,7 +101,9 @@ class Program:
         self.rng = random.Random(seed)
         self.optimizer = self.rng.choice(list(OPTIMIZERS))
         self.input_grad = self.rng.random() < 0.25
-        self.outer_backward = self.rng.random() < 0.5
+        self.shared_input = self.rng.random() < 0.15  # one tensor for two arguments
+        self.outer_backward = self.rng.random() < 0.6
+        self.walk = self.rng.choice(["retained", "each", "some", "changed"])
         self.names = ["x", "y"]
         self.count = 0
         body: list[str] = []
@@ -234,7 +236,9 @@ class Program:
         lines.append(r.choice([
             f"return {a}", f"return {a}, {c}", f"return {{'a': {a}, 'c': {c}.sum()}}",
             f"return ({a} * {c}).sum()", f"return [{a}.detach(), {c}.t()]", f"return {a}.sum().item()",
-            f"return {a}[1], 3", "return None",
+            f"return {a}[1], 3", "return None", f"return {a}.chunk(2, 1)", f"return {a}.unbind(0)",
+            f"return {a}, {a}[:, -1], {c}.detach()", f"return {{'h': {a}, 'c': [{c}.t(), {c}[:, :2]]}}",
+            f"return [{', '.join(self.names[-6:])}]", f"return {a}.sum(), ({c} * p).mean(), lin({c})",
         ]))  # fmt: skip
         return lines
 
@@ -251,7 +255,8 @@ class Program:
         weft.manual_seed(1000 * self.seed + turn)
         x, y = (weft.randn(3, 4) * (1 + turn % 3) for _ in range(2))
         k = weft.randint(0, 3, (3,))
-        return [x.requires_grad_(self.input_grad), y, k, 1 + turn // 5]
+        x.requires_grad_(self.input_grad)
+        return [x, x if self.shared_input and turn != 4 else y, k, 1 + turn // 5]
 
 
 def thaw(w: World) -> None:

@@ -180,7 +180,7 @@ class Replay {
       leaves_.push_back({input ? nb::cast<int>(o) : -1, input ? Tensor() : to_tensor(o, "a leaf")});
     }
   }
-  void give(int result, bool spent) { given_.push_back({result, spent}); }
+  void give(int result, bool spent) { given_.push_back({result, spent, {}}); }
   void give_alone() { alone_ = true; }  // one result, as it is, not in a list
 
   // None, having done nothing, where something does not hold.
@@ -220,8 +220,11 @@ class Replay {
     if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
     ++calls_;
     std::vector<Tensor> made = run_program(inputs);
-    for (const Given& g : given_)
-      if (g.spent) made[size_t(g.result)]->set_history(spent(), 0);
+    for (Given& g : given_) {
+      if (!g.spent) continue;
+      if (!g.graph) g.graph = spent_node();
+      made[size_t(g.result)]->set_history(g.graph, 0);
+    }
     if (back_) record(std::move(inputs), made);
     if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
     nb::list results;
@@ -256,6 +259,7 @@ class Replay {
   struct Given {
     int result;
     bool spent;
+    Ref<Node> graph;  // of one that is spent: each has its own, as gradients of other shapes arrive there
   };
 
   // Which of the inputs a tensor is, or how many there are.
@@ -343,11 +347,6 @@ class Replay {
     return true;
   }
 
-  const Ref<Node>& spent() {
-    if (!spent_) spent_ = spent_node();
-    return spent_;
-  }
-
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
   PyObject* line_of_ = nullptr;
@@ -370,7 +369,6 @@ class Replay {
   std::vector<std::pair<size_t, GradAfter>> input_grads_;
   int64_t calls_ = 0;
   std::vector<Given> given_;
-  Ref<Node> spent_;
   // Of a call whose results have gradients.
   WayBack* back_ = nullptr;
   std::vector<int> differentiable_, saved_;

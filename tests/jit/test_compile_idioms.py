@@ -495,7 +495,7 @@ EAGER = [
     ("LBFGS", plain, with_lbfgs),
     ("in place, given", with_history, lambda w, x: x.add_(1) * 2),
     ("an object", plain, lambda w, x: Result(x + 1)),
-    ("four results", leaf, lambda w, x: (x * 1, x * 2, x * 3, x * 4)),
+    ("seventeen results", leaf, lambda w, x: [x * i for i in range(17)]),
     ("a view without gradient", leaf, with_quiet_view),
     ("retain_grad", leaf, keeping),
     ("a hook", leaf, hooked),
@@ -508,7 +508,8 @@ COMPILED = [
     ("counted in place", plain, counting_in_place),
     ("a step", plain, lambda w, x: w.learn(x)),
     ("in place, made", with_history, lambda w, x: (x * 2).add_(1)),
-    ("views", leaf, lambda w, x: (x.view(-1), (x * 2).chunk(2)[0])),
+    ("views", leaf, lambda w, x: (x.view(-1), *(x * 2)[:2].unbind(0))),
+    ("sixteen results", leaf, lambda w, x: [x * i for i in range(16)]),
     ("a dict", leaf, lambda w, x: {"y": x + 1, "z": (x * 2, 3)}),
     ("a Function, walked", leaf, walked),
 ]

@@ -360,3 +360,182 @@ def test_second_derivatives_of_what_is_left() -> None:
     assert set(check(losses, again, batch)) == {
         "Trying to backward through the graph a second time"
     }
+
+
+def test_results_whose_graphs_are_used_up() -> None:
+    """Of several shapes: they cannot go back, together or alone."""
+
+    def make() -> Any:
+        p = nn.Parameter(weft.randn(4))
+
+        def f(x: Any) -> Any:
+            h = (x * p).sigmoid()
+            h.sum().backward()
+            return h, h.t(), h[:, :2]
+
+        return f, [p]
+
+    def use(f: Any, x: Any) -> Any:
+        sum(t.sum() for t in f(x)).backward()
+
+    assert set(check(make, use, batch)) == {"Trying to backward through the graph a second time"}
+
+
+# ---- many results ------------------------------------------------------------------------------------
+
+
+class Pyramid(nn.Module):
+    """Feature maps of several sizes, from the finest to the coarsest and back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.ModuleList([nn.Conv2d(c, c + 1, 3, padding=1) for c in range(2, 5)])
+        self.up = nn.ModuleList([nn.Conv2d(c + 1, c, 1) for c in range(4, 1, -1)])
+
+    def forward(self, x: Any) -> Any:
+        levels = []
+        for layer in self.down:
+            x = F.max_pool2d(layer(x).relu(), 2)
+            levels.append(x)
+        back = []
+        for layer, h in zip(self.up, [*levels[-2::-1], None]):
+            x = F.interpolate(layer(x), scale_factor=2)
+            x = x if h is None else x + h
+            back.append(x)
+        return {"levels": levels, "back": back}
+
+
+def pyramid() -> Any:
+    net = Pyramid()
+    return net, list(net.parameters())
+
+
+def states() -> Any:
+    """All states of a cell."""
+    cell = nn.GRUCell(4, 5)
+
+    def f(x: Any) -> Any:
+        h, found = weft.zeros(1, 5), []
+        for row in x:
+            h = cell(row.unsqueeze(0), h)
+            found.append(h)
+        return found
+
+    return f, list(cell.parameters())
+
+
+def boxes() -> Any:
+    """Parts of one map, beside what else is made of it."""
+    head = nn.Linear(4, 10)
+
+    def f(x: Any) -> Any:
+        h = head(x)
+        place, size, score, classes = h.split([2, 2, 1, 5], 1)
+        return [place.sigmoid(), size.exp(), score, classes.log_softmax(1), h.square().mean()]
+
+    return f, list(head.parameters())
+
+
+def flat(x: Any) -> list[Any]:
+    if isinstance(x, weft.Tensor):
+        return [x]
+    return [t for v in (x.values() if isinstance(x, dict) else x) for t in flat(v)]
+
+
+def image() -> Any:
+    return (weft.randn(2, 2, 16, 16),)
+
+
+MANY = [(pyramid, image), (states, batch), (boxes, batch)]
+
+
+@pytest.mark.parametrize(("make", "args"), MANY)
+def test_gradients_of_some_of_many_results(make: Any, args: Any) -> None:
+    """Whichever they are."""
+    choices = [(0,), (0, 1, 2, 3, 4), (1, 3), (0, 4), (2, 3, 4), (4,), (1, 3)]
+    turns = iter([chosen for chosen in choices for _ in range(2)])
+
+    def use(f: Any, x: Any) -> Any:
+        x.requires_grad_()
+        made = flat(f(x))
+        sum((made[i] * (i + 0.5)).sin().sum() for i in next(turns)).backward()
+        return [made, x.grad]
+
+    check(make, use, args)
+
+
+@pytest.mark.parametrize(("make", "args"), MANY)
+def test_many_results_one_after_the_other(make: Any, args: Any) -> None:
+    """With the graph retained, and each by itself until one is freed."""
+
+    def use(f: Any, x: Any, retain: bool) -> Any:
+        for t in flat(f(x)):
+            t.sum().backward(retain_graph=retain)
+
+    for retain in (True, False):
+        check(make, lambda f, x, r=retain: use(f, x, r), args)
+
+
+def test_second_derivatives_of_many_results() -> None:
+    """Of some of them."""
+
+    def use(f: Any, x: Any) -> Any:
+        x.requires_grad_()
+        made = f(x)
+        (g,) = grad(made[1].sum() + made[3].square().sum(), x, create_graph=True)
+        g.square().sum().backward()
+        return [g, x.grad]
+
+    check(boxes, use, batch)
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_how_many_results(count: int) -> None:
+    """Beyond that calls are eager."""
+    fast = weft.compile(lambda x: [x * i for i in range(count)])
+    for _ in range(4):
+        x = weft.ones(2, requires_grad=True)
+        sum(t.sum() for t in fast(x)[3:5]).backward()
+        assert x.grad.tolist() == [7.0, 7.0]
+    assert runs(fast) == (2 if count == 16 else 0)
+
+
+OPS: dict[str, Any] = {
+    "std_mean": lambda x: weft.std_mean(x, 1),
+    "max": lambda x: [x.max(1).values, x.exp().max(1).values],
+    "unbind": lambda x: x.tanh().unbind(0),
+    "topk": lambda x: [x.topk(2).values, x.sort(1).values],
+    "split": lambda x: x.exp().split(1, 1),
+    "index": lambda x: [x[PLACES], x.index_select(1, PLACES), x.gather(1, (x > 0).long())],
+    "cumsum": lambda x: [x.cumsum(0), x.logcumsumexp(1)],
+    "norms": lambda x: [F.layer_norm(x, (4,)), F.batch_norm(x, None, None, training=True)],
+    "matmul": lambda x: [x @ x.t(), weft.einsum("ij,kj->ik", x, x), x @ weft.ones(4)],
+    "lstm": lambda x: [*LSTM(x)[1], LSTM(x)[0]],
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x).unbind(0),
+}
+LSTM, PLACES = nn.LSTM(4, 3), weft.tensor([0, 0, 2])
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_ways_back_from_some_results(name: str, monkeypatch: Any) -> None:
+    """They are those of eager, for each choice."""
+    monkeypatch.setattr(weft.jit.compile.gradient, "_FEW", 1)
+
+    def make() -> Any:
+        return lambda x: [*OPS[name](x * 1), x * 2], list(LSTM.parameters())
+
+    turns = iter(range(2 * CALLS))
+
+    def use(f: Any, x: Any) -> Any:
+        turn, found = next(turns) // 2, []
+        x.requires_grad_()
+        made = f(x)
+        for choice in range(1, 8):
+            x.grad = None
+            some = [t for i, t in enumerate(made) if choice * (turn + 1) >> i % 3 & 1]
+            if some:
+                sum((t.square() * 0.7).sum() for t in some).backward(retain_graph=True)
+            found.append(x.grad)
+        return found
+
+    check(make, use, batch)

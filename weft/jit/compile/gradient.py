@@ -11,6 +11,7 @@ from weft.jit.passes.memory import Places
 from weft.jit.passes.rebuild import written
 
 from .capture import Capture, paused
+from .fewer import Underivable, are_alike, fewer
 from .pieces import Piece, build, needed, rename, renamed
 from .pieces import leaves as values_in
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Derivative", "Way", "capture_derivative"]
 
 
-_MOST_OUTPUTS = 3  # for which each choice of those that get a gradient is captured
+_MOST_OUTPUTS = 16  # that have gradients
+_FEW = 3  # for which each choice of those that get a gradient is captured
 
 
 _NOTHING = (-1, -1, -1)  # along an edge
@@ -161,7 +163,10 @@ class Derivative:
 
     def way(self, which: int) -> Way:
         """Return the one where gradients of some results are given: of those whose bits are set."""
-        return self.ways[tuple(i for i in range(len(self.outputs)) if which >> i & 1)]
+        every = tuple(range(len(self.outputs)))
+        chosen = tuple(i for i in every if which >> i & 1)
+        known = self.ways.get(chosen)
+        return fewer(self.ways[every], chosen) if known is None else known
 
     def build(self, which: int, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
         """Return such a way as C++ takes it.
@@ -201,12 +206,13 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
         return capture.fail("its results have gradients that lead nowhere")
     known = {id(v) for v in graph.constants}
     reads, ways = len(capture.reads), {}
-    for size in range(len(outputs), 0, -1):
-        for chosen in itertools.combinations(range(len(outputs)), size):
-            way = _capture_way(capture, [outputs[i] for i in chosen], [t for _, t in leaves])
-            if way is None:
-                return
-            ways[chosen] = way
+    for chosen in _choices(len(outputs)):
+        way = _capture_way(capture, [outputs[i] for i in chosen], [t for _, t in leaves])
+        if way is None:
+            return
+        ways[chosen] = way
+    if len(outputs) > _FEW and not _are_derivable(ways):
+        return capture.fail(f"more than {_FEW} of its results have gradients, which are entangled")
     if len(capture.reads) > reads:
         del capture.reads[reads:]
         return capture.fail("the gradients of its results depend on decisions")
@@ -215,6 +221,22 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
     parts = _C._parts_of_graph(outputs, [t for _, t in leaves])
     ends = [v for v, _ in leaves]
     capture.derivative = Derivative(values, ends, ways, parts, bases, outside)
+
+
+def _choices(count: int) -> Iterator[tuple[int, ...]]:
+    """Iterate over the choices of results whose ways are captured: all together first."""
+    for size in range(count, 0, -1):
+        if count <= _FEW or size in (count, 1):
+            yield from itertools.combinations(range(count), size)
+
+
+def _are_derivable(ways: dict[tuple[int, ...], Way]) -> bool:
+    """Say whether the ways back from single results follow from that of all: then others do too."""
+    (_, way), *single = ways.items()
+    try:
+        return all(are_alike(fewer(way, chosen), known) for chosen, known in single)
+    except Underivable:
+        return False
 
 
 def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) -> Way | None:
