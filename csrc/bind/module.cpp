@@ -82,6 +82,7 @@ NB_MODULE(_C, m) {
   bind_program(m);
   bind_fused(m);
   bind_way_back(m);
+  bind_guards(m);
   bind_replay(m);
   bind_watch(m);
   bind_module_call(m);

@@ -4,10 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_set>
 
-#include "bind/python.h"
+#include "bind/guards.h"
 #include "bind/replay_back.h"
 #include "ops/autocast.h"
 #include "ops/record.h"
@@ -15,95 +14,6 @@
 namespace weft {
 namespace {
 
-// The same object, or an equal number, text or tuple of the same type.
-bool same(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyTuple_CheckExact(a)) {
-    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
-      if (!same(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
-    return true;
-  }
-  if (PyFloat_CheckExact(a)) {  // zeros differ by their signs, NaN is itself
-    double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-    return std::memcmp(&x, &y, sizeof x) == 0;
-  }
-  if (!(PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyComplex_CheckExact(a) || PyBytes_CheckExact(a)))
-    return false;
-  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) throw nb::python_error();
-  return equal;
-}
-
-// Whether a dict has these keys, in this order.
-bool has_keys(PyObject* dict, PyObject* keys) {
-  if (PyDict_Size(dict) != PyTuple_GET_SIZE(keys)) return false;
-  if (PyODict_Check(dict)) {  // which has an order of its own
-    nb::object now = nb::steal(PySequence_Tuple(dict));
-    if (!now.is_valid()) throw nb::python_error();
-    return same(now.ptr(), keys);
-  }
-  Py_ssize_t place = 0, i = 0;
-  PyObject* key;
-  while (PyDict_Next(dict, &place, &key, nullptr))
-    if (!same(key, PyTuple_GET_ITEM(keys, i++))) return false;
-  return true;
-}
-
-// Whether a dict, list, set, cell, class or object has this value at a key (null: has none; Ellipsis: so many, or these
-// keys).
-bool holds(PyObject* where, PyObject* key, PyObject* value) {
-  static PyObject* the_class = PyUnicode_InternFromString("__class__");
-  if (key == the_class && !PyDict_Check(where)) return reinterpret_cast<PyObject*>(Py_TYPE(where)) == value;
-  if (PyDict_Check(where)) {
-    if (key == Py_Ellipsis && PyTuple_Check(value)) return has_keys(where, value);
-    if (key == Py_Ellipsis) return PyDict_Size(where) == PyLong_AsSsize_t(value);
-    PyObject* found = PyDict_GetItemWithError(where, key);
-    if (!found && PyErr_Occurred()) throw nb::python_error();
-    return same(found, value);
-  }
-  if (PyList_Check(where) && (key == Py_Ellipsis || PyLong_Check(key))) {
-    if (key == Py_Ellipsis) return PyList_GET_SIZE(where) == PyLong_AsSsize_t(value);
-    Py_ssize_t i = PyLong_AsSsize_t(key);
-    return i >= 0 && i < PyList_GET_SIZE(where) && same(PyList_GET_ITEM(where, i), value);
-  }
-  if (PyCell_Check(where)) return same(PyCell_GET(where), value);
-  if (PyType_Check(where)) {  // what it has itself, not its bases; as it is there, not bound to it
-    PyObject* found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(where)->tp_dict, key);
-    if (!found && PyErr_Occurred()) throw nb::python_error();
-    return same(found, value);
-  }
-  if (key == Py_Ellipsis) {
-    Py_ssize_t size = PyObject_Size(where);
-    if (size < 0) PyErr_Clear();
-    return size == PyLong_AsSsize_t(value);
-  }
-  if (PyAnySet_Check(where)) {
-    int there = PySet_Contains(where, key);
-    if (there < 0) throw nb::python_error();
-    return there;
-  }
-  if (PyLong_Check(key)) {  // a deque
-    nb::object found = nb::steal(PySequence_GetItem(where, PyLong_AsSsize_t(key)));
-    if (!found.is_valid()) PyErr_Clear();
-    return same(found.ptr(), value);
-  }
-  nb::object found = nb::steal(PyObject_GetAttr(where, key));
-  if (!found.is_valid()) PyErr_Clear();
-  return same(found.ptr(), value);
-}
-
-// What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2). One that was made
-// in inference mode: 4.
-int role(TensorImpl& t) { return t.inference ? 4 : wants_grad(t) ? (t.grad_fn ? 2 : 1) : 0; }
-
-// How many things of its own Python has put at a tensor.
-Py_ssize_t attributes(PyObject* t) {
-  PyObject* dict = reinterpret_cast<PyTensor*>(t)->dict;
-  return dict ? PyDict_GET_SIZE(dict) : 0;
-}
-Py_ssize_t attributes(const TensorImpl& t) { return t.pyobj ? attributes(static_cast<PyObject*>(t.pyobj)) : 0; }
 
 bool any(const Hooks& hooks) {
   return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
@@ -135,9 +45,15 @@ class Replay {
   }
   // The next argument is this object, or an equal one of the same simple type.
   void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0, 0}); }
-  // That dict, list, cell or class has this value at a key; nothing is there if `absent`.
-  void require(nb::object where, nb::object key, nb::object value, bool absent) {
-    held_.push_back({keep(where), keep(key), absent ? nullptr : keep(value)});
+  // What Python can see is as it was.
+  void set_guards(nb::object guards) {
+    keep(guards);
+    guards_ = &nb::cast<Guards&>(guards);
+  }
+  // No input is one of these tensors, or another input.
+  void set_strangers(const std::vector<Tensor>& tensors) {
+    tells_apart_ = true;
+    for (const Tensor& t : tensors) strangers_.insert(t.get());
   }
   // t has the role that it has now, and no hooks.
   void require_role(Tensor t) { roles_.push_back({t, role(*t.get()), attributes(*t.get())}); }
@@ -207,9 +123,7 @@ class Replay {
         inputs.emplace_back(&t);
       }
     }
-    for (const Held& h : held_) {
-      if (!holds(h.where, h.key, h.value)) return nb::none();
-    }
+    if ((guards_ && guards_->failing() >= 0) || (tells_apart_ && !are_strangers(inputs))) return nb::none();
     for (const Role& r : roles_)
       if (role(*r.t.get()) != r.role || has_hooks(*r.t.get()) || attributes(*r.t.get()) != r.attributes)
         return nb::none();
@@ -247,9 +161,6 @@ class Replay {
     Tensor t;
     int result, cleared, set, made;
     Ref<TensorImpl> before;
-  };
-  struct Held {
-    PyObject *where, *key, *value;
   };
   struct Live {
     int step, argument;
@@ -347,6 +258,15 @@ class Replay {
     return true;
   }
 
+  bool are_strangers(const std::vector<Tensor>& inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (strangers_.count(inputs[i].get())) return false;
+      for (size_t j = 0; j < i; ++j)
+        if (inputs[j].get() == inputs[i].get()) return false;
+    }
+    return true;
+  }
+
   nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
   PyObject* line_of_ = nullptr;
@@ -354,7 +274,9 @@ class Replay {
   bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
   DType small_ = DType::BFloat16;  // with autocast
   std::vector<Argument> arguments_;
-  std::vector<Held> held_;
+  Guards* guards_ = nullptr;
+  bool tells_apart_ = false;
+  std::unordered_set<const TensorImpl*> strangers_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
   std::vector<std::pair<size_t, Tensor>> input_grads_before_;
@@ -456,13 +378,6 @@ PyType_Spec compiled_spec = {"weft._C.CompiledBase", sizeof(Compiled), 0,
 }  // namespace
 
 void bind_replay(nb::module_& m) {
-  m.def(
-      "_holds",
-      [](nb::object where, nb::object key, nb::object value, bool absent) {
-        return holds(where.ptr(), key.ptr(), absent ? nullptr : value.ptr());
-      },
-      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
-  m.def("_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
   m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
     Tensor result = alias(t);
     result->set_history(spent_node(), 0);
@@ -470,7 +385,6 @@ void bind_replay(nb::module_& m) {
   });
   m.def("_is_spent", is_spent);
   m.def("_has_hooks", [](Tensor t) { return has_hooks(*t.get()); });
-  m.def("_role", [](Tensor t) { return role(*t.get()); });
   // What its gradients go on to, as a number to compare.
   m.def("_history", [](Tensor t) { return reinterpret_cast<uintptr_t>(t->grad_fn.get()); });
   m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && attributes(t.ptr()); });
@@ -480,7 +394,8 @@ void bind_replay(nb::module_& m) {
       .def("set_modes", &Replay::set_modes)
       .def("take_input", &Replay::take_input)
       .def("take_value", &Replay::take_value, nb::arg().none())
-      .def("require", &Replay::require, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+      .def("set_guards", &Replay::set_guards)
+      .def("set_strangers", &Replay::set_strangers)
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
       .def("require_input_grad", &Replay::require_input_grad, nb::arg(), nb::arg().none())
       .def("require_role", &Replay::require_role)

@@ -240,14 +240,22 @@ int set_data(PyObject* o, PyObject* v, void*) {
     t.contiguous = from.contiguous();
   });
 }
+// What differs from tensor to tensor of one geometry: a captured call that asks for it cannot be made again.
+void tell_of_look(const char* what) {
+  if (t_recorder && !t_recorder->differentiated) t_recorder->lost(what);
+}
 PyObject* get_version(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) {
+    tell_of_look("_version");
     if (t.inference) fail("_version: inference tensors do not track a version counter");
     return PyLong_FromUnsignedLong(t.storage->version);
   });
 }
 PyObject* get_base(PyObject* o, void*) {
-  return field(o, [](TensorImpl& t) { return wrap(Tensor(t.base)); });
+  return field(o, [](TensorImpl& t) {
+    tell_of_look("_base");
+    return wrap(Tensor(t.base));
+  });
 }
 PyObject* get_output_nr(PyObject* o, void*) { return PyLong_FromUnsignedLong(impl_of(o)->slot); }
 PyObject* get_retains_grad(PyObject* o, void*) {

@@ -143,6 +143,8 @@ class CompiledFunction(_C.CompiledBase):
         if group and group[0].begins and not group[0].holds(inputs):
             del group[:1]  # the first step of an optimiser, which does not come again
         variant = None if group is None else next((v for v in group if v.holds(inputs)), None)
+        if variant is None and group and any(v.ready and v.meets(inputs) for v in group):
+            return self._eagerly("it may take an argument for a tensor that it knows", args, kwargs)
         problem = variant.problem if variant is not None else self._hopeless.get(key)
         if problem:
             return self._eagerly(problem, args, kwargs)
@@ -314,9 +316,9 @@ def _kind(x: Any) -> Any:
     """Return what must be the same of an argument."""
     if isinstance(x, weft.Tensor):
         return (type(x), x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
-    if isinstance(x, float):
-        return ("float", x.hex())
-    if isinstance(x, (int, str, bool, bytes, complex, type(None))):
+    if isinstance(x, (float, complex)):
+        return (type(x), x.real.hex(), x.imag.hex())
+    if isinstance(x, (int, str, bool, bytes, type(None))):
         return (type(x), x)
     return ("object", id(x))
 
@@ -353,14 +355,22 @@ def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> An
         return None
     if containers is not None:
         containers.append(x)
-    return (kind, tuple([(k, _flatten(v, flat, containers)) for k, v in members]))
+    parts = tuple([(k, _flatten(v, flat, containers)) for k, v in members])
+    if kind is not dict:
+        return (kind, parts)
+    return (kind, parts, *[_exactly(k) for k, _ in parts if type(k) is not str])
+
+
+def _exactly(key: Any) -> Any:
+    """Return what tells a key of a dict from others that it equals: 1, 1.0 and True."""
+    return type(key), repr(key) if isinstance(key, (float, complex)) else None
 
 
 def _structured(structure: Any, flat: Iterator[Any]) -> Any:
     """Return what ``_flatten`` has taken apart, with these leaves."""
     if structure is None:
         return next(flat)
-    kind, members = structure
+    kind, members = structure[:2]
     parts = {k: _structured(v, flat) for k, v in members}
     if kind is dict:
         return parts

@@ -27,7 +27,7 @@ class Report:
       improved to 1 ops: fused
       memory inside: 0 bytes
       time: ... ms for calls that were captured, ... ms to build what runs now
-      watched: 2 Python values
+      watched: ... Python values
     """
 
     def __init__(self, function: CompiledFunction) -> None:

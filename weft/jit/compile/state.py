@@ -6,8 +6,10 @@ them cannot be made again without Python. What cannot be watched is named, and n
 
 from __future__ import annotations
 
+import builtins
 import collections
 import functools
+import operator
 import sys
 import types
 import weakref
@@ -15,14 +17,17 @@ import weakref
 import weft
 from weft import _C
 
+from .code import names_in, names_of_getter
+from .places import Held, Looked, Remembering, Space
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from weft import Tensor
 
-__all__ = ["Held", "State"]
+__all__ = ["State"]
 
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None), weft.dtype)
 _MOST = 20_000  # values that are watched
@@ -42,52 +47,18 @@ _CONSTANT_MODULES = {
     "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "zoneinfo",
 }  # fmt: skip
 _CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
-# Code that has these may look at attributes that it does not name.
-_DYNAMIC = {
-    "__dict__", "asdict", "astuple", "copy", "deepcopy", "delattr", "eval", "exec", "getattr",
-    "globals", "hasattr", "locals", "replace", "setattr", "vars",
-}  # fmt: skip
+_MUTABLE = 1 << 9  # a class that Python made: others cannot be changed
+_TABLES = {"_parameters", "_buffers", "_modules"}  # of a module
 _PLACES = {"storage_offset", "data_ptr", "untyped_storage"}
-_MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
-_STATEFUL = {"random", "_thread._local", "_random"}  # whose state is not in their attributes
-
-
-class Held:
-    """A place in a dict, list, set, cell, class or object, and what is there."""
-
-    __slots__ = ("absent", "key", "name", "value", "where")
-
-    def __init__(self, where: Any, key: Any, value: Any, name: str, absent: bool = False) -> None:
-        """Note the place, what is there, and how a message calls it."""
-        self.where, self.key, self.value, self.name, self.absent = where, key, value, name, absent
-
-    def holds(self) -> bool:
-        """Say whether the same is there now."""
-        return _C._holds(self.where, self.key, self.value, self.absent)
-
-
-class Space:
-    """Names and what they stand for: the dict of a module, an object or a class."""
-
-    def __init__(self, where: Any, members: Any, name: str, cls: type | None = None) -> None:
-        """Note where it is, and the class if it is an object's."""
-        self.where, self.members, self.name, self.cls = where, members, name, cls
-        self.done: set[str] = set()  # what was looked at
-        self.whole = False  # all of it is looked at
-        self.there = False  # a class, of which only objects are seen that are there already
-        self.before: tuple[type, ...] = ()  # classes whose members are found first
-
-    def is_special(self, key: str) -> bool:
-        """Say whether it is used without being named: a method that Python or weft calls."""
-        if not isinstance(self.where, type) or (self.there and key in _MAKING):
-            return False
-        return key.startswith("__") or key == "forward"
-
-    def is_shared(self, key: str) -> bool:
-        """Say whether an object has it from its class."""
-        if self.cls is None or key in self.members:
-            return False
-        return any(key in vars(base) for base in self.cls.__mro__)
+_STATEFUL = {  # whose state is not in their attributes
+    "_ctypes", "_random", "_thread._local", "multiprocessing.sharedctypes", "random",
+}  # fmt: skip
+_DYNAMIC = (getattr, hasattr, vars, dir, globals)  # which look for names that nobody can see
+_SETTINGS = {  # of weft, that code may ask for
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "initial_seed",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled",
+}  # fmt: skip
 
 
 class State:
@@ -101,7 +72,14 @@ class State:
         self.unseen = ""  # what cannot be watched
         self.seen: set[int] = set()  # the ids of all that was looked at
         self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
+        self.looked: list[Looked] = []  # tensors that it may look at without an op
+        self.tells_apart = False  # it asks whether two things are the same object
         self._names: set[str] = set()
+        self._prefixes: set[str] = set()  # how names begin that it computes
+        self._looks = False  # at all attributes of objects
+        self._imports: set[str] = set()
+        self._passed: set[int] = set()  # modules and classes of which it may look for any name
+        self._globals: dict[int, tuple[Any, set[str]]] = {}  # dicts of modules, and names not there
         self._waiting: list[tuple[Any, str]] = [(func, getattr(func, "__name__", "the function"))]
         self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
         self._spaces: list[Space] = []  # of them only what code names
@@ -110,13 +88,10 @@ class State:
             tuple[Any, str, str]
         ] = []  # NumPy's generators: it must not draw from them
         self._opaque: list[tuple[str, str]] = []  # what cannot be watched, and what may name it
-        while self._waiting and not self.unseen:
-            if len(self.held) > _MOST:
-                self.unseen = "it can see too many Python values to watch them all"
-                break
-            self._visit(*self._waiting.pop())
-            if not self._waiting:
-                self._visit_names()
+        self._visit_class(weft.Tensor, "Tensor")
+        self._visit_all()
+        self._hold_missing()
+        self._hold_settings()
         for attribute, reason in self._opaque:
             if attribute in self._names or not attribute.isidentifier():
                 self.unseen = self.unseen or reason
@@ -132,9 +107,28 @@ class State:
     def changed(self) -> str:
         """Return the name of something that is not as it was, or nothing."""
         drawn = (f"the state of {name}" for g, state, name in self._drawn if _drawn(g) != state)
-        return next((h.name for h in self.held if not h.holds()), "") or next(drawn, "")
+        watched: list[Held | Looked] = [*self.held, *self.looked]
+        places = (h.name for h in watched if not h.holds())
+        return next(places, "") or next(drawn, "")
 
     # ---- the walk ------------------------------------------------------------------------------
+
+    def _visit_all(self) -> None:
+        """Look at everything, until no name and no value is found that was not known."""
+        known = -1
+        while not self.unseen and (self._waiting or known != self._known()):
+            if len(self.held) > _MOST:
+                self.unseen = "it can see too many Python values to watch them all"
+            elif self._waiting:
+                self._visit(*self._waiting.pop())
+            else:
+                known = self._known()
+                self._visit_names()
+
+    def _known(self) -> int:
+        """Return a number that grows when a name is found, or where to look for names."""
+        names = len(self._names) + len(self._prefixes) + len(self._passed) + self._looks
+        return names + len(self._spaces)
 
     def _hold(self, where: Any, key: Any, value: Any, name: str, absent: bool = False) -> None:
         self.held.append(Held(where, key, value, name, absent))
@@ -142,11 +136,14 @@ class State:
             self._waiting.append((value, name))
 
     def _visit(self, x: Any, name: str) -> None:
-        if isinstance(x, _SIMPLE) or id(x) in self.seen:
+        if type(x) in _SIMPLE or id(x) in self.seen:
             return
         self.seen.add(id(x))
-        if isinstance(x, weft.Tensor):
-            self.tensors[id(x)] = x
+        if isinstance(x, _SIMPLE):
+            if not _is_library(type(x).__module__):
+                self._visit_object(x, name)
+        elif isinstance(x, weft.Tensor):
+            self._visit_tensor(x, name)
             if _C._has_attributes(x):
                 self._spaces.append(Space(x.__dict__, x.__dict__, name))
         elif isinstance(x, types.FunctionType):
@@ -154,8 +151,7 @@ class State:
         elif isinstance(x, types.MethodType):
             self._waiting += [(x.__self__, name), (x.__func__, name)]
         elif isinstance(x, types.ModuleType):
-            if not _is_library(x.__name__):
-                self._spaces.append(Space(x.__dict__, x.__dict__, name))
+            self._visit_python_module(x, name)
         elif isinstance(x, type):
             self._visit_class(x, name)
         elif isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
@@ -165,43 +161,101 @@ class State:
             self._visit_module(x, name)
         elif _is_optimizer(x):
             self._visit_optimizer(x, name)
+        elif _has_state_of_its_own(type(x)):
+            self._note_opaque(x, name)
         elif isinstance(x, weakref.ref):
             self._waiting.append((x(), name))
         elif isinstance(x, functools.partial):
             self._waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
+            self._spaces.append(Space(x.__dict__, x.__dict__, name))
         elif _is_library(type(x).__module__):
             self._visit_library_object(x, name)
         else:
             self._visit_object(x, name)
 
     def _visit_names(self) -> None:
-        """Hold what code names in the modules that it can see."""
+        """Hold what code names in the modules, objects and classes that it can see."""
         for name in sorted(self._names & sys.modules.keys()):  # imported where it is used
             module = sys.modules[name]
-            if isinstance(module, types.ModuleType):
+            used = name in self._imports or not _is_library(name)
+            if used and isinstance(module, types.ModuleType):
                 self._visit(module, name)
-        everything = bool(self._names & _DYNAMIC)
         for space in self._spaces:
-            if everything and space.cls is not None and not space.whole:
+            prefixes = self._prefixes_in(space)
+            if prefixes and not space.whole:
                 space.whole = True
                 there = tuple(space.members)
                 self._hold(space.where, ..., there, f"the attributes of {space.name}")
             for key in [k for k in space.members if k not in space.done]:
-                if space.whole or key in self._names or space.is_special(key):
+                if key in self._names or space.is_special(key) or key.startswith(prefixes):
                     space.done.add(key)
-                    self._visit_member(space.where, key, space.members[key], f"{space.name}.{key}")
-                    for cls in space.before:
-                        if key not in vars(cls):
-                            self._hold(cls, key, None, f"{space.name}.{key}", absent=True)
-            for key in self._names - space.done - {"__class__"}:  # that is held by itself
-                if space.is_shared(key):  # the object may get one of its own
-                    space.done.add(key)
-                    self._hold(space.where, key, None, f"{space.name}.{key}", absent=True)
+                    self._visit_member(space, key, space.members[key], f"{space.name}.{key}")
+
+    def _prefixes_in(self, space: Space) -> tuple[str, ...]:
+        """Return how names begin that code may look for in a space without naming them."""
+        if space.closed:
+            return ()
+        if space.cls is not None:
+            return ("",) if self._looks else tuple(self._prefixes)
+        if space.owner in self._passed:
+            return ("",) if self._looks or self._prefixes else ()
+        return tuple(self._prefixes) if isinstance(space.where, type) else ()
+
+    def _hold_missing(self) -> None:
+        """Hold that what code names is nowhere else: it may appear, and be found first."""
+        for space in self._spaces:
+            if space.closed and not isinstance(space.where, type):
+                continue  # a library, which may load parts of itself when they are asked for
+            if missing := space.missing(self._names):
+                what = f"an attribute of {space.name} that was missing"
+                self._hold(space.where, ..., missing, what)
+        self._hold_missing_globals()
+        for name in sorted(self._imports):
+            module = sys.modules.get(name)
+            self.held.append(
+                Held(sys.modules, name, module, f"the module {name}", absent=module is None)
+            )
+
+    def _hold_missing_globals(self) -> None:
+        """Hold that names which are no globals are none; and what Python itself has for them."""
+        unknown: set[str] = set()
+        for members, names in self._globals.values():
+            unknown |= names
+            self._hold(members, ..., frozenset(names), "a global that was missing")
+        known = vars(builtins)
+        for name in sorted(unknown & known.keys()):
+            self.held.append(Held(known, name, known[name], name))
+        self._hold(known, ..., frozenset(unknown - known.keys()), "a global that was missing")
+
+    def _hold_settings(self) -> None:
+        """Hold what code asks weft for."""
+        for name in sorted(self._names & _SETTINGS):
+            if (question := getattr(weft, name, None)) is not None:
+                self._hold_answer(question, f"{name}()")
+
+    def _hold_answer(self, question: Any, name: str) -> None:
+        """Hold what a function without arguments gives."""
+        self.held.append(Held(question, (), question(), name))
+
+    def _visit_tensor(self, t: Tensor, name: str) -> None:
+        self.tensors[id(t)] = t
+        self.looked.append(
+            Looked(t, f"the shape or dtype of {name}, or whether it wants a gradient")
+        )
+
+    def _visit_python_module(self, module: Any, name: str) -> None:
+        members = module.__dict__
+        if not _is_library(module.__name__):
+            self._spaces.append(Space(members, members, name, owner=id(module)))
+        elif _C._dicts_count_changes:  # else it would take long to look at each name
+            self._spaces.append(Space(members, members, name, closed=True))
 
     def _visit_function(self, f: types.FunctionType) -> None:
         if (wrapped := getattr(f, "__wrapped__", None)) is not None:
             self._waiting.append((wrapped, f.__name__))
         if _is_library(f.__globals__.get("__name__", "")):  # it may hold a function that is not
+            if hasattr(f, "dispatch") and hasattr(f, "registry"):  # functools.singledispatch
+                self._waiting.append((_registry(f.dispatch), f.__name__))
             for cell in f.__closure__ or ():
                 if isinstance(inside := _content(cell), (types.FunctionType, functools.partial)):
                     self._waiting.append((inside, f.__name__))
@@ -216,24 +270,54 @@ class State:
                 self._hold(cell, None, cell.cell_contents, f"'{name}'")
             except ValueError:  # it is empty
                 self._hold(cell, None, None, f"'{name}'", absent=True)
-        names = set(_names_in(f.__code__))
-        self._names |= names
-        for key in sorted(names & f.__globals__.keys()):
-            if key != "__builtins__":
-                self._hold(f.__globals__, key, f.__globals__[key], f"the global '{key}'")
+        self._visit_code(f)
         for key in ("__code__", "__defaults__", "__kwdefaults__"):
             if key != "__kwdefaults__" or f.__kwdefaults__:
                 self._hold(f, key, getattr(f, key), f"{f.__name__}.{key}")
-        if f.__dict__:
-            self._spaces.append(Space(f.__dict__, f.__dict__, f.__name__))
+        self._spaces.append(Space(f.__dict__, f.__dict__, f.__name__))
+
+    def _visit_code(self, f: types.FunctionType) -> None:
+        """Note what a function names, and hold what it names in its module."""
+        names, members = names_in(f.__code__), f.__globals__
+        self._names |= names.every
+        self._imports |= names.imports
+        self._prefixes |= names.prefixes
+        self._looks |= names.looks
+        self.tells_apart |= names.tells_apart or "id" in names.globals
+        wanted = set(names.globals)
+        if names.globals & {"globals", "eval", "exec"}:
+            wanted |= names.every
+            if not any(isinstance(c, str) and c.isidentifier() for c in f.__code__.co_consts):
+                self._passed.add(id(members))
+                self._spaces.append(Space(members, members, "globals()", owner=id(members)))
+        for key in sorted(wanted & members.keys() - {"__builtins__"}):
+            self._hold(members, key, members[key], f"the global '{key}'")
+        missing = self._globals.setdefault(id(members), (members, set()))[1]
+        missing |= wanted - members.keys()
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+        for name in names.passed:
+            value = _content(cells[name]) if name in cells else members.get(name)
+            if isinstance(value, types.ModuleType):
+                self._passed.add(id(value))
+            elif isinstance(value, type):
+                self._passed |= {id(base) for base in value.__mro__}
 
     def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
-        before: list[type] = []  # which may get what this one has
         for base in cls.__mro__:
-            if not _is_library(base.__module__):
-                self._spaces.append(Space(base, vars(base), name))
-                self._spaces[-1].there, self._spaces[-1].before = there, tuple(before)
-                before.append(base)
+            closed = _is_library(base.__module__)
+            if closed and not base.__flags__ & _MUTABLE:
+                continue
+            space = Space(base, vars(base), name, owner=id(base), closed=closed)
+            space.there = there
+            self._spaces.append(space)
+            if closed:
+                what = f"a method of {base.__name__}"
+                self.held.append(Held(base, ..., space.functions(), what))
+        if not _is_library(cls.__module__):
+            self.held.append(Held(cls, "__mro__", cls.__mro__, f"the bases of {name}"))
+        if not _is_library(type(cls).__module__):
+            self.held.append(Held(cls, "__class__", type(cls), f"the metaclass of {name}"))
+            self._visit_type_of(cls)
 
     def _visit_type_of(self, x: Any) -> None:
         """Look at the methods of an object that is there already."""
@@ -241,15 +325,24 @@ class State:
             self._types.add(type(x))
             self._visit_class(type(x), type(x).__name__, there=True)
 
-    def _visit_member(self, where: Any, key: str, value: Any, name: str) -> None:
+    def _visit_member(self, space: Space, key: str, value: Any, name: str) -> None:
         """Hold what a module, object or class has under a name."""
+        where = space.where
+        if space.closed:
+            if isinstance(value, types.ModuleType):
+                self._waiting.append((value, name))
+            self.held.append(Held(where, key, value, name))
+            return
         if not isinstance(where, type):
             return self._hold(where, key, value, name)
         inner = getattr(value, "__func__", value)
+        if key == "__match_args__":
+            self._names |= {name for name in value if isinstance(name, str)}
         if isinstance(value, property):
             self._waiting += [(f, key) for f in (value.fget, value.fset) if f is not None]
-        elif key.startswith("__") and not isinstance(inner, types.FunctionType):
-            return
+        elif _is_dunder(key) and not isinstance(inner, types.FunctionType):
+            if key not in self._names and key != "__match_args__":
+                return
         else:
             self._waiting.append((inner, name))
         self.held.append(Held(where, key, value, name))
@@ -258,14 +351,17 @@ class State:
         if isinstance(x, (tuple, frozenset)):
             self._waiting += [(v, name) for v in x]
             return
+        self.tells_apart |= any(isinstance(v, weft.Tensor) for v in x if isinstance(x, (dict, set)))
         if isinstance(x, dict):
             self._hold(x, ..., tuple(x), f"the keys of {name}")
+            self._waiting += [(k, f"a key of {name}") for k in x]
+        elif isinstance(x, set):
+            self._hold(x, ..., tuple(x), f"the elements of {name}")
         else:
             self._hold(x, ..., len(x), f"the length of {name}")
         if len(x) > _MOST:
             self.unseen = f"it can see {name}, which has too many elements to watch them all"
         elif isinstance(x, set):
-            self.held += [Held(x, v, v, name) for v in x]
             self._waiting += [(v, name) for v in x]
         else:
             items = list(x.items()) if isinstance(x, dict) else list(enumerate(x))
@@ -275,6 +371,7 @@ class State:
     def _visit_module(self, module: Any, name: str) -> None:
         from weft.nn import module_hooks as hooks
 
+        self._hold_functional()
         module._drop_empty_tables()  # as its call would
         members = module.__dict__
         if "_hooked" not in members:  # its first hook would bring it
@@ -282,8 +379,8 @@ class State:
         for table in (hooks._any_global, *(hooks._CALLED if hooks._any_global else ())):
             self._waiting.append((table, "the hooks of all modules"))
         for key, value in members.items():
-            if isinstance(value, dict) and key.startswith("_"):
-                if key in ("_parameters", "_buffers", "_modules"):
+            if isinstance(value, dict) and (key in _TABLES or key.endswith("hooks")):
+                if key in _TABLES:
                     self._hold(value, ..., tuple(value), f"the {key[1:]} of {name}")
                     for k, v in value.items():
                         self._hold(value, k, v, f"{name}.{k}")
@@ -295,11 +392,18 @@ class State:
         self.held.append(Held(module, "__class__", type(module), f"the class of {name}"))
         if "forward" not in members:
             self._hold(members, "forward", None, f"{name}.forward", absent=True)
-        if not _is_library(type(module).__module__):  # methods that its code names may be shadowed
-            space = Space(members, members, name, type(module))
-            space.done = {*members, "forward"}
-            self._spaces.append(space)
+        space = Space(members, members, name, type(module))
+        space.done = {*members, "forward"}
+        self._spaces.append(space)
         self._visit_type_of(module)
+
+    def _hold_functional(self) -> None:
+        """Hold the functions that layers are made of."""
+        members = vars(weft.nn.functional)
+        if _C._dicts_count_changes and id(members) not in self.seen:
+            self.seen.add(id(members))
+            functions = Space(members, members, "").functions()
+            self.held.append(Held(members, ..., functions, "a function of weft.nn.functional"))
 
     def _visit_optimizer(self, optimizer: Any, name: str) -> None:
         """Note what its steps depend on: they may change it, and read some of it anew."""
@@ -352,14 +456,18 @@ class State:
         module, _, _ = kind.__module__.partition(".")
         if (wrapped := getattr(x, "__wrapped__", None)) is not None:  # compiled, or cached
             self._waiting.append((wrapped, name))
+            if hasattr(x, "cache_info"):
+                self._hold_answer(Remembering(x), f"what {name} remembers")
+        elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
+            self._names |= names_of_getter(x)
+        elif any(x is looking for looking in _DYNAMIC):
+            self._prefixes.add("")
         elif kind.__module__.startswith(f"{_OWN}.jit") or isinstance(x, _CONSTANT):
             pass
         elif module == "logging":
             self._visit_logger(x, name)
         elif module == "numpy" and hasattr(x, "bit_generator"):
             self._drawn.append((x, _drawn(x), name))
-        elif _has_state_of_its_own(kind):
-            self._note_opaque(x, name)
         elif module in _CONSTANT_MODULES or (module == _OWN and not hasattr(x, "__dict__")):
             pass
         elif module == "numpy" and _CONSTANT_NUMPY & {base.__name__ for base in kind.__mro__}:
@@ -400,7 +508,8 @@ class State:
             there = hasattr(x, key)
             self._hold(x, key, getattr(x, key, None), f"{name}.{key}", absent=not there)
         if not isinstance(members, dict) and not slots and type(x).__module__ != "builtins":
-            if not isinstance(x, (list, dict, tuple, set, frozenset, collections.deque)):
+            known = (*_SIMPLE, list, dict, tuple, set, frozenset, collections.deque)
+            if not isinstance(x, known):
                 self._note_opaque(x, name)
         self._visit_type_of(x)
 
@@ -423,6 +532,16 @@ def _slots_of(cls: type) -> Iterable[str]:
     ]
 
 
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _registry(f: types.FunctionType) -> Any:
+    """Return what ``functools.singledispatch`` chooses from."""
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+    return _content(cells["registry"]) if "registry" in cells else None
+
+
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
@@ -438,12 +557,3 @@ def _is_optimizer(x: Any) -> bool:
 def _drawn(generator: Any) -> str:
     """Return the state of a generator of NumPy as text."""
     return repr(generator.bit_generator.state)
-
-
-def _names_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names_in(constant)
-        elif isinstance(constant, str) and constant.isidentifier():  # for getattr
-            yield constant

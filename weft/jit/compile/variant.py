@@ -68,6 +68,7 @@ class Variant:
         self._programs: dict[int, Any] = {}
         self._walk: Walk | None = None
         self._guards: list[Any] | None = None
+        self._comparing: Any = None
         self._complete: bool | None = None  # whether all pieces were captured twice that must be
         self._ways_back: dict[int, Any] = {}  # by the piece at the end
         self._made: dict[int, Value] = {}
@@ -79,7 +80,7 @@ class Variant:
         """Take one more capture in."""
         self.captures += 1
         self.state, self.replay = state, None
-        self._walk = self._guards = self._complete = None
+        self._walk = self._guards = self._comparing = self._complete = None
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
@@ -184,9 +185,10 @@ class Variant:
 
     def differs(self, inputs: list[Tensor]) -> str:
         """Return the name of something that is not as it was, or nothing."""
-        for h in self.guards():
-            if not h.holds():
-                return str(h.name)
+        if (number := self._compared().failing()) >= 0:
+            return str(self.guards()[number].name)
+        if self.meets(inputs):
+            return "an argument"
         for t, grad in self.before:
             if (inputs[t] if isinstance(t, int) else t).grad is not grad:
                 return "the gradient of a tensor that it reads"
@@ -202,8 +204,25 @@ class Variant:
         if self._guards is None:
             free = self._live_places()
             options = [h for h in self.state.options if (id(h.where), h.key) not in free]
-            self._guards = [*self.state.held, *options]
+            read = {id(t) for t, _ in self.roles}  # whose geometry its program knows
+            looked = [at for at in self.state.looked if id(at.t) not in read]
+            self._guards = [*self.state.held, *options, *looked]
         return self._guards
+
+    def _compared(self) -> Any:
+        """Return what compares all of them."""
+        if self._comparing is None:
+            self._comparing = _C.Guards()
+            for guard in self.guards():
+                guard.add_to(self._comparing)
+        return self._comparing
+
+    def meets(self, inputs: list[Tensor]) -> bool:
+        """Say whether an input is one that the function would take for a tensor it knows."""
+        if self.state is None or not self.state.tells_apart:
+            return False
+        known = {id(t) for t in inputs}
+        return len(known) < len(inputs) or not known.isdisjoint(self.state.tensors)
 
     def _live_places(self) -> set[tuple[int, str]]:
         """Return the options of optimisers that need not stay as they were."""
@@ -326,8 +345,9 @@ class Variant:
                 r.take_input(a, inputs[a])
             else:
                 r.take_value(a[0])
-        for h in self.guards():
-            r.require(h.where, h.key, h.value, h.absent)
+        r.set_guards(self._compared())
+        if self.state.tells_apart:
+            r.set_strangers(list(self.state.tensors.values()))
         for t, grad in self.before:
             (r.require_input_grad if isinstance(t, int) else r.require_grad)(t, grad)
         for t, _ in self.roles:

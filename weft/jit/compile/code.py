@@ -1,0 +1,178 @@
+"""What the code of a function names: globals, attributes, modules; and where it computes a name."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import operator
+import re
+import types
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["Names", "names_in", "names_of_getter"]
+
+_BY_NAME = {"delattr", "getattr", "hasattr", "setattr"}  # whose second argument is a name
+_GETTERS = {"attrgetter", "methodcaller"}  # whose first argument is one
+# Code that has these may look for any name, wherever it can look.
+_ANYWHERE = {"__getattribute__", "dir", "eval", "exec", "getmembers"}
+# Code that has these may look at all attributes of an object.
+_LOOKING = {
+    *_ANYWHERE, "__dict__", "asdict", "astuple", "copy", "deepcopy", "globals", "locals", "replace",
+    "vars",
+}  # fmt: skip
+_TEXTS = {*_GETTERS, "format", "format_map"}  # code that has these may have names inside of texts
+_CONSTANTS = (None, True, False, ...)
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Names(NamedTuple):
+    """The names in the code of a function, and in that of functions inside of it."""
+
+    globals: frozenset[str]  # that it reads or sets as such
+    every: frozenset[str]  # those, and attributes, and texts that may be names of some
+    imports: frozenset[str]  # modules that are imported where they are used
+    prefixes: frozenset[str]  # how names begin that it computes
+    passed: frozenset[str]  # globals and variables from outside that are more than looked into
+    looks: bool  # it may look at all attributes of an object
+    tells_apart: bool  # it asks whether two things are the same object
+
+
+@functools.lru_cache(maxsize=10_000)
+def names_in(code: types.CodeType) -> Names:
+    """Return what a function names.
+
+    >>> from weft.jit.compile.code import names_in
+    >>> names = names_in((lambda x: getattr(x, f"part{other}")).__code__)
+    >>> sorted(names.globals), sorted(names.prefixes)
+    (['getattr', 'other'], ['part'])
+    """
+    found = _names_here(code)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found = Names(*map(operator.or_, found, names_in(inner)))
+    return found
+
+
+def names_of_getter(getter: Any) -> set[str]:
+    """Return the names that an ``operator.attrgetter`` or ``methodcaller`` looks for."""
+    made = getter.__reduce__()[1]
+    return {name for text in made if isinstance(text, str) for name in text.split(".")}
+
+
+def _names_here(code: types.CodeType) -> Names:
+    steps = [i for i in dis.get_instructions(code) if i.opname not in _NO_STEPS]
+    found: set[str] = set()
+    passed: set[str] = set()
+    imports: set[str] = set()
+    prefixes: set[str] = set()
+    tells_apart = False
+    for at, step in enumerate(steps):
+        name, after = step.argval, steps[at + 1] if at + 1 < len(steps) else step
+        if _is_global(step.opname):
+            found.add(name)
+            if name in _BY_NAME:
+                prefixes |= _prefix(_arguments(steps, at), 1)
+        if name in _GETTERS and after.opname != "LOAD_CONST":
+            prefixes.add("")
+        if _is_global(step.opname) or step.opname == "LOAD_DEREF":
+            if not _looks_inside(after):
+                passed.add(name)
+        if step.opname == "IMPORT_NAME":
+            imports |= {name, name.partition(".")[0]}
+        if step.opname == "IS_OP":
+            others = (steps[at - 1], steps[at - 2])
+            tells_apart |= not any(_is_constant(other) for other in others)
+    every = {*code.co_names, *_texts(code.co_consts, bool(_TEXTS & {*code.co_names}))}
+    if _ANYWHERE & every:
+        prefixes.add("")
+    return Names(
+        frozenset(found), frozenset(every), frozenset(imports), frozenset(prefixes),
+        frozenset(passed), bool(_LOOKING & every), tells_apart,
+    )  # fmt: skip
+
+
+_NO_STEPS = {"CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "RESUME"}
+
+
+def _is_global(op: str) -> bool:
+    return op.endswith(("_GLOBAL", "_NAME", "_GLOBALS")) and op != "IMPORT_NAME"
+
+
+def _looks_inside(step: dis.Instruction) -> bool:
+    """Say whether the thing before it is one whose attribute it takes."""
+    return step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval != "__dict__"
+
+
+def _is_constant(step: dis.Instruction) -> bool:
+    return step.opname == "LOAD_CONST" and any(step.argval is c for c in _CONSTANTS)
+
+
+def _texts(constants: Any, inside: bool) -> Iterator[str]:
+    """Iterate over texts that may be names; ``inside``: over the words in others too."""
+    for constant in constants:
+        if isinstance(constant, (tuple, frozenset)):
+            yield from _texts(constant, inside)
+        elif isinstance(constant, str) and constant.isidentifier():
+            yield constant
+        elif isinstance(constant, str) and inside and len(constant) < 200:
+            yield from _WORD.findall(constant)
+
+
+def _prefix(arguments: list[list[dis.Instruction]] | None, place: int) -> set[str]:
+    """Return how a name begins that is an argument; nothing if it is known, or one that is no name."""
+    if arguments is None or len(arguments) <= place:
+        return {""}
+    first, *rest = arguments[place]
+    if first.opname != "LOAD_CONST" or not isinstance(first.argval, str):
+        return {""}
+    if not rest:
+        return set()  # it is among the texts
+    begin = _WORD.match(first.argval)
+    return {begin.group() if begin else ""}
+
+
+def _arguments(steps: list[dis.Instruction], at: int) -> list[list[dis.Instruction]] | None:
+    """Return the steps that make each argument of a call; None where that is not plain to see.
+
+    Args:
+        steps: the code.
+        at: where what is called is loaded.
+    """
+    depth = _effect(steps[at])
+    for end in range(at + 1, len(steps)):
+        step = steps[end]
+        if "JUMP" in step.opname or step.opname.startswith(("FOR_", "RETURN", "SETUP")):
+            return None
+        depth += _effect(step)
+        if depth == 1 and step.opname in ("CALL", "CALL_FUNCTION"):
+            last = end - 1 if steps[end - 1].opname == "PRECALL" else end
+            return _split(steps[at + 1 : last], step.arg or 0)
+        if depth < 1:
+            return None
+    return None
+
+
+def _effect(step: dis.Instruction) -> int:
+    """Return by how much a step makes the stack higher."""
+    return dis.stack_effect(step.opcode, step.arg if step.opcode >= dis.HAVE_ARGUMENT else None)
+
+
+def _split(steps: list[dis.Instruction], count: int) -> list[list[dis.Instruction]] | None:
+    """Cut code into expressions, each of which leaves one thing on the stack."""
+    parts: list[list[dis.Instruction]] = []
+    end = len(steps)
+    for _ in range(count):
+        begin, height = end, 0
+        while height < 1 and begin > 0:
+            begin -= 1
+            height += _effect(steps[begin])
+        if height != 1:
+            return None
+        parts.insert(0, steps[begin:end])
+        end = begin
+    return parts

@@ -1,0 +1,126 @@
+"""Places in Python that a captured call depends on, and what was there."""
+
+from __future__ import annotations
+
+import operator
+import sys
+
+from weft import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from weft import Tensor
+
+__all__ = ["Held", "Looked", "Remembering", "Space"]
+
+_MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
+# Methods that weft calls, whoever names them.
+_CALLED = {"backward", "forward", "jvp", "setup_context", "vjp", "vmap"}
+# Methods that operators call, which a class may get.
+_OPERATORS = {name for name in dir(operator) if name.startswith("__")} | {
+    "__bool__", "__call__", "__enter__", "__exit__", "__float__", "__format__", "__get__",
+    "__getattr__", "__getattribute__", "__hash__", "__int__", "__iter__", "__len__", "__next__",
+    "__radd__", "__repr__", "__rmul__", "__rsub__", "__rtruediv__", "__str__",
+}  # fmt: skip
+
+
+class Held:
+    """A place in a dict, list, set, cell, class or object, and what is there."""
+
+    __slots__ = ("absent", "key", "name", "value", "where")
+
+    def __init__(self, where: Any, key: Any, value: Any, name: str, absent: bool = False) -> None:
+        """Note the place, what is there, and how a message calls it."""
+        self.where, self.key, self.value, self.name, self.absent = where, key, value, name, absent
+
+    def holds(self) -> bool:
+        """Say whether the same is there now."""
+        return _C._holds(self.where, self.key, self.value, self.absent)
+
+    def add_to(self, guards: Any) -> None:
+        """Let it be compared with others."""
+        guards.require(self.where, self.key, self.value, self.absent)
+
+
+class Looked:
+    """A tensor that may be looked at without an op: its shape, dtype, attributes."""
+
+    __slots__ = ("_now", "name", "t")
+
+    def __init__(self, t: Tensor, name: str) -> None:
+        """Note how it is, and how a message calls it."""
+        self.t, self.name = t, name
+        self._now = self._look()
+
+    def _look(self) -> Any:
+        return _C._geometry(self.t), _C._role(self.t), _C._attributes(self.t)
+
+    def holds(self) -> bool:
+        """Say whether it is as it was."""
+        return bool(self._look() == self._now)
+
+    def add_to(self, guards: Any) -> None:
+        """Let it be compared with others."""
+        guards.require_geometry(self.t)
+
+
+class Remembering:
+    """Tells whether what a cached function remembers was forgotten since."""
+
+    def __init__(self, cached: Any) -> None:
+        """Note how often it was called by now."""
+        self._cached, self._calls = cached, 0
+        self()
+
+    def __call__(self) -> bool:
+        """Say whether it still remembers: the number of its calls begins anew when it forgets."""
+        hits, misses, *_ = self._cached.cache_info()
+        if hits + misses < self._calls:
+            self._calls = sys.maxsize
+        else:
+            self._calls = hits + misses
+        return self._calls != sys.maxsize
+
+
+class Space:
+    """Names and what they stand for: the dict of a module, an object or a class."""
+
+    def __init__(
+        self, where: Any, members: Any, name: str, cls: type | None = None, *, owner: int = 0,
+        closed: bool = False,
+    ) -> None:  # fmt: skip
+        """Note where it is.
+
+        Args:
+            where: what has the names.
+            members: the dict of them.
+            name: how a message calls it.
+            cls: the class, if it is an object's.
+            owner: the id of the module or class whose names they are.
+            closed: it is a library's: what it has is known, and not looked into.
+        """
+        self.where, self.members, self.name, self.cls = where, members, name, cls
+        self.owner, self.closed = owner, closed
+        self.done: set[str] = set()  # what was looked at
+        self.whole = False  # it is held which names there are
+        self.there = False  # a class, of which only objects are seen that are there already
+
+    def is_special(self, key: str) -> bool:
+        """Say whether it is used without being named: a method that Python or weft calls."""
+        if not isinstance(self.where, type) or (self.there and key in _MAKING):
+            return False
+        return not self.closed and (key.startswith("__") or key in _CALLED)
+
+    def missing(self, names: set[str]) -> frozenset[str]:
+        """Return those of some names that it has not, and others that would be found in a class."""
+        found = names - self.members.keys() - self.done - {"__class__"}
+        if isinstance(self.where, type):
+            found |= (_OPERATORS | _CALLED) - self.members.keys()
+        return frozenset(found)
+
+    def functions(self) -> dict[str, Any]:
+        """Return the functions that it has, and what is made of them."""
+        kinds = (property, staticmethod, classmethod)
+        return {k: v for k, v in self.members.items() if callable(v) or isinstance(v, kinds)}
