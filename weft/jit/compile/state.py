@@ -84,6 +84,7 @@ class State:
         self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
         self._spaces: list[Space] = []  # of them only what code names
         self._types: set[type] = set()
+        self._closed: set[type] = set()  # of libraries
         self._drawn: list[
             tuple[Any, str, str]
         ] = []  # NumPy's generators: it must not draw from them
@@ -304,20 +305,24 @@ class State:
 
     def _visit_class(self, cls: type, name: str, there: bool = False) -> None:
         for base in cls.__mro__:
-            closed = _is_library(base.__module__)
-            if closed and not base.__flags__ & _MUTABLE:
+            if _is_library(base.__module__):
+                self._hold_methods(base)
                 continue
-            space = Space(base, vars(base), name, owner=id(base), closed=closed)
-            space.there = there
-            self._spaces.append(space)
-            if closed:
-                what = f"a method of {base.__name__}"
-                self.held.append(Held(base, ..., space.functions(), what))
+            self._spaces.append(Space(base, vars(base), name, owner=id(base)))
+            self._spaces[-1].there = there
         if not _is_library(cls.__module__):
             self.held.append(Held(cls, "__mro__", cls.__mro__, f"the bases of {name}"))
         if not _is_library(type(cls).__module__):
             self.held.append(Held(cls, "__class__", type(cls), f"the metaclass of {name}"))
             self._visit_type_of(cls)
+
+    def _hold_methods(self, cls: type) -> None:
+        """Hold the methods of a class of a library, and what code names in it."""
+        if cls.__flags__ & _MUTABLE and cls not in self._closed:
+            self._closed.add(cls)
+            space = Space(cls, vars(cls), cls.__name__, closed=True)
+            self._spaces.append(space)
+            self.held.append(Held(cls, ..., space.functions(), f"a method of {cls.__name__}"))
 
     def _visit_type_of(self, x: Any) -> None:
         """Look at the methods of an object that is there already."""
