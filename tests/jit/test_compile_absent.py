@@ -482,6 +482,28 @@ def test_what_no_code_names_may_appear() -> None:
     assert variant.captures == 2 and runs(fast) == 6
 
 
+def test_what_a_module_was_made_of() -> None:
+    """A count that only `__init__` reads and changes is no reason to capture anew."""
+
+    class Net(nn.Module):
+        made = 0
+
+        def __init__(self, start: Any) -> None:
+            super().__init__()
+            Net.made += 1
+
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    start: list[int] = []
+    fast = weft.compile(Net(start), fullgraph=True)
+    for i in range(8):
+        assert fast(ONE).item() == 2
+        start.append(i)
+        Net(start)
+    assert runs(fast) == 6
+
+
 def test_parts_by_number_are_compiled() -> None:
     """`getattr(self, f"layer{i}")` needs no more of the class than methods of such names."""
     data = __import__("numpy").ones(3)

@@ -317,3 +317,38 @@ def test_changes_that_do_not_matter() -> None:
     assert f(ONE).item() == 6
     Scale.by = 1.0
     assert f(ONE).item() == 3
+
+
+@counting
+def test_what_libraries_exchange_themselves() -> None:
+    """`catch_warnings` puts another list in the place of `warnings.filters`: nothing is captured anew."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.filters = 4
+
+        def forward(self, x: Any) -> Any:
+            if self.filters != 4:
+                warnings.warn("other filters", stacklevel=1)
+            return x * self.filters
+
+    fast = weft.compile(Net(), fullgraph=True)
+    for _ in range(8):
+        with warnings.catch_warnings():
+            assert fast(ONE).item() == 4
+    assert runs(fast) == 6
+
+
+def test_an_argument_that_is_known_from_the_start() -> None:
+    """It is said at once that calls run eagerly, and why."""
+    t, mark = weft.ones(1), object()
+    f = weft.compile(lambda x: x * (3 if x is mark else 1) + t)
+    f(t)
+    with pytest.warns(UserWarning, match="tensor that it knows"):
+        f(t)
+    assert [f(t).item() for _ in range(8)] == [2.0] * 8
+    assert sum(v.captures for v in f.variants) == 1
+    for _ in range(4):
+        f(weft.ones(1))
+    assert runs(f) == 2

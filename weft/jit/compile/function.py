@@ -143,7 +143,7 @@ class CompiledFunction(_C.CompiledBase):
         if group and group[0].begins and not group[0].holds(inputs):
             del group[:1]  # the first step of an optimiser, which does not come again
         variant = None if group is None else next((v for v in group if v.holds(inputs)), None)
-        if variant is None and group and any(v.ready and v.meets(inputs) for v in group):
+        if variant is None and group and any(v.meets(inputs) for v in group):
             return self._eagerly("it may take an argument for a tensor that it knows", args, kwargs)
         problem = variant.problem if variant is not None else self._hopeless.get(key)
         if problem:

@@ -333,10 +333,11 @@ class State:
     def _visit_member(self, space: Space, key: str, value: Any, name: str) -> None:
         """Hold what a module, object or class has under a name."""
         where = space.where
-        if space.closed:
+        if space.closed:  # it may exchange lists and objects of its own
             if isinstance(value, types.ModuleType):
                 self._waiting.append((value, name))
-            self.held.append(Held(where, key, value, name))
+            if callable(value) or isinstance(value, (types.ModuleType, *_SIMPLE)):
+                self.held.append(Held(where, key, value, name))
             return
         if not isinstance(where, type):
             return self._hold(where, key, value, name)
@@ -392,7 +393,7 @@ class State:
                 elif value or key.endswith("hooks"):
                     self._hold(value, ..., tuple(value), f"the {key.strip('_')} of {name}")
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
-            else:
+            elif key != "_made":  # what it was made of, which its calls have no use for
                 self._hold(members, key, value, f"{name}.{key}")
         self.held.append(Held(module, "__class__", type(module), f"the class of {name}"))
         if "forward" not in members:
@@ -467,7 +468,9 @@ class State:
             self._names |= names_of_getter(x)
         elif any(x is looking for looking in _DYNAMIC):
             self._prefixes.add("")
-        elif kind.__module__.startswith(f"{_OWN}.jit") or isinstance(x, _CONSTANT):
+        elif (
+            kind.__module__.startswith(f"{_OWN}.jit") or isinstance(x, _CONSTANT) or kind is object
+        ):
             pass
         elif module == "logging":
             self._visit_logger(x, name)
