@@ -50,7 +50,7 @@ class Replay {
     keep(guards);
     guards_ = &nb::cast<Guards&>(guards);
   }
-  // No input is one of these tensors, or another input.
+  // No input is one of these tensors.
   void set_strangers(const std::vector<Tensor>& tensors) {
     tells_apart_ = true;
     for (const Tensor& t : tensors) strangers_.insert(t.get());
@@ -259,12 +259,7 @@ class Replay {
   }
 
   bool are_strangers(const std::vector<Tensor>& inputs) const {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (strangers_.count(inputs[i].get())) return false;
-      for (size_t j = 0; j < i; ++j)
-        if (inputs[j].get() == inputs[i].get()) return false;
-    }
-    return true;
+    return std::none_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return strangers_.count(t.get()); });
   }
 
   nb::list refs_;  // every Python object that is held, where the collector sees them

@@ -429,6 +429,7 @@ nb::list parts_of_graph(nb::list results, nb::list leaves) {
 
 void bind_way_back(nb::module_& m) {
   m.def("_parts_of_graph", parts_of_graph);
+  m.def("_root_of", [](Tensor t) { return t->base ? Tensor(t->base) : t; });  // what it is a view of, or itself
   m.def("_is_fixed_view", [](Tensor t) { return t->extra && t->extra->view_fixed; });
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
       .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,

@@ -63,7 +63,7 @@ class Ways:
         for i, base in enumerate(self.derivative.bases):
             view = outputs[i]
             if base is not None and isinstance(base.of, int) and view is not None:
-                outputs[base.of] = view._base  # which may be hidden
+                outputs[base.of] = _C._root_of(view)  # which may be hidden
         if not all(t is not None and t.requires_grad for t in outputs):
             raise RuntimeError(_because("it does not give what it gave"))
         return [t for t in outputs if t is not None]

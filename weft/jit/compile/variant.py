@@ -221,8 +221,7 @@ class Variant:
         """Say whether an input is one that the function would take for a tensor it knows."""
         if self.state is None or not self.state.tells_apart:
             return False
-        known = {id(t) for t in inputs}
-        return len(known) < len(inputs) or not known.isdisjoint(self.state.tensors)
+        return any(id(t) in self.state.tensors for t in inputs)
 
     def _live_places(self) -> set[tuple[int, str]]:
         """Return the options of optimisers that need not stay as they were."""

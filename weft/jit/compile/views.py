@@ -44,7 +44,7 @@ def find_bases(capture: Capture, found: list[Tensor], flat: list[Any]) -> list[B
     others += [t for t in capture.alive if id(t) in capture.given]
     if not _are_explained(capture, found, others):
         return None
-    roots = [_root(t) for t in found]
+    roots = [_C._root_of(t) for t in found]
     number = {id(t): i for i, t in enumerate(found)}
     bases: list[Base | None] = []
     for t, root in zip(found[:], roots):
@@ -68,15 +68,11 @@ def find_bases(capture: Capture, found: list[Tensor], flat: list[Any]) -> list[B
     return bases + [None] * (len(found) - len(bases))
 
 
-def _root(t: Tensor) -> Tensor:
-    return t if t._base is None else t._base
-
-
 def _are_explained(capture: Capture, found: list[Tensor], others: list[Tensor]) -> bool:
     """Say whether all that is in the memory of a result is that by way of a base, or is detached."""
     roots: dict[Any, Tensor] = {}  # by memory
     for t in found:
-        root = _root(t)
+        root = _C._root_of(t)
         if roots.setdefault(_C._place(t)[0], root) is not root:
             return False
     for t in others:
@@ -84,9 +80,9 @@ def _are_explained(capture: Capture, found: list[Tensor], others: list[Tensor]) 
         if root is None:
             continue
         if id(t) in capture.given:
-            if _root(t) is not root:
+            if _C._root_of(t) is not root:
                 return False
-        elif t._base is not None or t.requires_grad:
+        elif _C._root_of(t) is not t or t.requires_grad:
             return False
     return True
 
@@ -97,4 +93,4 @@ def _given(capture: Capture, t: Tensor, root: Tensor) -> Value | None:
     while v.producer is not None and is_view(v.producer):
         v = v.producer.inputs()[0]
     of = {id(capture.given[id(x)]): x for x in capture.alive if id(x) in capture.given}
-    return v if id(v) in of and _root(of[id(v)]) is root else None
+    return v if id(v) in of and _C._root_of(of[id(v)]) is root else None
