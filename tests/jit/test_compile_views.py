@@ -272,7 +272,7 @@ def test_views_that_come_from_another_piece() -> None:
 
 
 def test_what_stays_eager() -> None:
-    """A view that was made with gradients off; a result whose graph is used up."""
+    """A view that was made with gradients off; ``data``, whose changes the tape is not told of."""
 
     def quiet(x: Any) -> Any:
         h = x.sin()
@@ -281,3 +281,12 @@ def test_what_stays_eager() -> None:
 
     check(quiet, walk_all, compiles=False)
     check(quiet, change_last, compiles=False)
+
+    def change_data(f: Any, x: Any) -> Any:
+        h, data = f(x)
+        data.mul_(2)
+        h.sum().backward()
+        return [h, data]
+
+    check(lambda x: (lambda h: (h, h.data))(x.exp()), change_data, compiles=False)
+    check(lambda x: (lambda h: (h, h[0].data))(x.exp()), change_data, compiles=False)

@@ -170,6 +170,10 @@ class Capture(Recorder):
             self.fail(f"{name} gives a result")
         return result
 
+    def is_made(self, t: Tensor) -> bool:
+        """Say whether an op of the call gave this tensor; ``.data`` of one is another object."""
+        return id(t) in self._made
+
     def taken(self) -> list[Tensor]:
         """Return the tensors that did exist before, and that it read."""
         return [t for t in self.alive if id(t) in self.given]

@@ -42,7 +42,8 @@ def find_bases(capture: Capture, found: list[Tensor], flat: list[Any]) -> list[B
     mine = {id(t) for t in found}
     others = [t for t in flat if isinstance(t, weft.Tensor) and id(t) not in mine]
     others += [t for t in capture.alive if id(t) in capture.given]
-    if not _are_explained(capture, found, others):
+    values = {id(capture.value(t)) for t in found}
+    if len(values) < len(found) or not _are_explained(capture, found, others):
         return None
     roots = [_C._root_of(t) for t in found]
     number = {id(t): i for i, t in enumerate(found)}
@@ -82,7 +83,7 @@ def _are_explained(capture: Capture, found: list[Tensor], others: list[Tensor]) 
         if id(t) in capture.given:
             if _C._root_of(t) is not root:
                 return False
-        elif _C._root_of(t) is not t or t.requires_grad:
+        elif _C._root_of(t) is not t or t.requires_grad or not capture.is_made(t):
             return False
     return True
 
