@@ -125,6 +125,7 @@ class CompiledNode final : public Node {
       if (is_wanted(edges[i])) wanted.add(how_->leaf_of[i]);
     std::vector<size_t> touched = parts_between(which, wanted);
     std::shared_ptr<OneWay> way = way_of(which);
+    if (passes) return std::move(grads);  // another thread has unfolded it meanwhile
     for (size_t i = 0; i < kept_.size(); ++i) {
       const auto& [t, version] = kept_[i];
       if (!way->needs[i].meets(wanted)) continue;
