@@ -530,3 +530,31 @@ def test_parts_by_number_are_compiled() -> None:
     for _ in range(4):
         assert weft.equal(fast(x), net(x))
     assert runs(fast) == 4
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.filterwarnings("ignore:compile")
+def test_an_array_under_a_computed_name(computed: bool) -> None:
+    """It cannot be watched, and may be what is looked for; not where a library is looked into."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table1 = __import__("numpy").ones(1)
+            self.kind = "relu"
+
+    class Looking(Net):
+        def forward(self, x: Any) -> Any:
+            return x * float(getattr(self, f"table{len(x)}")[0])
+
+    class Choosing(Net):
+        def forward(self, x: Any) -> Any:
+            return getattr(nn.functional, self.kind)(x)
+
+    net = Looking() if computed else Choosing()
+    fast = weft.compile(net)
+    for _ in range(4):
+        fast(ONE)
+    assert (runs(fast) > 0) is not computed
+    net.table1[0] = 3.0
+    assert weft.equal(fast(ONE), net(ONE))

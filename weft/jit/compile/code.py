@@ -36,7 +36,8 @@ class Names(NamedTuple):
     globals: frozenset[str]  # that it reads or sets as such
     every: frozenset[str]  # those, and attributes, and texts that may be names of some
     imports: frozenset[str]  # modules that are imported where they are used
-    prefixes: frozenset[str]  # how names begin that it computes
+    # How names begin that it computes, and the global or variable in which it looks for them, or "".
+    prefixes: frozenset[tuple[str, str]]
     passed: frozenset[str]  # globals and variables from outside that are more than looked into
     looks: bool  # it may look at all attributes of an object
     tells_apart: bool  # it asks whether two things are the same object
@@ -49,7 +50,7 @@ def names_in(code: types.CodeType) -> Names:
     >>> from weft.jit.compile.code import names_in
     >>> names = names_in((lambda x: getattr(x, f"part{other}")).__code__)
     >>> sorted(names.globals), sorted(names.prefixes)
-    (['getattr', 'other'], ['part'])
+    (['getattr', 'other'], [('', 'part')])
     """
     found = _names_here(code)
     for inner in code.co_consts:
@@ -69,16 +70,16 @@ def _names_here(code: types.CodeType) -> Names:
     found: set[str] = set()
     passed: set[str] = set()
     imports: set[str] = set()
-    prefixes: set[str] = set()
+    prefixes: set[tuple[str, str]] = set()
     tells_apart = False
     for at, step in enumerate(steps):
         name, after = step.argval, steps[at + 1] if at + 1 < len(steps) else step
         if _is_global(step.opname):
             found.add(name)
             if name in _BY_NAME:
-                prefixes |= _prefix(_arguments(steps, at), 1)
+                prefixes |= _prefix(_arguments(steps, at))
         if name in _GETTERS and after.opname != "LOAD_CONST":
-            prefixes.add("")
+            prefixes.add(("", ""))
         if _is_global(step.opname) or step.opname == "LOAD_DEREF":
             if not _looks_inside(after):
                 passed.add(name)
@@ -89,7 +90,7 @@ def _names_here(code: types.CodeType) -> Names:
             tells_apart |= not any(_is_constant(other) for other in others)
     every = {*code.co_names, *_texts(code.co_consts, bool(_TEXTS & {*code.co_names}))}
     if _ANYWHERE & every:
-        prefixes.add("")
+        prefixes.add(("", ""))
     return Names(
         frozenset(found), frozenset(every), frozenset(imports), frozenset(prefixes),
         frozenset(passed), bool(_LOOKING & every), tells_apart,
@@ -123,17 +124,21 @@ def _texts(constants: Any, inside: bool) -> Iterator[str]:
             yield from _WORD.findall(constant)
 
 
-def _prefix(arguments: list[list[dis.Instruction]] | None, place: int) -> set[str]:
-    """Return how a name begins that is an argument; nothing if it is known, or one that is no name."""
-    if arguments is None or len(arguments) <= place:
-        return {""}
-    first, *rest = arguments[place]
+def _prefix(arguments: list[list[dis.Instruction]] | None) -> set[tuple[str, str]]:
+    """Return how a name begins that is the second argument, and where it is looked for.
+
+    Nothing where it is written out: it is among the texts.
+    """
+    if arguments is None or len(arguments) < 2:
+        return {("", "")}
+    (owner, *chain), (first, *rest) = arguments[:2]
+    plain = _is_global(owner.opname) or owner.opname == "LOAD_DEREF"
+    plain = plain and all(step.opname == "LOAD_ATTR" for step in chain)
+    where = owner.argval if plain else ""
     if first.opname != "LOAD_CONST" or not isinstance(first.argval, str):
-        return {""}
-    if not rest:
-        return set()  # it is among the texts
+        return {(where, "")}
     begin = _WORD.match(first.argval)
-    return {begin.group() if begin else ""}
+    return {(where, begin.group() if begin else "")} if rest else set()
 
 
 def _arguments(steps: list[dis.Instruction], at: int) -> list[list[dis.Instruction]] | None:

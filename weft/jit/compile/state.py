@@ -94,7 +94,8 @@ class State:
         self._hold_missing()
         self._hold_settings()
         for attribute, reason in self._opaque:
-            if attribute in self._names or not attribute.isidentifier():
+            computed = attribute.startswith(tuple(self._prefixes))
+            if computed or attribute in self._names or not attribute.isidentifier():
                 self.unseen = self.unseen or reason
         if places := self._names & _PLACES:
             self.unseen = self.unseen or f"it looks at {places.pop()}(): where a tensor lies"
@@ -282,7 +283,6 @@ class State:
         names, members = names_in(f.__code__), f.__globals__
         self._names |= names.every
         self._imports |= names.imports
-        self._prefixes |= names.prefixes
         self._looks |= names.looks
         self.tells_apart |= names.tells_apart or "id" in names.globals
         wanted = set(names.globals)
@@ -295,9 +295,13 @@ class State:
             self._hold(members, key, members[key], f"the global '{key}'")
         missing = self._globals.setdefault(id(members), (members, set()))[1]
         missing |= wanted - members.keys()
-        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+        seen: Any = collections.ChainMap({}, members)
+        seen.update((k, _content(c)) for k, c in zip(f.__code__.co_freevars, f.__closure__ or ()))
+        for where, prefix in names.prefixes:
+            if not _is_library_module(seen.get(where)):  # getattr(F, name)
+                self._prefixes.add(prefix)
         for name in names.passed:
-            value = _content(cells[name]) if name in cells else members.get(name)
+            value = seen.get(name)
             if isinstance(value, types.ModuleType):
                 self._passed.add(id(value))
             elif isinstance(value, type):
@@ -524,6 +528,10 @@ class State:
 
 def _is_library(module: str) -> bool:
     return (module or "").partition(".")[0] in _LIBRARIES and module != "__main__"
+
+
+def _is_library_module(x: Any) -> bool:
+    return isinstance(x, types.ModuleType) and _is_library(x.__name__)
 
 
 def _has_state_of_its_own(kind: type) -> bool:
