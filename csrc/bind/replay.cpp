@@ -14,7 +14,6 @@
 namespace weft {
 namespace {
 
-
 bool any(const Hooks& hooks) {
   return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
 }
