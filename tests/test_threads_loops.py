@@ -139,9 +139,10 @@ def test_helpers_are_kept_and_not_made_anew() -> None:
 def test_signals_are_left_to_python() -> None:
     printed = run(
         """
-        import pathlib, weft
+        import pathlib, time, weft
         weft.set_num_threads(3)
         weft._C._try_loop(10)
+        time.sleep(0.3)  # they tell their names when they first run
         for task in pathlib.Path("/proc/self/task").iterdir():
             lines = (task / "status").read_text().splitlines()
             status = dict(line.split(":", 1) for line in lines)
