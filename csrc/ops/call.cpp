@@ -110,7 +110,8 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  if (is_long(c) && g_interpreter.release_lock && !c.op.is(kKeepsLock) && !t_keeps_lock) {
+  bool keeps_lock = c.op.is(kKeepsLock) || t_keeps_lock || (c.op.form.in_steps && c.op.form.in_steps(c));
+  if (is_long(c) && g_interpreter.release_lock && !keeps_lock) {
     Order order(c);
     Unlocked unlocked;
     c.op.form.run(c);
@@ -120,10 +121,12 @@ void run_kernel(Call& c) {
 }
 
 void run_kernels(const std::vector<Call*>& calls) {
-  for (Call* c : calls)  // nobody works on elements as they lie while somebody wants them in order
-    each_input(*c, [](int, TensorImpl* t) {
-      if (t && t->storage->last.channels > 0) t->storage->put_in_order();
-    });
+  bool any_last = false;
+  for (Call* c : calls) each_input(*c, [&](int, TensorImpl* t) { any_last |= t && t->storage->last.channels > 0; });
+  if (any_last) {  // nobody works on elements as they lie while somebody wants them in order
+    for (Call* c : calls) run_kernel(*c);
+    return;
+  }
   std::optional<Unlocked> unlocked;
   bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
   if (any_long && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();

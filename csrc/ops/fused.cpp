@@ -171,6 +171,38 @@ bool stays_last(Call& c, const FusedKernel& k) {
   return true;
 }
 
+// Whether some inputs lie channels last and the loop needs them in order. Of those the ops themselves would put in
+// order only what meets others, and later sums would run in another order.
+bool is_mixed(Call& c, const FusedKernel& k) {
+  const TensorList& in = c.tensors(0);
+  return std::any_of(in.begin(), in.end(), lies_last) && !stays_last(c, k);
+}
+
+// The ops one by one, as they would have been called.
+void run_in_steps(Call& c, const FusedKernel& k) {
+  TensorList values = c.tensors(0);
+  for (const auto& step : k.steps) {
+    if (is_expanded(step)) {
+      Tensor one = meta(step.dtype, Dims{}), many = expanded_meta(step);
+      give_memory(*one.get());
+      fill_data(one, step.arguments[0].plain);
+      many->storage = one->storage;
+      values.push_back(many);
+      continue;
+    }
+    Call s(*step.op);
+    push_arguments(s, step, values);
+    step.op->form.infer(s);
+    auto place = std::find(k.outputs.begin(), k.outputs.end(), int(values.size()));
+    if (place != k.outputs.end())
+      s.out[0] = c.out[place - k.outputs.begin()];
+    else
+      give_memory(*s.out[0].get());
+    run_kernel(s);
+    values.push_back(s.out[0]);
+  }
+}
+
 // All operands lie like the outputs, contiguous or channels last, or are single elements: one flat run.
 bool run_flat(Call& c, const FusedKernel& k) {
   const TensorList& in = c.tensors(0);
@@ -233,6 +265,7 @@ void run_reducing(Call& c, const FusedKernel& k, const Dims& sizes) {
 void run_fused(Call& c) {
   const FusedKernel& k = kernel_of(c);
   const TensorList& in = c.tensors(0);
+  if (is_mixed(c, k)) return run_in_steps(c, k);
   if (k.reduces) return run_reducing(c, k, box_of(k, in));
   if (c.out[0].numel() == 0 || run_flat(c, k)) return;
   FusedBox box(k, c.out[0].sizes());
@@ -293,6 +326,7 @@ WEFT_OP{
   .infer = infer_fused,
   .run = run_fused,
   .any_order = [](Call& c) { return stays_last(c, kernel_of(c)); },
+  .in_steps = [](Call& c) { return is_mixed(c, kernel_of(c)); },
   .keeps = keep::inputs,
   .back = fused_back,
 };

@@ -79,6 +79,7 @@ struct Form {
   void (*run)(Call&) = nullptr;
   Overlay overlay = {};                // used by programs, which know that nobody reads the input afterwards
   bool (*any_order)(Call&) = nullptr;  // run takes inputs as they lie, channels last, where this says so: ops/order.h
+  bool (*in_steps)(Call&) = nullptr;   // run calls other kernels, and keeps the lock, where this says so
   uint32_t keeps = keep::nothing;
   uint32_t (*keeps_when)(const Op&,
                          uint32_t needs) = nullptr;  // the same, given the inputs (bits) that want a gradient

@@ -19,7 +19,8 @@ __all__ = ["share"]
 def share(graph: Graph) -> Graph:
     """Let equal ops on equal arguments share one result.
 
-    Results that both leave the graph stay apart: a caller may change one of them.
+    Results that both leave the graph stay apart: a caller may change one of them. So do images that
+    may lie channels last: what puts one of them in order leaves the other, and later sums follow.
 
     >>> g = weft.jit.trace(lambda x: (x * 2).exp() + (x * 2), (weft.ones(2),)).graph
     >>> [node.op for node in weft.jit.passes.share(g)]
@@ -27,11 +28,11 @@ def share(graph: Graph) -> Graph:
     """
     if disturbs(graph):
         return graph
-    seen_outside, changes = escaping(graph), changing(graph)
+    seen_outside, apart = escaping(graph), changing(graph) | _images(graph)
     same: dict[int, Value] = {}  # the first of equal results, by the ids of the others
     first: dict[Any, Node] = {}
     for node in graph:
-        if is_random(node) or writes(node) or any(id(v) in changes for v in node.outputs):
+        if is_random(node) or writes(node) or any(id(v) in apart for v in node.outputs):
             continue
         twin = first.setdefault(_key(node, same), node)
         if twin is node or any(
@@ -44,6 +45,15 @@ def share(graph: Graph) -> Graph:
             if id(mine) in seen_outside:
                 seen_outside.add(id(other))
     return without(graph, same)
+
+
+def _images(graph: Graph) -> set[int]:
+    """Return the ids of what convolutions make, and of what is made of that element by element."""
+    found: set[int] = set()
+    for node in graph:
+        if node.op.startswith("convolve") or any(id(v) in found for v in node.inputs()):
+            found |= {id(v) for v in node.outputs if len(v.shape) > 2}
+    return found
 
 
 def _key(node: Node, same: dict[int, Value]) -> Any:
