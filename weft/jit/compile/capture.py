@@ -12,12 +12,16 @@ from weft import _C
 from weft.jit.graph import Live, Node, Value
 from weft.jit.recorder import Recorder, _place
 
+from .leaving import way_out
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
     from weft import Tensor
+
+    from .leaving import Way
 
 __all__ = ["Capture", "Outside", "Read"]
 
@@ -28,7 +32,12 @@ class Read:
     def __init__(self, at: int, value: Value, outcome: Any, what: str, line: str) -> None:
         """Note the number of ops before it, the value, what was found, and where."""
         self.at, self.value, self.outcome, self.what, self.line = at, value, outcome, what, line
-        self.returned = False  # it is handed to the caller at once: nothing depends on it
+        self.way: Way | None = None  # to the caller: nothing else depends on it
+
+    @property
+    def returned(self) -> bool:
+        """Whether it is only handed to the caller: nothing depends on it."""
+        return self.way is not None
 
 
 class Outside:
@@ -119,7 +128,12 @@ class Capture(Recorder):
         number = t.detach().item()
         outcome = bool(number) if what == "bool()" else number
         read = Read(len(self.graph.nodes), self.value(t), outcome, what, line)
-        read.returned = what == "item()" and self._is_returned()
+        read.way = self._way_out() if what == "item()" else None
+        if read.way is not None and not read.way.at_once:  # what comes may write to it
+            with paused():
+                kept = t.detach().clone()
+            self.record("clone", (t, None), (kept,), False, line, False, False)
+            read.value = self.value(kept)
         self.reads.append(read)
 
     def literal(self, t: Tensor, data: Any) -> None:
@@ -273,20 +287,17 @@ class Capture(Recorder):
             if any(type(a) is Live for a in node.args):
                 node.args = tuple(a.seen if type(a) is Live else a for a in node.args)
 
-    def _is_returned(self) -> bool:
-        """Say whether what ``item()`` gives leaves the function at once."""
+    def _way_out(self) -> Way | None:
+        """Say where in the result is what ``item()`` gives, if it only leaves the function."""
         frame = sys._getframe()
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is None or frame.f_code is not self.code:
-            return False
+            return None
         caller = frame.f_back
         if caller is None or caller.f_code.co_name != "_capture":  # it was called by itself
-            return False
-        import dis
-
-        after = [i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti]
-        return bool(after) and after[0].opname == "RETURN_VALUE"
+            return None
+        return way_out(frame)
 
 
 _HERE = __file__.rpartition("jit")[0]

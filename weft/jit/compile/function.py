@@ -403,14 +403,9 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
         known: ids of objects that others can see.
     """
     capture.check_history()
-    returned = [r for r in capture.reads if r.returned]
-    if len(returned) == 1 and key_of(result) == key_of(returned[0].outcome):
-        capture.graph.outputs = Number(returned[0].value)
-        return
-    for r in returned:
-        r.returned = False
     found: list[Tensor] = []
-    capture.graph.outputs = _structure(capture, result, found, known)
+    numbered = _with_numbers(capture, result)
+    capture.graph.outputs = _structure(capture, numbered, found, known)
     if not found or capture.problem:
         return
     if capture.changed_leaves():
@@ -423,6 +418,32 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
         capture.fail("it returns two tensors in the same memory, of which one has a gradient")
     else:
         capture_derivative(capture, found, bases)
+
+
+def _with_numbers(capture: Capture, result: Any) -> Any:
+    """Return a result with what stands for the numbers in it that ``item()`` gave."""
+    for r in capture.reads:
+        places = r.way.places if r.way is not None else ()
+        if all(key_of(_part(result, place)) == key_of(r.outcome) for place in places):
+            for place in places:
+                result = _replaced(result, place, Number(r.value))
+        else:  # it was converted
+            r.way = None
+    return result
+
+
+def _part(x: Any, place: tuple[Any, ...]) -> Any:
+    """Return what is at a place in a structure."""
+    return functools.reduce(lambda x, key: x[key], place, x)
+
+
+def _replaced(x: Any, place: tuple[Any, ...], new: Any) -> Any:
+    """Return a structure with another thing at a place."""
+    if not place:
+        return new
+    parts = dict(x) if isinstance(x, dict) else dict(enumerate(x))
+    parts[place[0]] = _replaced(parts[place[0]], place[1:], new)
+    return parts if isinstance(x, dict) else type(x)(parts.values())
 
 
 def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:
@@ -447,7 +468,8 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
         return {k: _structure(capture, v, found, known) for k, v in x.items()}
     if isinstance(x, (tuple, list)):
         return _like(x, [_structure(capture, v, found, known) for v in x])
-    if not isinstance(x, (int, float, str, bool, bytes, complex, type(None), weft.dtype)):
+    plain = (int, float, str, bool, bytes, complex, type(None), weft.dtype, Number)
+    if not isinstance(x, plain):
         capture.fail(f"it returns a {type(x).__name__}")
     return x
 

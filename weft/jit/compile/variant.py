@@ -6,7 +6,7 @@ import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Value, _rebuild, take_apart
+from weft.jit.graph import Value, _like, take_apart
 from weft.jit.passes.rebuild import is_static, writes
 
 from .again import Ways
@@ -485,5 +485,11 @@ def _writes(piece: Piece) -> bool:
 
 
 def _result(x: Any, env: dict[int, Any]) -> Any:
-    # A number is the whole result, never a part of one.
-    return env[id(x.value)].item() if isinstance(x, Number) else _rebuild(x, env)
+    """Return a structure like ``x`` with what ``env`` has by the ids of its values."""
+    if isinstance(x, Value):
+        return env[id(x)]
+    if isinstance(x, Number):
+        return env[id(x.value)].item()
+    if isinstance(x, dict):
+        return {k: _result(v, env) for k, v in x.items()}
+    return _like(x, [_result(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
