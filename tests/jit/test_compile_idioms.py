@@ -305,6 +305,27 @@ def test_numbers_that_are_returned() -> None:
     assert "or compare the tensor itself" in why
 
 
+def test_what_a_call_leaves_behind() -> None:
+    """It is named, and not what happened to differ as well."""
+
+    class Norm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mean = weft.zeros(2)
+
+        def forward(self, x: Any) -> Any:
+            if self.training:
+                self.mean = 0.9 * self.mean + 0.1 * x
+            return x - self.mean
+
+    norm = Norm()
+    compiled: Any = weft.compile(norm)
+    for i in range(12):
+        norm.train(i % 4 != 3)
+        compiled(weft.ones(2))
+    assert "changes the function.mean" in compiled.reasons[0]
+
+
 def test_ops_that_are_declared_in_python() -> None:
     """A program holds them, also those that were declared after the first one was built."""
     f = weft.compile(lambda x: weft.fft.fft(x).abs())

@@ -242,8 +242,7 @@ class CompiledFunction(_C.CompiledBase):
             with self._lock:
                 group = self._groups.setdefault(key, [])
                 if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
-                    what = group[-1].differs(inputs) or "a hook on gradients"
-                    self._hopeless[key] = f"{what} is another one in each call"
+                    self._hopeless[key] = _never_again(group, inputs)
                 group.append(variant)
                 self._forget_oldest()
         variant.seconds["captured"] += time.perf_counter() - start
@@ -299,6 +298,13 @@ def _is_plain(kind: type) -> bool:
     """Say whether it is the class of tensors that ops treat as such: ``Tensor`` or ``Parameter``."""
     named = kind.__name__ == "Parameter" and kind.__module__ == "weft.nn.parameter"
     return kind is weft.Tensor or named
+
+
+def _never_again(group: list[Variant], inputs: list[Tensor]) -> str:
+    """Say what is never as it was, of calls none of which was like another."""
+    if changing := [v for v in group if v.changes]:  # what they find, an earlier one has left
+        return changing[-1].trouble
+    return f"{group[-1].differs(inputs) or 'a hook on gradients'} is another one in each call"
 
 
 def _not_whole(name: str, reason: str) -> str:
