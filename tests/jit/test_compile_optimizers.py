@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_calls import warm
+from compile_calls import runs, warm
 
 import weft
 from weft import nn
@@ -220,3 +220,42 @@ def test_a_step_of_a_class_with_super() -> None:
         warnings.simplefilter("error")
         warm(fast, weft.ones(1, 2), times=8)
     assert any(v.ready for v in fast.variants)
+
+
+def test_closure_of_an_optimizer() -> None:
+    """One that only sets gradients does not depend on what the optimiser keeps."""
+
+    def run(wrap: Any) -> Any:
+        weft.manual_seed(0)
+        net = nn.Linear(3, 1)
+        x, y = weft.randn(8, 3), weft.randn(8, 1)
+        op = torch.optim.LBFGS(net.parameters(), max_iter=5)
+
+        def closure() -> Any:
+            op.zero_grad()
+            loss = (net(x) - y).square().mean()
+            loss.backward()
+            return loss
+
+        closure = wrap(closure)
+        return [(op.step(closure).item(), net.weight.tolist()) for _ in range(4)], closure
+
+    eager, _ = run(lambda f: f)
+    fast, closure = run(weft.compile)
+    assert fast == eager
+    assert not closure.reasons
+    assert runs(closure) >= 8
+
+
+def test_options_that_the_function_looks_at() -> None:
+    """An optimiser that makes no step is watched where the function asks for what it keeps."""
+    net = nn.Linear(1, 1)
+    op = torch.optim.SGD(net.parameters(), lr=1.0)
+    rate = weft.compile(lambda x: x * op.param_groups[0]["lr"])
+    known = weft.compile(lambda x: x * len(op.state))
+    for i in range(8):
+        op.param_groups[0]["lr"] = float(i // 3)
+        if i == 5:
+            op.state[net.weight] = {"momentum_buffer": None}
+        assert rate(weft.ones(1)).item() == i // 3
+        assert known(weft.ones(1)).item() == (i >= 5)

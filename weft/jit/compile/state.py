@@ -49,6 +49,7 @@ _CONSTANT_MODULES = {
 _CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
 _MUTABLE = 1 << 9  # a class that Python made: others cannot be changed
 _TABLES = {"_parameters", "_buffers", "_modules"}  # of a module
+_KEPT = {"defaults", "load_state_dict", "param_groups", "state", "state_dict"}  # by an optimiser
 _PLACES = {"storage_offset", "data_ptr", "untyped_storage"}
 _STATEFUL = {  # whose state is not in their attributes
     "_ctypes", "_random", "_thread._local", "multiprocessing.sharedctypes", "random",
@@ -69,6 +70,7 @@ class State:
         self.held: list[Held] = []
         self.options: list[Held] = []  # of optimisers: their steps may read them anew
         self.reads_options = False  # the function itself looks at them
+        self.optimizers: list[Any] = []
         self.unseen = ""  # what cannot be watched
         self.seen: set[int] = set()  # the ids of all that was looked at
         self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
@@ -419,6 +421,7 @@ class State:
         """Note what its steps depend on: they may change it, and read some of it anew."""
         from weft.optim import optimizer as common
 
+        self.optimizers.append(optimizer)
         members, groups, state = optimizer.__dict__, optimizer.param_groups, optimizer.state
         shadowed = "step" in members
         self._hold(members, "step", members.get("step"), f"{name}.step", absent=not shadowed)
@@ -459,6 +462,17 @@ class State:
         own = {id(group) for group in optimizer.param_groups}
         own |= {id(optimizer.state), *[id(kept) for kept in optimizer.state.values()]}
         return {(id(h.where), h.key) for h in self.options if id(h.where) in own}
+
+    def unused_options(self, stepped: set[int]) -> set[tuple[int, Any]]:
+        """Return the options of optimisers that are only asked for ``zero_grad()``, as in a closure.
+
+        Args:
+            stepped: the ids of those that made a step.
+        """
+        if self._names & _KEPT:
+            return set()
+        idle = [o for o in self.optimizers if id(o) not in stepped]
+        return {place for o in idle for place in self.changed_by(o)}
 
     def _visit_library_object(self, x: Any, name: str) -> None:
         """Look at an object that weft, NumPy or the standard library made."""

@@ -65,6 +65,7 @@ class Variant:
         self._value_of: dict[int, Value] = {}  # by tensor
         self._before: dict[int, tuple[int | Tensor, Tensor | None]] = {}
         self._roles: dict[int, tuple[Tensor, Any]] = {}
+        self._stepped: set[int] = set()  # the ids of optimisers
         self._programs: dict[int, Any] = {}
         self._walk: Walk | None = None
         self._guards: list[Any] | None = None
@@ -97,6 +98,8 @@ class Variant:
         self._roles.update((id(t), (t, _role(t))) for t in capture.outside_tensors())
         self.before, self.roles = list(self._before.values()), list(self._roles.values())
         self.times = capture.grad_times()
+        self._stepped |= {id(o) for o in capture.optimizers}
+        self._stepped |= {id(o.optimizer) for o in capture.outside}
         self._merge(capture)
 
     def _fail(self, trouble: str) -> None:
@@ -227,7 +230,7 @@ class Variant:
         """Return the options of optimisers that need not stay as they were."""
         if self.state.reads_options or self.root is None:
             return set()
-        places = set()
+        places = self.state.unused_options(self._stepped)
         for piece in self.root.walk():
             if piece.outside is not None:
                 places |= self.state.changed_by(piece.outside.optimizer)
