@@ -222,6 +222,37 @@ def test_a_step_of_a_class_with_super() -> None:
     assert any(v.ready for v in fast.variants)
 
 
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_that_a_scheduler_changes(nesterov: bool) -> None:
+    """It is read anew in each call, as the rate is; only none at all is another program."""
+
+    def run(wrap: Any) -> Any:
+        weft.manual_seed(0)
+        net, found = nn.Linear(2, 1), []
+        op = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, nesterov=nesterov)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(op, 0.5, total_steps=40)
+
+        def step(x: Any) -> None:
+            op.zero_grad()
+            net(x).square().sum().backward()
+            op.step()
+
+        step = wrap(step)
+        for i in range(30):
+            step(weft.ones(1, 2) * 0.1 * (i % 3))
+            cycle.step()
+            if i in (20, 21, 22):
+                op.param_groups[0]["momentum"] = 0 if not nesterov else 1
+            found.append((net.weight.tolist(), op.param_groups[0]["momentum"]))
+        return found, [s["momentum_buffer"].tolist() for s in op.state.values()], step
+
+    *eager, _ = run(lambda f: f)
+    *fast, step = run(weft.compile)
+    assert fast == eager
+    assert not step.reasons
+    assert runs(step) >= 24
+
+
 def test_closure_of_an_optimizer() -> None:
     """One that only sets gradients does not depend on what the optimiser keeps."""
 

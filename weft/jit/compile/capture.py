@@ -362,9 +362,8 @@ def _parameters(op: str) -> list[str]:
 
 def _live(group: dict[str, Any], name: str, value: Any) -> Any:
     """Return where a number of a step is read, or the value itself."""
-    decides = name == "momentum"  # whether there are buffers: another program
-    if decides or not isinstance(value, float):
-        return value
+    if not isinstance(value, float) or (name == "momentum" and not value):
+        return value  # without momentum there are no buffers: that is another program
     if name in ("beta1", "beta2"):
         return Live(group, "betas", int(name[-1]) - 1)
     return Live(group, name, -1) if type(group.get(name)) in (int, float) else value

@@ -12,6 +12,7 @@ from weft.jit.passes.rebuild import is_static, writes
 from .again import Ways
 from .capture import Capture
 from .pieces import CannotBuild, Number, Piece, build, difference, leaves, pieces_of, rename
+from .places import Held
 from .race import Race
 from .walk import Walk, key_of
 
@@ -209,8 +210,17 @@ class Variant:
             options = [h for h in self.state.options if (id(h.where), h.key) not in free]
             read = {id(t) for t, _ in self.roles}  # whose geometry its program knows
             looked = [at for at in self.state.looked if id(at.t) not in read]
-            self._guards = [*self.state.held, *options, *looked]
+            self._guards = [*self.state.held, *options, *looked, *self._moving()]
         return self._guards
+
+    def _moving(self) -> list[Held]:
+        """Return that optimisers whose momentum is read anew have one: it may change, not vanish."""
+        found = [] if self.root is None else [a for p in self.root.walk() for a in p.live]
+        groups = {id(a.group): a.group for a in found if a.key == "momentum"}
+        return [
+            Held(lambda group=group: group["momentum"] != 0, (), True, "whether there is momentum")
+            for group in groups.values()
+        ]
 
     def _compared(self) -> Any:
         """Return what compares all of them."""
