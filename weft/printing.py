@@ -126,6 +126,8 @@ def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
     """
     kind = type(t)
     plain = kind is weft.Tensor or kind.__name__ == "Parameter"
+    if (recorder := weft._C._recorder()) is not None:
+        recorder.shown(weft._C._here())
     head = "tensor(" if plain else f"{kind.__name__}("
     if t.layout is not weft.strided and tensor_contents is None:
         return _sparse_repr(t, head)

@@ -236,6 +236,20 @@ template <class... Parts>
   return false;
 }
 
+// Tells of tensors that were read as the numbers they hold: what follows depends on them.
+[[gnu::cold, gnu::noinline]] void tell_numbers(PyObject* const* args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!args[i]) continue;
+    if (is_tensor(args[i]))
+      t_recorder->read("a tensor as a number", tensor_of(args[i]));
+    else if (PyTuple_Check(args[i]) || PyList_Check(args[i]))
+      tell_numbers(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]));
+  }
+}
+bool takes_numbers(Type t) {
+  return t == Type::Scalar || t == Type::Int || t == Type::Float || t == Type::Ints || t == Type::Varargs;
+}
+
 // Fills the call; on failure says why. Most calls that fail here fit the next overload: without `why` no text is made.
 bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Call& c, Extras* extras,
                     std::string* why) {
@@ -243,6 +257,7 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
   PyObject* given[kMaxArgs] = {};
   Dims spread;
   int spread_at = -1;
+  Py_ssize_t spread_from = 0;
   size_t slot = 0;
   for (Py_ssize_t i = 0; i < nargs; ++i, ++slot) {
     if (slot >= n || op.params[slot].keyword_only)
@@ -251,6 +266,7 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
     int64_t v;
     if (op.params[slot].type == Type::Varargs && read_int(args[i], &v, true)) {
       spread_at = int(slot);
+      spread_from = i;
       spread.push(v);
       for (++i; i < nargs; ++i) {
         if (!read_int(args[i], &v, true))
@@ -288,6 +304,11 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
         return misfit(why, "argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(given[i])->tp_name);
       c.push(std::move(v));
     }
+  }
+  if (t_recorder) [[unlikely]] {
+    if (spread_at >= 0) tell_numbers(args + spread_from, nargs - spread_from);
+    for (size_t i = 0; i < n; ++i)
+      if (int(i) != spread_at && takes_numbers(op.params[i].type)) tell_numbers(given + i, 1);
   }
   return true;
 }

@@ -61,6 +61,7 @@ int64_t element_of(const Tensor& t) {
 
 Item item_of(Tensor t) {
   bool mask = t.dtype() == DType::Bool || t.dtype() == DType::UInt8;
+  if (t.dim() == 0 && is_integral(t.dtype()) && t_recorder) t_recorder->read("a tensor as an index", t);
   if (t.dim() == 0 && mask) return {Item::truth, element_of(t) != 0, nullptr, {}};
   if (t.dim() == 0 && is_integral(t.dtype())) return {Item::integer, element_of(t), nullptr, {}};
   return {Item::tensor, 0, nullptr, std::move(t)};

@@ -205,3 +205,63 @@ def test_numbers_that_decide(f: Any) -> None:
     for i in (0, 0, 0, 1, 1, 1, 4, 5, 6, 0, 1, 4, 7, 2):
         x = weft.arange(4.0) + i
         assert flat(fast(x)) == flat(f(x))
+
+
+def stored(x: Any) -> Any:
+    y = weft.zeros(4)
+    y[x[0].long() % 4] = 1
+    return y
+
+
+HOLDING = {
+    "an index": lambda x: x[x[0].long() % 4],
+    "an index among others": lambda x: x.view(2, 2)[:, x[0].long() % 2],
+    "a mask": lambda x: x[(x > 2).any()],
+    "stored": stored,
+    "a size": lambda x: weft.zeros(x[0].long() + 1),
+    "a size in a list": lambda x: weft.ones([2, x[0].long() + 1]),
+    "an end": lambda x: weft.arange(x[0]),
+    "a factor": lambda x: weft.add(x, x, alpha=x[0]),
+    "a shift": lambda x: x.roll(x[0].long()),
+    "a count": lambda x: x.topk(x[0].long() % 3 + 1).values,
+    "its text": lambda x: str(x),
+    "its text, formatted": lambda x: f"{x}",
+}
+
+
+@pytest.mark.parametrize("name", HOLDING)
+def test_tensors_that_stand_for_numbers(name: str) -> None:
+    """What is done with the number in a tensor is done with that of each call."""
+    f: Any = HOLDING[name]
+    fast = weft.compile(f)
+    for i in (0, 0, 0, 1, 1, 1, 4, 5, 6, 0, 1, 4, 7, 2):
+        x = weft.arange(4.0) + i
+        assert flat(fast(x)) == flat(f(x))
+
+
+def test_indices_that_differ() -> None:
+    """It is said what to write instead, and that compiles."""
+    x = weft.arange(100.0)
+    fast = weft.compile(lambda i: x[i])
+    instead = weft.compile(lambda i: x[i.view(1)])
+    for i in range(20):
+        assert fast(weft.tensor(i)).item() == instead(weft.tensor(i)).item() == i
+    assert "a tensor as an index at" in fast.reasons[0]
+    assert "x[i.view(1)]" in fast.reasons[0]
+    assert runs(instead) == 18
+    with pytest.warns(weft.jit.TracerWarning, match="a tensor as an index"):
+        weft.jit.trace(lambda i: x[i], (weft.tensor(1),))
+
+
+@pytest.mark.filterwarnings("ignore::weft.jit.TracerWarning")
+def test_indices_in_fused_modules() -> None:
+    """Calls with a tensor for an index run as they are written, and say so."""
+
+    class Choice(weft.nn.Module):
+        def forward(self, x: Any, i: Any) -> Any:
+            return x[i] * 2
+
+    x = weft.arange(5.0)
+    script = weft.jit.script(Choice().eval())
+    for f in (weft.jit.fuse(Choice().eval()), weft.jit.optimize_for_inference(script)):
+        assert [f(x, weft.tensor(i)).item() for i in range(4)] == [0, 2, 4, 6]

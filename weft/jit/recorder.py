@@ -135,6 +135,9 @@ class Recorder:
             stacklevel=3,
         )
 
+    def shown(self, line: str) -> None:
+        """The text of a tensor was asked for: a trace has nothing to do with that."""
+
     def lost(self, what: str, line: str) -> None:
         """Raise: the graph has no op for what was done, and would be wrong without it."""
         raise NotImplementedError(f"trace: {what} at {line} cannot be recorded in a graph")

@@ -123,7 +123,7 @@ class Capture(Recorder):
 
     def read(self, what: str, line: str, t: Tensor) -> None:
         """Note that Python looked at elements."""
-        if what not in ("bool()", "item()"):
+        if what not in _NUMBERS:
             return self.fail(f"{what} at {line}")
         number = t.detach().item()
         outcome = bool(number) if what == "bool()" else number
@@ -135,6 +135,10 @@ class Capture(Recorder):
             self.record("clone", (t, None), (kept,), False, line, False, False)
             read.value = self.value(kept)
         self.reads.append(read)
+
+    def shown(self, line: str) -> None:
+        """Note that Python has the elements as text."""
+        self.fail(f"the text of a tensor at {line}")
 
     def literal(self, t: Tensor, data: Any) -> None:
         """Note a tensor that the call makes of Python numbers: it is made anew each time."""
@@ -300,6 +304,7 @@ class Capture(Recorder):
         return way_out(frame)
 
 
+_NUMBERS = ("bool()", "item()", "a tensor as a number", "a tensor as an index")  # one element
 _HERE = __file__.rpartition("jit")[0]
 
 

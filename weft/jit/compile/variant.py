@@ -136,8 +136,7 @@ class Variant:
             else:
                 parent.children[key] = piece
                 if parent.read is not None and len(parent.children) > _MOST_OUTCOMES:
-                    what = f"{parent.read.what} at {parent.read.line}"
-                    self.problem = self.trouble = _too_many(what)
+                    self.problem = self.trouble = _too_many(parent.read)
             parent = piece
         if is_new:
             self._keep_tensors([same[id(v)] for v in capture.graph.constants])
@@ -465,11 +464,11 @@ def _like_value(v: Value) -> Tensor:
     return weft.empty_strided(v.shape, v.stride, dtype=v.dtype)
 
 
-def _too_many(decision: str) -> str:
-    return (
-        f"{decision} gives another number in each call: return the tensor and call item() outside, "
-        "or compare the tensor itself"
-    )
+def _too_many(read: Any) -> str:
+    instead = "return the tensor and call item() outside, or compare the tensor itself"
+    if read.what == "a tensor as an index":
+        instead = "index with a tensor that has a dimension, as in x[i.view(1)]"
+    return f"{read.what} at {read.line} gives another number in each call: {instead}"
 
 
 def _changed(state: State) -> str:
