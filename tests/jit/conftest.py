@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import pytest
 
+import weft
 from weft.jit.compile.race import Race
 
 
@@ -17,3 +21,12 @@ def _no_races(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def racing() -> None:
     """Let calls by pieces be timed against eager ones."""
+
+
+@pytest.fixture
+def quiet() -> Any:
+    """Seed the random numbers, and let nothing be said about calls that run eagerly."""
+    weft.manual_seed(3)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="compile: ")
+        yield

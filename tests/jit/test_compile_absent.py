@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from compile_calls import runs
 
 import weft
 from weft import nn
@@ -24,11 +25,6 @@ CASES: dict[str, Callable[[], tuple[Any, Callable[[], Any]]]] = {}  # (f, what c
 def case(make: Callable[[], tuple[Any, Callable[[], Any]]]) -> Any:
     CASES[make.__name__] = make
     return make
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
 
 
 class Plain:

@@ -12,17 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from compile_calls import runs
 
 import weft
 from weft import _C, nn
 
 ONE = weft.ones(1)
 torch: Any = weft
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
 
 
 def check(f: Any, change: Callable[[], Any], *args: Any, again: bool = True) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import warnings
 from typing import Any
 
-import numpy as np
 import pytest
+from compile_calls import bits, runs
 
 import weft
 import weft.nn.functional as F
@@ -15,29 +14,7 @@ from weft import nn
 from weft.autograd import grad
 
 CALLS = 7  # two are captured, the others made again
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    weft.manual_seed(3)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
-
-
-def bits(x: Any) -> Any:
-    """What two results must have in common."""
-    if isinstance(x, weft.Tensor):
-        data = np.ascontiguousarray(x.detach().numpy()).tobytes()
-        return tuple(x.shape), str(x.dtype), x.requires_grad, data
-    if isinstance(x, (list, tuple)):
-        return [bits(v) for v in x]
-    return {k: bits(v) for k, v in x.items()} if isinstance(x, dict) else x
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def outcome(use: Any, f: Any, args: Any) -> Any:

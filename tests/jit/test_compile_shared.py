@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_calls import runs
 
 import weft
 import weft.nn.functional as F
@@ -16,11 +17,6 @@ from weft.autograd import grad
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     weft.manual_seed(3)
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
 
 
 def bits(*tensors: Any) -> list[Any]:

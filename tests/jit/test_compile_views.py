@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import numpy as np
 import pytest
+from compile_calls import bits, runs
 
 import weft
 from weft import nn
 from weft.autograd import grad
 
 CALLS = 6  # two are captured, the others made again
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    weft.manual_seed(3)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="compile: ")
-        yield
-
-
-def runs(f: Any) -> int:
-    """How often calls were made from what was captured."""
-    return sum(v["calls"] for v in f.report().variants)
-
-
-def bits(x: Any) -> Any:
-    """What two results must have in common."""
-    if isinstance(x, weft.Tensor):
-        data = np.ascontiguousarray(x.detach().numpy()).tobytes()
-        return tuple(x.shape), x.requires_grad, x.is_leaf, data
-    return [bits(v) for v in x] if isinstance(x, (list, tuple)) else x
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def check(f: Any, use: Any, compiles: bool = True) -> Any:
