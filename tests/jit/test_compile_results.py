@@ -516,3 +516,23 @@ def test_ways_back_from_some_results(name: str, monkeypatch: Any) -> None:
         return found
 
     check(make, use, batch)
+
+
+def test_numbers_that_ways_back_read() -> None:
+    """Each way has made its own tensor of a number: none of them is let go of with another's."""
+
+    def make() -> Any:
+        def f(x: Any) -> Any:
+            a, b = x.chunk(2, 0)
+            return a, b, weft.where(a > 0, a, a * 0.1), a.masked_fill(a > 1, 0.0)
+
+        return f, []
+
+    def use(f: Any, x: Any) -> Any:
+        x.requires_grad_()
+        _, b, w, m = f(x)
+        m.sum().backward()
+        (b.sum() + w.sum()).backward()
+        return x.grad
+
+    check(make, use, batch)

@@ -123,7 +123,8 @@ class Derivative:
         given = [v for w in ways.values() for v in values_in(w.gradients)]
         read.update((id(v), v) for v in given if id(v) not in own)
         self.saved = [v for k, v in read.items() if k not in arrive | outside]
-        self.watched = [v for k, v in read.items() if k in outside]
+        # A number that an op made a tensor of is another value in each way, and nobody can change it.
+        self.watched = [v for k, v in read.items() if k in outside and not v.literal]
 
     def reads(self) -> Iterator[Value]:
         """Iterate over the values that it needs from somewhere."""
