@@ -117,7 +117,7 @@ class CompiledNode final : public Node {
     for (size_t i = 0; i < how_->outputs.size(); ++i) {
       if (!grads[i]) continue;
       which |= uint64_t(1) << i;
-      inputs.push_back(contiguous_of(grads[i]));
+      inputs.push_back(in_order(grads[i]));
     }
     if (!which) return Grads(edge_count);
     Bits wanted(how_->leaves);
@@ -158,6 +158,13 @@ class CompiledNode final : public Node {
   static Tensor joined(const Edge& e, const Share& share) {
     const Dims& sizes = e.node->leaf()->sizes;
     return t_visitor && t_visitor->takes(e, share, sizes) ? Tensor() : value_of(share, sizes);
+  }
+
+  // Contiguous, with the strides that this has by rule: along a single element any other would do.
+  static Tensor in_order(const Tensor& g) {
+    Tensor t = contiguous_of(g);
+    Dims strides = contiguous_strides(t.sizes());
+    return t.strides() == strides ? t : view_of(t, t.sizes(), strides, t->offset);
   }
 
   // A tensor as it was during the call: it must be that when it is read again.

@@ -536,3 +536,22 @@ def test_numbers_that_ways_back_read() -> None:
         return x.grad
 
     check(make, use, batch)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (4, 1), (1, 4)])
+def test_gradients_with_strides_of_their_own(shape: Any) -> None:
+    """Along a single element any stride is contiguous."""
+    one = weft.ones(())
+    grads = [one.expand(shape), weft.ones(8).as_strided(shape, [1 if n > 1 else 7 for n in shape])]
+
+    def use(f: Any, x: Any, g: Any) -> Any:
+        x.requires_grad_()
+        f(x).backward(g)
+        return x.grad
+
+    for g in grads:
+        check(
+            lambda: (lambda x: x.tanh() * 2, []),
+            lambda f, x, g=g: use(f, x, g),
+            lambda: (weft.randn(shape),),
+        )
