@@ -30,7 +30,7 @@ struct PyHook final : Hook {
     Py_CLEAR(callable);
   }
   PyObject* callable;
-  const int slot;  // of a hook on one output of a node: the gradient of a tensor that is no leaf; else -1
+  int slot;  // of a hook on one output of a node: the gradient of a tensor that is no leaf; else -1
   Ref<Ticket> ticket;
 };
 

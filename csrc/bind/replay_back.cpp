@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
+#include "bind/hooks.h"
 #include "ops/api.h"
 #include "ops/record.h"
 
@@ -23,6 +25,79 @@ std::vector<Bits> bits_of(const std::vector<nb::bytes>& all) {
   for (const nb::bytes& b : all) found.push_back(bits_of(b));
   return found;
 }
+
+// The graph that an eager call leaves, from its results to what it was given.
+class GraphOfCall {
+ public:
+  // `numbers`: which leaf each of the edges `to` leads to.
+  GraphOfCall(const std::vector<Edge>& from, const std::vector<Edge>& to, const std::vector<size_t>& numbers,
+              size_t leaves)
+      : leaves_(leaves) {
+    for (size_t i = 0; i < to.size(); ++i) {
+      ends_.insert(to[i].node.get());
+      at(to[i].node.get()).leaves.add(numbers[i]);
+    }
+    std::unordered_set<Node*> found;
+    auto find = [&](Node* n) {
+      if (n && found.insert(n).second) order_.push_back(n);
+    };
+    for (size_t i = 0; i < from.size(); ++i) {
+      Node* n = from[i].node.get();
+      find(n);
+      if (n) at(n).results |= uint64_t(1) << i;
+    }
+    for (size_t i = 0; i < order_.size(); ++i) each_edge(order_[i], [&](const Edge& e) { find(e.node.get()); });
+    std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
+    for (Node* n : order_) {
+      Seen& s = at(n);  // which stays where it is
+      each_edge(n, [&](const Edge& e) { s.leaves.add(at(e.node.get()).leaves); });
+    }
+    for (size_t i = order_.size(); i-- > 0;) {
+      uint64_t results = at(order_[i]).results;
+      each_edge(order_[i], [&](const Edge& e) { at(e.node.get()).results |= results; });
+    }
+  }
+
+  // Calls f(node, results, leaves) for the nodes that keep something.
+  template <class F>
+  void each_part(const F& f) {
+    for (Node* n : order_)
+      if (!ends_.count(n) && n->keeps()) f(*n, at(n).results, at(n).leaves);
+  }
+
+  // For each result, the others whose gradients go through it, bit by bit.
+  std::vector<uint64_t> through(const std::vector<Edge>& results) {
+    std::vector<uint64_t> found(results.size());
+    for (Node* n : order_)
+      each_edge(n, [&](const Edge& e) {
+        for (size_t i = 0; i < results.size(); ++i)
+          if (results[i].node.get() == e.node.get() && results[i].slot == e.slot) found[i] |= at(n).results;
+      });
+    return found;
+  }
+
+ private:
+  struct Seen {
+    uint64_t results = 0;
+    Bits leaves;
+  };
+  Seen& at(Node* n) {
+    auto [it, added] = seen_.try_emplace(n);
+    if (added) it->second.leaves = Bits(leaves_);
+    return it->second;
+  }
+  template <class F>
+  void each_edge(Node* n, const F& f) const {
+    if (ends_.count(n)) return;
+    for (uint32_t e = 0; e < n->edge_count; ++e)
+      if (n->edges[e].node) f(n->edges[e]);
+  }
+
+  size_t leaves_;
+  std::unordered_map<Node*, Seen> seen_;
+  std::unordered_set<Node*> ends_;
+  std::vector<Node*> order_;  // the oldest first
+};
 
 class Spent final : public Node {
  public:
@@ -94,19 +169,34 @@ class CompiledNode final : public Node {
     nb::list inputs;
     for (const Tensor& t : inputs_) inputs.append(nb::steal(wrap(t)));
     uint64_t since = reserve(0);
+    GradMode on(true);
     nb::object made = nb::steal(PyObject_CallMethod(ways_, "again", "O", inputs.ptr()));
     if (!made.is_valid()) throw PythonError();
     if (passes) return true;  // another thread was quicker
     std::vector<Edge> next;
-    for (uint32_t i = 0; i < outputs; ++i)
-      next.push_back(is_spent(i) ? Edge{spent_node(), 0} : gradient_edge(*to_tensor(made[i], "a result").get()));
+    for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
     put_in_place(next, since);
+    free_again(next);
     lead_to(next);
     passes = true;
     kept_.clear();
     inputs_.clear();
     read_.clear();
+    move_hooks();
     return true;
+  }
+
+  // The gradient of a result is more than what arrives here, if those of others go through it.
+  bool look_inside(uint64_t arriving, uint64_t asked) override {
+    if (hooks) {
+      for (TensorImpl* t : hooks->retaining) asked |= uint64_t(1) << t->slot;
+      for (const Ref<Hook>& h : hooks->before)
+        if (int slot = slot_of(h); slot >= 0) asked |= uint64_t(1) << slot;
+    }
+    if (passes) return asked && move_hooks();
+    for (size_t i = 0; i < outputs; ++i)
+      if ((asked >> i & 1) && (how_->through[i] & arriving)) return unfold();
+    return false;
   }
 
   Grads apply(Grads&& grads, bool create_graph) override {
@@ -279,6 +369,39 @@ class CompiledNode final : public Node {
     for (size_t i = 0; i < made.size(); ++i) made[i]->sequence = first_ + 1 + i;
   }
 
+  // What earlier walks have freed of the call is freed of the nodes that stand for it now.
+  void free_again(const std::vector<Edge>& from) {
+    if (freed_.empty()) return;
+    std::vector<Edge> to(edges, edges + edge_count);
+    GraphOfCall(from, to, how_->leaf_of, how_->leaves).each_part([&](Node& n, uint64_t results, const Bits& leaves) {
+      for (size_t p = 0; p < freed_.size(); ++p)
+        if (freed_[p] && how_->parts[p].results == results && how_->parts[p].leaves.bytes() == leaves.bytes())
+          n.release();
+    });
+  }
+
+  // Which result a hook is told the gradient of; -1: none.
+  static int slot_of(const Ref<Hook>& h) { return h->removed ? -1 : static_cast<PyHook&>(*h.get()).slot; }
+
+  // Hooks on gradients of results go to where all of the gradient is. Whether there are any.
+  bool move_hooks() {
+    if (!hooks) return false;
+    bool moved = !hooks->retaining.empty();
+    for (TensorImpl* t : std::vector<TensorImpl*>(hooks->retaining))
+      t->set_history(edges[t->slot].node, edges[t->slot].slot);
+    for (const Ref<Hook>& h : Hooks(hooks->before)) {
+      int slot = slot_of(h);
+      if (slot < 0) continue;
+      moved = true;
+      const Edge& e = edges[slot];
+      static_cast<PyHook&>(*h.get()).slot = int(e.slot);
+      e.node->more_hooks().before.push_back(h);
+      std::erase_if(hooks->before, [&](const Ref<Hook>& other) { return other.get() == h.get(); });
+    }
+    if (hooks->before.empty() && hooks->after.empty()) delete std::exchange(hooks, nullptr);
+    return moved;
+  }
+
   void lead_to(const std::vector<Edge>& next) {
     for (uint32_t i = 0; i < edge_count; ++i) edges[i].~Edge();
     edge_count = outputs;
@@ -322,12 +445,13 @@ Ref<Node> spent_node() {
 }
 
 WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list bases,
-                 nb::list watched, nb::list outside)
+                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
+                 std::vector<uint64_t> through, nb::list bases, nb::list watched, nb::list outside)
     : ways_(std::move(ways)), back_(new CompiledBack) {
   for (const auto& [results, leaves] : parts) back_->parts.push_back({results, bits_of(leaves)});
   back_->leaves = leaves;
   back_->leaf_of = std::move(leaf_of);
+  back_->through = std::move(through);
   for (const auto& row : uses) back_->uses.push_back(bits_of(row));
   for (nb::handle o : outside) back_->outside.push_back(to_tensor(o, "a tensor"));
   for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
@@ -365,6 +489,7 @@ void WayBack::record(CompiledCall call) {
     next->leaf_of = back_->leaf_of;
     next->leaves = back_->leaves;
     next->uses = back_->uses;
+    next->through = back_->through;
     next->outside = back_->outside;
     for (const Tensor& t : call.outputs) next->outputs.push_back({t.sizes(), t.dtype()});
     for (const Tensor& t : call.kept) next->like.push_back(meta_strided(t.dtype(), t.sizes(), t.strides()));
@@ -379,69 +504,39 @@ void WayBack::record(CompiledCall call) {
 
 namespace {
 
-// The parts of the graph between some results and leaves: (results, leaves), bit by bit.
 nb::list parts_of_graph(nb::list results, nb::list leaves) {
-  struct Seen {
-    uint64_t results = 0;
-    Bits leaves;
-  };
-  std::unordered_map<Node*, Seen> seen;
-  std::unordered_set<Node*> ends;
-  size_t count = nb::len(leaves);
-  auto at = [&](Node* n) -> Seen& {
-    auto [it, added] = seen.try_emplace(n);
-    if (added) it->second.leaves = Bits(count);
-    return it->second;
-  };
-  for (size_t i = 0; i < count; ++i) {
-    Node* n = gradient_edge(*to_tensor(leaves[i], "a leaf").get()).node.get();
-    ends.insert(n);
-    at(n).leaves.add(i);
-  }
-  std::vector<Node*> order;
-  std::unordered_set<Node*> found;
-  auto find = [&](Node* n) {
-    if (n && found.insert(n).second) order.push_back(n);
-  };
-  for (size_t i = 0; i < nb::len(results); ++i) {
-    Node* n = gradient_edge(*to_tensor(results[i], "a result").get()).node.get();
-    find(n);
-    if (n) at(n).results |= uint64_t(1) << i;
-  }
-  for (size_t i = 0; i < order.size(); ++i)
-    for (uint32_t e = 0; !ends.count(order[i]) && e < order[i]->edge_count; ++e) find(order[i]->edges[e].node.get());
-  std::sort(order.begin(), order.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
-  auto each_edge = [&](Node* n, auto f) {
-    if (ends.count(n)) return;
-    for (uint32_t e = 0; e < n->edge_count; ++e)
-      if (Node* next = n->edges[e].node.get()) f(at(next));
-  };
-  for (Node* n : order) {
-    Seen& s = at(n);  // which stays where it is
-    each_edge(n, [&](Seen& next) { s.leaves.add(next.leaves); });
-  }
-  for (size_t i = order.size(); i-- > 0;) {
-    uint64_t from = at(order[i]).results;
-    each_edge(order[i], [&](Seen& next) { next.results |= from; });
-  }
+  std::vector<Edge> from, to;
+  for (nb::handle o : results) from.push_back(gradient_edge(*to_tensor(o, "a result").get()));
+  for (nb::handle o : leaves) to.push_back(gradient_edge(*to_tensor(o, "a leaf").get()));
+  std::vector<size_t> numbers(to.size());
+  std::iota(numbers.begin(), numbers.end(), size_t(0));
+  GraphOfCall graph(from, to, numbers, to.size());
   std::map<std::pair<uint64_t, std::string>, bool> parts;
-  for (Node* n : order)
-    if (!ends.count(n) && n->keeps()) parts[{at(n).results, std::string(at(n).leaves.bytes())}] = true;
+  graph.each_part([&](Node&, uint64_t from, const Bits& to) { parts[{from, std::string(to.bytes())}] = true; });
   nb::list made;
   for (const auto& [part, _] : parts)
     made.append(nb::make_tuple(part.first, nb::bytes(part.second.data(), part.second.size())));
   return made;
 }
 
+// For each result, the others whose gradients go through it, bit by bit.
+std::vector<uint64_t> through_results(nb::list results, nb::list leaves) {
+  std::vector<Edge> from, to;
+  for (nb::handle o : results) from.push_back(gradient_edge(*to_tensor(o, "a result").get()));
+  for (nb::handle o : leaves) to.push_back(gradient_edge(*to_tensor(o, "a leaf").get()));
+  return GraphOfCall(from, to, std::vector<size_t>(to.size()), 1).through(from);
+}
+
 }  // namespace
 
 void bind_way_back(nb::module_& m) {
-  m.def("_parts_of_graph", parts_of_graph);
+  m.def("_parts_of_graph", parts_of_graph);  // between results and leaves: (results, leaves), bit by bit
+  m.def("_through_results", through_results);
   m.def("_root_of", [](Tensor t) { return t->base ? Tensor(t->base) : t; });  // what it is a view of, or itself
   m.def("_is_fixed_view", [](Tensor t) { return t->extra && t->extra->view_fixed; });
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
       .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,
-                    const std::vector<std::vector<nb::bytes>>&, nb::list, nb::list, nb::list>())
+                    const std::vector<std::vector<nb::bytes>>&, std::vector<uint64_t>, nb::list, nb::list, nb::list>())
       .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
         auto tensors = [](nb::list given) {
           std::vector<Tensor> found;

@@ -69,6 +69,7 @@ struct CompiledBack : Counted {
   std::vector<size_t> leaf_of;          // for each edge
   size_t leaves = 0;                    // how many
   std::vector<std::vector<Bits>> uses;  // for each result and kept tensor: the leaves between which it is read
+  std::vector<uint64_t> through;        // for each result: the others whose gradients go through it, bit by bit
   std::vector<Tensor> like;             // for each kept tensor that programs are given: its geometry
   std::vector<Tensor> outside;          // what the call reads that it was not given
   bool stale() const;                   // a program must be built anew for other calls
@@ -88,10 +89,10 @@ struct CompiledCall {
 class WayBack {
  public:
   // `parts` of the graph: results and leaves. `leaves`: how many. `leaf_of`: by edge. `uses`: by result and kept
-  // tensor.
+  // tensor. `through`: by result.
   WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, nb::list bases,
-          nb::list watched, nb::list outside);
+          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, std::vector<uint64_t> through,
+          nb::list bases, nb::list watched, nb::list outside);
   // Gives the outputs of a call one node, from which gradients go on to the leaves.
   void record(CompiledCall call);
   PyObject* ways() const { return ways_.ptr(); }

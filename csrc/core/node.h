@@ -66,6 +66,10 @@ struct Node : Counted {
   // Where it stands for a part of the graph that was never made: makes it, and leads to it from now on. False: there is
   // none, or it is there. A walk whose results have a graph asks for it.
   virtual bool unfold() { return false; }
+  // The same where gradients of some outputs are asked for, or have hooks, that are made of those of others; in any
+  // other case there is nothing to do. Outputs are given bit by bit: those whose gradients arrive, and that are asked
+  // for.
+  virtual bool look_inside(uint64_t, uint64_t) { return false; }
   virtual size_t bytes() const = 0;           // of this object with its trailing arrays
   virtual void visit_owned(OwnedVisitor& v);  // edges, hooks, and what it keeps
   // Tensors whose memory this node keeps alive, for looking into the graph.

@@ -57,10 +57,11 @@ class Walk final : private Visitor {
     GradMode mode(request_.create_graph);
     AutocastOff as_recorded;  // the forward pass has chosen the types
     found_.resize(request_.inputs.size());
-    for (size_t i = 0; i < request_.inputs.size(); ++i) watch(i);
     if (!request_.inputs.empty()) {
-      find_needed();
-      while (request_.create_graph && unfold_one()) find_needed();
+      do {
+        watch_all();
+        find_needed();
+      } while ((request_.create_graph && unfold_one()) || (!request_.arrivals && look_inside_one()));
     }
     for (size_t i = 0; i < request_.roots.size(); ++i) arrive(request_.roots[i], request_.grads[i]);
     while (!heap_.empty()) {
@@ -84,9 +85,13 @@ class Walk final : private Visitor {
     bool operator()(uint32_t a, uint32_t b) const { return all[a].node->sequence < all[b].node->sequence; }
   };
 
-  void watch(size_t i) {
-    const Edge& e = request_.inputs[i];
-    if (e.node) captures_[e.node.get()].push_back({e.slot, i});
+  void watch_all() {
+    captures_.clear();
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      const Edge* e = &request_.inputs[i];
+      while (e->node && e->node->passes) e = &e->node->edges[e->slot];
+      if (e->node) captures_[e->node.get()].push_back({e->slot, i});
+    }
   }
 
   // The nodes from which an input can be reached; others are left alone.
@@ -122,6 +127,26 @@ class Walk final : private Visitor {
           if (n->unfold()) return true;
           break;
         }
+    return false;
+  }
+
+  // The same for one of which a gradient is asked for that arrives inside.
+  bool look_inside_one() {
+    std::unordered_map<Node*, uint64_t> arriving;
+    auto note = [&](const Edge& e) {
+      if (e.node && e.node->outputs > 1 && e.node->outputs <= 64) arriving[e.node.get()] |= uint64_t(1) << e.slot;
+    };
+    for (const Edge& e : request_.roots) note(e);
+    for (Node* n : needed_)
+      for (uint32_t i = 0; i < n->edge_count; ++i)
+        if (needed_.count(n->edges[i].node.get())) note(n->edges[i]);
+    for (const auto& [n, slots] : arriving) {
+      if (!needed_.count(n)) continue;
+      uint64_t asked = 0;
+      if (auto found = captures_.find(n); found != captures_.end())
+        for (const Capture& c : found->second) asked |= uint64_t(1) << c.slot;
+      if ((asked || n->hooks) && n->look_inside(slots, asked)) return true;
+    }
     return false;
   }
 
@@ -214,9 +239,19 @@ class Walk final : private Visitor {
     return place;
   }
 
+  static uint64_t given_to(const Waiting& w) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < w.grads.size() && i < 64; ++i) found |= uint64_t(bool(w.grads[i])) << i;
+    return found;
+  }
+
   void visit(Waiting& w) {
     Node& n = *w.node;
     if (w.shares) settle(w);
+    if (!selective_ && ((request_.create_graph && n.unfold()) || (n.hooks && n.look_inside(given_to(w), 0)))) {
+      for (uint32_t i = 0; i < n.edge_count; ++i) arrive({w.node, i}, std::move(w.grads[i]));
+      return;
+    }
     if (n.hooks) {
       each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
       if (!n.hooks->retaining.empty()) retain(n.hooks->retaining, w.grads);
@@ -237,7 +272,6 @@ class Walk final : private Visitor {
     {
       needed = selective_ ? &needed_ : nullptr;
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
-      if (request_.create_graph) n.unfold();
       Visiting visiting(this);
       results = n.apply(std::move(w.grads), request_.create_graph);
     }

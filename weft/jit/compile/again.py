@@ -93,9 +93,9 @@ class Ways:
 
 def _because(reason: str) -> str:
     return (
-        "compile: for a gradient with a graph (create_graph=True) a compiled function runs once "
-        f"more, and here it cannot: {reason}. Call the function itself, or compile one that "
-        "computes the derivatives inside"
+        "compile: for a gradient with a graph (create_graph=True), or of a result that another one "
+        f"was computed from, a compiled function runs once more, and here it cannot: {reason}. "
+        "Call the function itself, or compile one that computes the derivatives inside"
     )
 
 
