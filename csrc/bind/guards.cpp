@@ -33,8 +33,10 @@ bool has_none(PyObject* dict, PyObject* names) {
   PyObject* key;
   if (PyDict_Size(dict) < PySet_GET_SIZE(names)) {
     Py_ssize_t place = 0;
-    while (PyDict_Next(dict, &place, &key, nullptr))
+    while (PyDict_Next(dict, &place, &key, nullptr)) {
+      nb::object held = nb::borrow(key);  // its own methods may run, and take it away
       if (!check(PySet_Contains(names, key))) return false;
+    }
     return true;
   }
   nb::object walk = nb::steal(PyObject_GetIter(names));
@@ -48,7 +50,7 @@ bool has_all(PyObject* dict, PyObject* members) {
   Py_ssize_t place = 0;
   PyObject *key, *value;
   while (PyDict_Next(members, &place, &key, &value))
-    if (PyDict_GetItemWithError(dict, key) != value) return false;
+    if (found_in(dict, key) != value) return false;
   return true;
 }
 
@@ -61,9 +63,7 @@ bool dict_holds(PyObject* dict, PyObject* key, PyObject* value) {
     if (PyDict_Check(value)) return has_all(dict, value);
     return PyDict_Size(dict) == PyLong_AsSsize_t(value);
   }
-  PyObject* found = PyDict_GetItemWithError(dict, key);
-  if (!found && PyErr_Occurred()) throw nb::python_error();
-  return same(found, value);
+  return same(found_in(dict, key), value);
 }
 
 // What a class has itself, not its bases; as it is there, not bound to it.
@@ -135,6 +135,12 @@ uint64_t count(PyObject* where) {
 
 }  // namespace
 
+PyObject* found_in(PyObject* dict, PyObject* key) {
+  PyObject* found = PyDict_GetItemWithError(dict, key);
+  if (!found && PyErr_Occurred()) throw nb::python_error();
+  return found;
+}
+
 bool same(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
@@ -169,7 +175,7 @@ Py_ssize_t attributes(const TensorImpl& t) { return t.pyobj ? attributes(static_
 void Guards::require(nb::object where, nb::object key, nb::object value, bool absent) {
   for (nb::handle o : {where, key, value}) refs_.append(o);
   Held held{where.ptr(), key.ptr(), absent ? nullptr : value.ptr(), number_++};
-  bool counts = PyDict_Check(where.ptr()) || (PyType_Check(where.ptr()) && !is_class(key.ptr()));
+  bool counts = (PyDict_Check(where.ptr()) || PyType_Check(where.ptr())) && !is_class(key.ptr());
   if (!counts) return others_.push_back(held);
   auto [found, added] = place_.emplace(where.ptr(), counting_.size());
   if (added) counting_.push_back({where.ptr(), 0, {}});

@@ -10,6 +10,9 @@ namespace weft {
 // The same object, or an equal number, text or tuple of the same type.
 bool same(PyObject* a, PyObject* b);
 
+// What a dict has at a key (borrowed), or null.
+PyObject* found_in(PyObject* dict, PyObject* key);
+
 // What gradients do at a tensor: none arrive (0), they stay (1), or they go on along its history (2). One that was made
 // in inference mode: 4.
 int role(TensorImpl& t);

@@ -244,7 +244,7 @@ class Replay {
 
   bool read_numbers() {
     for (Live& l : live_) {
-      PyObject* found = PyDict_GetItemWithError(l.where, l.key);
+      PyObject* found = found_in(l.where, l.key);
       if (found && l.place >= 0) {
         if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) <= l.place) return false;
         found = PyTuple_GET_ITEM(found, l.place);

@@ -47,6 +47,7 @@ _CONSTANT_MODULES = {
     "inspect", "io", "operator", "pathlib", "re", "typing", "uuid", "zoneinfo",
 }  # fmt: skip
 _CONSTANT_NUMPY = {"generic", "dtype", "ufunc", "_ArrayFunctionDispatcher"}
+_NOTHING = object()  # in a slot
 _MUTABLE = 1 << 9  # a class that Python made: others cannot be changed
 _TABLES = {"_parameters", "_buffers", "_modules"}  # of a module
 _KEPT = {"defaults", "load_state_dict", "param_groups", "state", "state_dict"}  # by an optimiser
@@ -246,6 +247,7 @@ class State:
         self.looked.append(
             Looked(t, f"the shape or dtype of {name}, or whether it wants a gradient")
         )
+        self._hold_class(t, name)
 
     def _visit_python_module(self, module: Any, name: str) -> None:
         members = module.__dict__
@@ -330,6 +332,12 @@ class State:
             self._spaces.append(space)
             self.held.append(Held(cls, ..., space.functions(), f"a method of {cls.__name__}"))
 
+    def _hold_class(self, x: Any, name: str) -> None:
+        """Hold of which class an object is, and what is in that class."""
+        if isinstance(x, _C.ModuleBase) or not _is_library(type(x).__module__):
+            self.held.append(Held(x, "__class__", type(x), f"the class of {name}"))
+        self._visit_type_of(x)
+
     def _visit_type_of(self, x: Any) -> None:
         """Look at the methods of an object that is there already."""
         if type(x) not in self._types:
@@ -371,7 +379,9 @@ class State:
             self._hold(x, ..., tuple(x), f"the elements of {name}")
         else:
             self._hold(x, ..., len(x), f"the length of {name}")
-        if len(x) > _MOST:
+        if isinstance(x, dict) and ... in x:  # stands for all of it where it is compared
+            self.unseen = f"it can see {name}, which has ... for a key"
+        elif len(x) > _MOST:
             self.unseen = f"it can see {name}, which has too many elements to watch them all"
         elif isinstance(x, set):
             self._waiting += [(v, name) for v in x]
@@ -401,13 +411,12 @@ class State:
                     self._waiting += [(v, f"a hook of {name}") for v in value.values()]
             elif key != "_made":  # what it was made of, which its calls have no use for
                 self._hold(members, key, value, f"{name}.{key}")
-        self.held.append(Held(module, "__class__", type(module), f"the class of {name}"))
+        self._hold_class(module, name)
         if "forward" not in members:
             self._hold(members, "forward", None, f"{name}.forward", absent=True)
         space = Space(members, members, name, type(module))
         space.done = {*members, "forward"}
         self._spaces.append(space)
-        self._visit_type_of(module)
 
     def _hold_functional(self) -> None:
         """Hold the functions that layers are made of."""
@@ -529,15 +538,18 @@ class State:
                     self._hold(members, key, value, f"{name}.{key}")
             else:
                 self._spaces.append(Space(members, members, name, type(x)))
-                self.held.append(Held(x, "__class__", type(x), f"the class of {name}"))
         for key in slots:
+            if isinstance(x, dict):  # which has keys in these places
+                slot = functools.partial(getattr, x, key, _NOTHING)
+                self._hold(slot, (), slot(), f"{name}.{key}")
+                continue
             there = hasattr(x, key)
             self._hold(x, key, getattr(x, key, None), f"{name}.{key}", absent=not there)
         if not isinstance(members, dict) and not slots and type(x).__module__ != "builtins":
             known = (*_SIMPLE, list, dict, tuple, set, frozenset, collections.deque)
             if not isinstance(x, known):
                 self._note_opaque(x, name)
-        self._visit_type_of(x)
+        self._hold_class(x, name)
 
 
 def _is_library(module: str) -> bool:
