@@ -117,6 +117,7 @@ class CompiledNode final : public Node {
     node->room_ = room;
     node->edges = reinterpret_cast<Edge*>(block + sizeof(CompiledNode));
     node->edge_count = n;
+    node->folded = true;
     for (uint32_t i = 0; i < n; ++i) new (node->edges + i) Edge(gradient_edge(*call.leaves[i].get()));
     node->outputs = uint32_t(how->outputs.size());
     node->first_ = reserve(kMostNodes);
@@ -172,13 +173,16 @@ class CompiledNode final : public Node {
     GradMode on(true);
     nb::object made = nb::steal(PyObject_CallMethod(ways_, "again", "O", inputs.ptr()));
     if (!made.is_valid()) throw PythonError();
-    if (passes) return true;  // another thread was quicker
+    while (applying_) g_let_others_run();  // other threads need its edges, and what it keeps
+    if (passes) return true;               // another thread was quicker
     std::vector<Edge> next;
     for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
     put_in_place(next, since);
     free_again(next);
     lead_to(next);
     passes = true;
+    folded = false;
+    ++unfolded;
     kept_.clear();
     inputs_.clear();
     read_.clear();
@@ -202,6 +206,11 @@ class CompiledNode final : public Node {
   Grads apply(Grads&& grads, bool create_graph) override {
     if (passes) return std::move(grads);
     if (create_graph) fail("a compiled call", origin.at(), " was not unfolded");
+    struct Applying {
+      explicit Applying(int& count) : count(count) { ++count; }
+      ~Applying() { --count; }
+      int& count;
+    } applying(applying_);
     std::vector<Tensor> inputs;
     uint64_t which = 0;
     for (size_t i = 0; i < how_->outputs.size(); ++i) {
@@ -215,7 +224,6 @@ class CompiledNode final : public Node {
       if (is_wanted(edges[i])) wanted.add(how_->leaf_of[i]);
     std::vector<size_t> touched = parts_between(which, wanted);
     std::shared_ptr<OneWay> way = way_of(which);
-    if (passes) return std::move(grads);  // another thread has unfolded it meanwhile
     for (size_t i = 0; i < kept_.size(); ++i) {
       const auto& [t, version] = kept_[i];
       if (!way->needs[i].meets(wanted)) continue;
@@ -414,6 +422,7 @@ class CompiledNode final : public Node {
   std::vector<Tensor> inputs_;
   std::vector<Mark> read_;       // the inputs, then what is outside
   uint32_t room_ = 0;            // for edges: to the leaves, or to the results of the call once it is unfolded
+  int applying_ = 0;             // threads that are in apply()
   uint64_t first_ = 0;           // after it come the numbers of the nodes that it stands for
   std::vector<size_t> touched_;  // the parts of the graph that the last walk went through
   std::vector<bool> freed_;      // by part; empty: none is

@@ -54,6 +54,7 @@ struct Node : Counted {
   Origin origin;
   uint64_t mark = 0;    // scratch of the walk
   bool passes = false;  // what arrives goes on as it is, along one edge for each output
+  bool folded = false;  // it stands for a part of the graph that was never made, and gets other edges when that is
   uint32_t place = 0;
 
   virtual ~Node();
@@ -63,13 +64,14 @@ struct Node : Counted {
   virtual bool released() const { return false; }
   virtual bool keeps() const { return false; }    // anything: then it can be walked once, unless the graph is retained
   virtual TensorImpl* leaf() { return nullptr; }  // of the node that adds to a leaf's grad
-  // Where it stands for a part of the graph that was never made: makes it, and leads to it from now on. False: there is
-  // none, or it is there. A walk whose results have a graph asks for it.
+  // Makes the part of the graph for which it stands, and leads to it from now on. False: there is none, or it is there.
+  // A walk whose results have a graph asks for it.
   virtual bool unfold() { return false; }
   // The same where gradients of some outputs are asked for, or have hooks, that are made of those of others; in any
   // other case there is nothing to do. Outputs are given bit by bit: those whose gradients arrive, and that are asked
   // for.
   virtual bool look_inside(uint64_t, uint64_t) { return false; }
+  inline static uint64_t unfolded = 0;        // how many were, by now
   virtual size_t bytes() const = 0;           // of this object with its trailing arrays
   virtual void visit_owned(OwnedVisitor& v);  // edges, hooks, and what it keeps
   // Tensors whose memory this node keeps alive, for looking into the graph.

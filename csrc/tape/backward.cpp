@@ -96,6 +96,7 @@ class Walk final : private Visitor {
 
   // The nodes from which an input can be reached; others are left alone.
   void find_needed() {
+    unfolded_ = Node::unfolded;
     needed_.clear();
     std::vector<Node*> order;
     std::unordered_set<Node*> seen;
@@ -117,6 +118,15 @@ class Walk final : private Visitor {
       if (needed) needed_.insert(n);
     }
     selective_ = true;
+  }
+
+  // Whether an input can be reached from a node. Another thread, or a hook, may have unfolded one since the last look.
+  bool is_needed(Node* n) {
+    if (unfolded_ != Node::unfolded) {
+      watch_all();
+      find_needed();
+    }
+    return needed_.count(n);
   }
 
   // Unfolds a node on the way to an input, if there is one to unfold.
@@ -154,7 +164,7 @@ class Walk final : private Visitor {
     if (!e.node || !g) return;
     if (e.node->passes && !e.node->hooks && !captures_.count(e.node.get()))
       return arrive(e.node->edges[e.slot], std::move(g));
-    if (selective_ && !needed_.count(e.node.get())) return;
+    if (selective_ && !is_needed(e.node.get())) return;
     if (request_.arrivals && captures_.count(e.node.get())) return note(e, {std::move(g), {}});
     add_up(waiting_[place_of(e.node)].grads[e.slot], std::move(g));
   }
@@ -262,7 +272,7 @@ class Walk final : private Visitor {
     if (capture != captures_.end()) {
       for (const Capture& c : capture->second) found_[c.input] = w.grads[c.slot];
       bool beyond = false;  // is an input further back?
-      for (uint32_t i = 0; i < n.edge_count && !beyond; ++i) beyond = needed_.count(n.edges[i].node.get());
+      for (uint32_t i = 0; i < n.edge_count && !beyond; ++i) beyond = is_needed(n.edges[i].node.get());
       if (!beyond && !(leaf && request_.accumulate)) return;
     }
     bool checking = t_modes.anomaly && t_modes.anomaly_nan;
@@ -275,13 +285,17 @@ class Walk final : private Visitor {
       Visiting visiting(this);
       results = n.apply(std::move(w.grads), request_.create_graph);
     }
+    std::vector<Edge> edges;  // those that the results are for, whoever unfolds the node from now on
+    if (n.folded) edges.assign(n.edges, n.edges + n.edge_count);
     if (checking) check_nan(n, results, given);
     if (!request_.retain_graph) n.release();
     if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { g_hooks.after_node(h, results, given); });
     if (leaf && leaf->extra)
       each_hook(leaf->extra->after_accumulate, [&](Hook& h) { g_hooks.after_accumulate(h, Tensor(leaf)); });
-    if (results.size() < n.edge_count) return;
-    for (uint32_t i = 0; i < n.edge_count; ++i) arrive(n.edges[i], std::move(results[i]));
+    const Edge* to = edges.empty() ? n.edges : edges.data();
+    size_t count = edges.empty() ? n.edge_count : edges.size();
+    if (results.size() < count) return;
+    for (size_t i = 0; i < count; ++i) arrive(to[i], std::move(results[i]));
   }
 
   // In memory of its own: others that were given the same gradient may be changed in place.
@@ -333,7 +347,8 @@ class Walk final : private Visitor {
   uint64_t id_;
   bool marking_;
   bool selective_ = false;
-  bool whole_ = false;  // somebody looks at what the node gives: nothing of it may wait
+  uint64_t unfolded_ = 0;  // how many nodes were when needed_ was found
+  bool whole_ = false;     // somebody looks at what the node gives: nothing of it may wait
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> heap_, free_;
   Older older{waiting_};

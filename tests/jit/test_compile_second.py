@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import threading
+import time
 import weakref
 from typing import Any
 
 import pytest
-from compile_calls import runs
+from compile_calls import runs, warm
 
 import weft
 from weft import nn
@@ -337,3 +339,55 @@ def test_what_is_used_up_keeps_nothing() -> None:
     del given
     gc.collect()
     assert seen() is None
+
+
+def test_a_hook_unfolds_what_a_walk_will_reach() -> None:
+    """The walk goes on along the nodes that were made meanwhile."""
+
+    def f(x: Any) -> Any:
+        return x.sin() * w, x.cos()
+
+    w, x = nn.Parameter(weft.ones(4)), leaf(4)
+    fast = weft.compile(f)
+    warm(fast, x)
+
+    def use(f: Any) -> Any:
+        y, z = f(x)
+        last = y * 2
+        found: list[Any] = []
+        last.register_hook(lambda g: found.extend(grad(y, [w, x], weft.ones(4), create_graph=True)))
+        return [*grad((last + z).sum(), [w, x], retain_graph=True), *found]
+
+    assert same(use(f), use(fast))
+
+
+def test_threads_walk_and_unfold_one_call() -> None:
+    """A walk that is in a compiled call ends it before another one gives it other edges."""
+    w, x = nn.Parameter(weft.randn(128, 128)), weft.randn(128, 128)
+
+    def f(x: Any) -> Any:
+        for _ in range(6):
+            x = (x @ w).tanh()
+        return x.sum(), x.square().mean()
+
+    fast = weft.compile(f)
+    warm(fast, x)
+    want = grad(f(x)[0], w)[0]
+    for i in range(40):
+        loss, _ = fast(x)
+        found: list[Any] = []
+
+        def walk(pause: float, loss: Any = loss, found: Any = found, **how: Any) -> None:
+            time.sleep(pause)
+            found.append(grad(loss, w, **how)[0])
+
+        ways: list[Any] = [{"retain_graph": True}, {"create_graph": True}]
+        threads = [
+            threading.Thread(target=walk, args=(pause,), kwargs=how)
+            for pause, how in zip((0, i % 20 * 1e-4), ways)
+        ]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert len(found) == 2 and all(weft.equal(g, want) for g in found)
