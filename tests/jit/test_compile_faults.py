@@ -10,6 +10,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
+import types
 from functools import partial
 from typing import Any
 
@@ -180,6 +182,39 @@ def test_threads_capture_and_run_at_once() -> None:
     for t in threads:
         t.join()
     assert not wrong and print is said
+
+
+def test_threads_call_while_python_changes() -> None:
+    """What one thread captures anew, others do not see by halves."""
+    c = types.SimpleNamespace(k=1.0)
+    fast = weft.compile(lambda x: x * c.k)
+    x, over = weft.ones(3), threading.Event()
+    wrong: list[Any] = []
+
+    def work() -> None:
+        try:
+            while not over.is_set():
+                if (k := fast(x)[0].item()) not in (1, 2, 3):
+                    wrong.append(k)
+        except Exception as e:
+            wrong.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for t in threads:
+            t.start()
+        for i in range(60):
+            c.k = 1.0 + i % 3
+            assert fast(x)[0].item() == c.k
+            time.sleep(0.002)
+    finally:
+        sys.setswitchinterval(interval)
+        over.set()
+        for t in threads:
+            t.join()
+    assert not wrong
 
 
 def test_after_fork() -> None:

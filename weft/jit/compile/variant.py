@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import weft
@@ -69,20 +70,23 @@ class Variant:
         self._stepped: set[int] = set()  # the ids of optimisers
         self._programs: dict[int, Any] = {}
         self._walk: Walk | None = None
-        self._guards: list[Any] | None = None
-        self._comparing: Any = None
+        self._comparing: tuple[Any, list[Any]] | None = None
         self._complete: bool | None = None  # whether all pieces were captured twice that must be
         self._ways_back: dict[int, Any] = {}  # by the piece at the end
-        self._made: dict[int, Value] = {}
         self._given: list[Value] = []
+        self._lock = threading.RLock()  # a capture is taken in, or a replay made of it
 
     # ---- what was captured ---------------------------------------------------------------------
 
     def add(self, capture: Capture, state: State) -> None:
         """Take one more capture in."""
+        with self._lock:
+            self._add(capture, state)
+
+    def _add(self, capture: Capture, state: State) -> None:
         self.captures += 1
         self.state, self.replay = state, None
-        self._walk = self._guards = self._comparing = self._complete = None
+        self._walk = self._comparing = self._complete = None
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
@@ -188,15 +192,19 @@ class Variant:
 
     def differs(self, inputs: list[Tensor]) -> str:
         """Return the name of something that is not as it was, or nothing."""
-        if (number := self._compared().failing()) >= 0:
-            return str(self.guards()[number].name)
+        if self.state is None:
+            return "a call that another thread captures"
+        comparing, guards = self._compared()
+        if (number := comparing.failing()) >= 0:
+            return str(guards[number].name)
         if self.meets(inputs):
             return "an argument"
         for t, grad in self.before:
             if (inputs[t] if isinstance(t, int) else t).grad is not grad:
                 return "the gradient of a tensor that it reads"
+        tensors = self.tensors
         for v in self._value_of.values():
-            if _C._geometry(self.tensors[id(v)]) != (v.shape, v.dtype, v.stride):
+            if id(v) in tensors and _C._geometry(tensors[id(v)]) != (v.shape, v.dtype, v.stride):
                 return "the shape or dtype of a tensor that it reads"
         if any(_role(t) != role for t, role in self.roles):
             return "whether a tensor wants a gradient, or has attributes"
@@ -204,13 +212,22 @@ class Variant:
 
     def guards(self) -> list[Any]:
         """Return the places in Python that must be as they were."""
-        if self._guards is None:
-            free = self._live_places()
-            options = [h for h in self.state.options if (id(h.where), h.key) not in free]
-            read = {id(t) for t, _ in self.roles}  # whose geometry its program knows
-            looked = [at for at in self.state.looked if id(at.t) not in read]
-            self._guards = [*self.state.held, *options, *looked, *self._moving()]
-        return self._guards
+        return self._compared()[1]
+
+    def _compared(self) -> tuple[Any, list[Any]]:
+        """Return what compares all of them, and them."""
+        found = self._comparing
+        if found is None:
+            with self._lock:
+                free = self._live_places()
+                options = [h for h in self.state.options if (id(h.where), h.key) not in free]
+                read = {id(t) for t, _ in self.roles}  # whose geometry its program knows
+                looked = [at for at in self.state.looked if id(at.t) not in read]
+                found = _C.Guards(), [*self.state.held, *options, *looked, *self._moving()]
+                for guard in found[1]:
+                    guard.add_to(found[0])
+                self._comparing = found
+        return found
 
     def _moving(self) -> list[Held]:
         """Return that optimisers whose momentum is read anew have one: it may change, not vanish."""
@@ -220,14 +237,6 @@ class Variant:
             Held(lambda group=group: group["momentum"] != 0, (), True, "whether there is momentum")
             for group in groups.values()
         ]
-
-    def _compared(self) -> Any:
-        """Return what compares all of them."""
-        if self._comparing is None:
-            self._comparing = _C.Guards()
-            for guard in self.guards():
-                guard.add_to(self._comparing)
-        return self._comparing
 
     def meets(self, inputs: list[Tensor]) -> bool:
         """Say whether an input is one that the function would take for a tensor it knows."""
@@ -255,7 +264,8 @@ class Variant:
     def run(self, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
-        assert root is not None
+        if root is None:  # another thread has found that it cannot be made again
+            return NOT_TAKEN
         try:
             return self._run(root, flat, inputs)
         except CannotBuild as e:
@@ -316,7 +326,10 @@ class Variant:
         for _ in range(2):  # the second time if a tensor has other memory than before
             replay = self.replay
             if replay is None:
-                replay = self.replay = self._replay(root, inputs)
+                with self._lock:
+                    if self.root is not root:  # another thread has taken a capture in
+                        return NOT_TAKEN
+                    replay = self.replay = self._replay(root, inputs)
             made = replay.run(flat)
             if made is not None:
                 return self.rebuilt(made, inputs)
@@ -334,13 +347,13 @@ class Variant:
         return _result(self.root.outputs if self.root is not None else None, env)
 
     def _replay(self, root: Piece, inputs: list[Tensor]) -> Any:
-        self._made = {id(v): v for node in root.nodes for v in node.outputs}
-        wanted = {id(v): v for v in leaves(root.outputs) if id(v) in self._made}
+        own = {id(v): v for node in root.nodes for v in node.outputs}
+        wanted = {id(v): v for v in leaves(root.outputs) if id(v) in own}
         self._given = list(wanted.values())
         grads = [v for _, v in root.grads if v is not None]
         d = root.derivative
         inside = [*d.saved, *d.outputs] if d is not None else []  # what the graph needs
-        saved = [v for v in inside if id(v) in self._made]
+        saved = [v for v in inside if id(v) in own]
         results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
         place = {id(v): i for i, v in enumerate(results)}
         like = {id(v): t for v, t in zip(self.inputs, inputs)}
@@ -356,7 +369,7 @@ class Variant:
                 r.take_input(a, inputs[a])
             else:
                 r.take_value(a[0])
-        r.set_guards(self._compared())
+        r.set_guards(self._compared()[0])
         if self.state.tells_apart:
             r.set_strangers(list(self.state.tensors.values()))
         for t, grad in self.before:
@@ -385,7 +398,7 @@ class Variant:
                 [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.edges],
                 [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
             )
-        self.alone = isinstance(root.outputs, Value) and id(root.outputs) in self._made
+        self.alone = isinstance(root.outputs, Value) and id(root.outputs) in own
         if self.alone:
             r.give_alone()
         r.set_apart(_writes(root) or bool(root.grads))
