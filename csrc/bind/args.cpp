@@ -496,6 +496,8 @@ Value value_from(const Param& p, PyObject* o) {
   Value v;
   if (!read_value(p, o, &v))
     fail_type("argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(o)->tp_name);
+  if (t_recorder && takes_numbers(p.type)) [[unlikely]]
+    tell_numbers(&o, 1);
   return v;
 }
 

@@ -489,6 +489,7 @@ WEFT_OP{
               "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
               "but got a tensor with ",
               where.dim(), " dims");
+        if (t_recorder) t_recorder->read("tensor_split() at places in a tensor", where);
         Tensor ordered = contiguous_of(where);
         if (where.dim() == 0)
           c.list = by_number.list(c.tensor(0), ordered.data<int64_t>()[0], c.arg(2));

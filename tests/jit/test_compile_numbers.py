@@ -224,6 +224,8 @@ HOLDING = {
     "a factor": lambda x: weft.add(x, x, alpha=x[0]),
     "a shift": lambda x: x.roll(x[0].long()),
     "a count": lambda x: x.topk(x[0].long() % 3 + 1).values,
+    "bins": lambda x: weft.histc(x, bins=x[0].long() + 1),
+    "places of a cut": lambda x: x.tensor_split(x[:2].long()),
     "its text": lambda x: str(x),
     "its text, formatted": lambda x: f"{x}",
 }
