@@ -215,7 +215,9 @@ def test_trace_arguments() -> None:
     """PyTorch's arguments work or are refused by name."""
     layer, x = nn.Linear(2, 2), weft.ones(1, 2)
     jit.trace(layer, x, check_trace=True, check_inputs=[(x * 2,)], check_tolerance=1e-6)
-    for name, value in (("optimize", False), ("strict", False), ("example_kwarg_inputs", {"x": x})):
+    both = jit.trace(lambda x: {"y": layer(x), "z": [x]}, x, strict=False)(x)
+    assert both["y"].equal(layer(x)) and both["z"][0].equal(x)
+    for name, value in (("optimize", False), ("example_kwarg_inputs", {"x": x})):
         with pytest.raises(NotImplementedError, match=name):
             jit.trace(layer, x, **{name: value})
     with pytest.raises(RuntimeError, match="only the whole of a traced module"):

@@ -83,12 +83,12 @@ def trace(
         check_trace: run the graph again on the example; it must agree.
         check_inputs: more examples, tuples of tensors, on which function and graph must agree.
         check_tolerance: by how much results may differ there.
-        strict: only True: containers of results are kept as they are.
+        strict: of no effect: results may be lists and dicts, and are kept as they are.
 
     >>> print(weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph.nodes[0].op)
     add
     """
-    _refuse(optimize=optimize, strict=strict or "False", **others)
+    _refuse(optimize=optimize, **others)
     if example_inputs is None:
         raise TypeError("trace: needs example_inputs, a tensor or a tuple of tensors")
     inputs = as_inputs(example_inputs)
