@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from typing import Any
 
 import pytest
@@ -555,3 +556,21 @@ def test_gradients_with_strides_of_their_own(shape: Any) -> None:
             lambda f, x, g=g: use(f, x, g),
             lambda: (weft.randn(shape),),
         )
+
+
+def test_leaves_that_a_call_makes() -> None:
+    """Beside results with a history they are given as they are, by eager calls."""
+    net = nn.Linear(2, 2)
+
+    def f(x: Any) -> Any:
+        y = net(x)
+        return y, y.detach().clone().requires_grad_(), weft.zeros(2, requires_grad=True)
+
+    fast = weft.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(6):
+            y, start, bias = fast(weft.ones(1, 2))
+            (y.sum() + (start * 2 + bias).sum()).backward()
+            assert start.grad.tolist() == [[2, 2]] and bias.grad.tolist() == [1, 1]
+    assert fast.reasons == ["it returns a tensor that it made and that is a leaf"]

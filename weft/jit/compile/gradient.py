@@ -203,6 +203,8 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
         return capture.fail("a tensor that keeps its gradient takes part")
     if capture.custom:  # its backward would be called once more than in eager
         return capture.fail(f"the gradients of its results go through {capture.custom}")
+    if any(t.is_leaf for t in outputs):
+        return capture.fail("it returns a tensor that it made and that is a leaf")
     if len(outputs) > _MOST_OUTPUTS:
         return capture.fail(f"more than {_MOST_OUTPUTS} of its results have gradients")
     if not leaves:
