@@ -509,6 +509,8 @@ EAGER = [
     ("tolist", plain, lambda w, x: x * len(x.tolist())),
     ("item in a function inside", plain, lambda w, x: (x.sum().item(), x + 1)),
     ("item in a formula", plain, lambda w, x: x * x.sum().item()),
+    ("a tensor as an index", plain, lambda w, x: weft.arange(99.0)[x[0].long()]),
+    ("a leaf that is made", leaf, lambda w, x: (x * 2, weft.zeros(2, requires_grad=True))),
     ("a counter", plain, counting),
     ("another tensor", plain, replacing),
     ("GradScaler", plain, with_scaler),
@@ -526,6 +528,7 @@ EAGER = [
 COMPILED = [
     ("where", plain, lambda w, x: weft.where(x > 0, x, 0.0).masked_fill(x > 2, 0.0)),
     ("a tensor compared", plain, lambda w, x: x + 1 if x.sum() < 12 else x - 1),
+    ("an index with a dimension", plain, lambda w, x: weft.arange(99.0)[x[:1].long()]),
     ("counted in place", plain, counting_in_place),
     ("a step", plain, lambda w, x: w.learn(x)),
     ("in place, made", with_history, lambda w, x: (x * 2).add_(1)),
