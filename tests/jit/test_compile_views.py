@@ -261,6 +261,21 @@ def test_what_stays_eager() -> None:
     check(quiet, walk_all, compiles=False)
     check(quiet, change_last, compiles=False)
 
+    def look(x: Any) -> Any:
+        y = x.sum()
+        with weft.no_grad():
+            return y, x[1:]
+
+    def change_given(f: Any, x: Any) -> Any:
+        h = x * 2
+        made = f(h)
+        h.mul_(3)
+        total(*made).backward()
+        return made
+
+    check(look, walk_all, compiles=False)
+    check(look, change_given, compiles=False)
+
     def change_data(f: Any, x: Any) -> Any:
         h, data = f(x)
         data.mul_(2)

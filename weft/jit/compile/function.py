@@ -464,6 +464,8 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
             return given
         if x.retains_grad:
             capture.fail("it returns a tensor that keeps its gradient")
+        if not x.requires_grad and (root := _C._root_of(x)) is not x and root.requires_grad:
+            capture.fail("it returns a view without a gradient of a tensor that has one")
         if x.requires_grad and value.producer is not None:
             if _C._is_spent(x, capture.taken()):
                 capture.spent.append(value)
