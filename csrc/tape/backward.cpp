@@ -61,7 +61,7 @@ class Walk final : private Visitor {
       do {
         watch_all();
         find_needed();
-      } while ((request_.create_graph && unfold_one()) || (!request_.arrivals && look_inside_one()));
+      } while ((request_.create_graph && unfold()) || (!request_.arrivals && look_inside()));
     }
     for (size_t i = 0; i < request_.roots.size(); ++i) arrive(request_.roots[i], request_.grads[i]);
     while (!heap_.empty()) {
@@ -112,10 +112,12 @@ class Walk final : private Visitor {
         if (Node* next = n->edges[i].node.get(); next && seen.insert(next).second) stack.push_back(next);
     }
     std::sort(order.begin(), order.end(), [](Node* a, Node* b) { return a->sequence < b->sequence; });
+    several_ = false;
     for (Node* n : order) {
-      bool needed = captures_.count(n);
+      bool asked = captures_.count(n), needed = asked;
       for (uint32_t i = 0; i < n->edge_count && !needed; ++i) needed = needed_.count(n->edges[i].node.get());
       if (needed) needed_.insert(n);
+      several_ |= needed && n->outputs > 1 && (asked || n->hooks);
     }
     selective_ = true;
   }
@@ -129,35 +131,42 @@ class Walk final : private Visitor {
     return needed_.count(n);
   }
 
-  // Unfolds a node on the way to an input, if there is one to unfold.
-  bool unfold_one() {
+  // Unfolds the nodes on the way to an input; false if there was none to unfold.
+  bool unfold() {
+    std::vector<Ref<Node>> found;  // which own nothing of each other any more, once unfolded
     for (Node* n : needed_)
       for (uint32_t i = 0; i < n->edge_count; ++i)
         if (needed_.count(n->edges[i].node.get())) {
-          if (n->unfold()) return true;
+          found.push_back(Ref<Node>(n));
           break;
         }
-    return false;
+    bool unfolded = false;
+    for (const Ref<Node>& n : found) unfolded |= n->unfold();
+    return unfolded;
   }
 
-  // The same for one of which a gradient is asked for that arrives inside.
-  bool look_inside_one() {
+  // The same for those of which a gradient is asked for that arrives inside.
+  bool look_inside() {
+    if (!several_) return false;
     std::unordered_map<Node*, uint64_t> arriving;
     auto note = [&](const Edge& e) {
-      if (e.node && e.node->outputs > 1 && e.node->outputs <= 64) arriving[e.node.get()] |= uint64_t(1) << e.slot;
+      if (e.node && e.node->outputs > 1 && e.node->outputs <= 64 && needed_.count(e.node.get()))
+        arriving[e.node.get()] |= uint64_t(1) << e.slot;
     };
     for (const Edge& e : request_.roots) note(e);
     for (Node* n : needed_)
-      for (uint32_t i = 0; i < n->edge_count; ++i)
-        if (needed_.count(n->edges[i].node.get())) note(n->edges[i]);
-    for (const auto& [n, slots] : arriving) {
-      if (!needed_.count(n)) continue;
+      for (uint32_t i = 0; i < n->edge_count; ++i) note(n->edges[i]);
+    std::vector<Ref<Node>> found;
+    for (const auto& [n, slots] : arriving) found.push_back(Ref<Node>(n));
+    bool unfolded = false;
+    for (const Ref<Node>& node : found) {
+      Node* n = node.get();
       uint64_t asked = 0;
       if (auto found = captures_.find(n); found != captures_.end())
         for (const Capture& c : found->second) asked |= uint64_t(1) << c.slot;
-      if ((asked || n->hooks) && n->look_inside(slots, asked)) return true;
+      if (asked || n->hooks) unfolded |= n->look_inside(arriving[n], asked);
     }
-    return false;
+    return unfolded;
   }
 
   void arrive(const Edge& e, Tensor g) {
@@ -348,6 +357,7 @@ class Walk final : private Visitor {
   bool marking_;
   bool selective_ = false;
   uint64_t unfolded_ = 0;  // how many nodes were when needed_ was found
+  bool several_ = false;   // a gradient of one of several outputs of a node is asked for, or has hooks
   bool whole_ = false;     // somebody looks at what the node gives: nothing of it may wait
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> heap_, free_;
