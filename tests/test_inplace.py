@@ -272,3 +272,15 @@ def test_long_tensors_are_filled_to_their_ends(dtype: str, first: int) -> None:
     want = np.full(len(x), 7, dtype)
     want[:first] = want[-3:] = 1
     np.testing.assert_array_equal(x.numpy(), want)
+
+
+def test_view_that_was_made_without_gradients() -> None:
+    """Of a tensor that has one: a change with a gradient cannot be recorded, as in PyTorch."""
+    x = weft.ones(4, requires_grad=True)
+    h = x * 2
+    with weft.no_grad():
+        view = h[2:]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        view.add_(h.sum())
+    h.sum().backward()
+    assert x.grad.tolist() == [2.0] * 4

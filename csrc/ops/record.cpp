@@ -367,6 +367,9 @@ void check_inplace(const Tensor& self, const char* op) {
 }
 
 void check_rebase(const Tensor& self) {
+  if (self->base && !wants_grad(*self.get()) && wants_grad(*self->base.get()))
+    fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make both the view ",
+         "and the change under no_grad(), or neither");
   if (!self->base) return;
   if (self->extra && self->extra->view_fixed)
     fail(
