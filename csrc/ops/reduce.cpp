@@ -93,14 +93,28 @@ void reduce_box(Reduce op, DType type, const char* data, const Dims& sizes, cons
   reduce(op, type, data, {ks.size(), ks.data(), kt.data()}, {rs.size(), rs.data(), rt.data()}, y, second, p);
 }
 
+namespace {
+
+// Whether elements stand for several, few enough to write them out: then a sum has the bits of that of a copy.
+bool is_expanded(const Tensor& x) {
+  constexpr int64_t kMost = 1 << 24;
+  if (x.contiguous() || x.numel() > kMost) return false;
+  for (int d = 0; d < x.dim(); ++d)
+    if (x.stride(d) == 0 && x.size(d) > 1) return true;
+  return false;
+}
+
+}  // namespace
+
 void run_reduce(Reduce op, const Tensor& x, DType type, const Dims& dims, void* y, void* second, double p) {
   if (x.dtype() == type && x.contiguous() && dims.size() == x.dim()) {  // all of them, side by side
     int64_t n = x.numel(), one = 1;
     return reduce(op, type, x.data(), {0, nullptr, nullptr}, {1, &n, &one}, y, second, p);
   }
-  if (x.dtype() == type) return reduce_box(op, type, x.data(), x.sizes(), x.strides(), dims, y, second, p);
-  LaidOut cast(x, type);
-  reduce_box(op, type, cast.data(), x.sizes(), contiguous_strides(x.sizes()), dims, y, second, p);
+  if (x.dtype() == type && !is_expanded(x))
+    return reduce_box(op, type, x.data(), x.sizes(), x.strides(), dims, y, second, p);
+  LaidOut copy(x, type);
+  reduce_box(op, type, copy.data(), x.sizes(), contiguous_strides(x.sizes()), dims, y, second, p);
 }
 
 namespace {

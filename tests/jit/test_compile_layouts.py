@@ -1,4 +1,4 @@
-"""Images that lie channels last between convolutions: compiled sums run in the order of eager ones."""
+"""What lies in another way than eager tensors would: compiled sums run in the order of eager ones."""
 
 from __future__ import annotations
 
@@ -49,3 +49,19 @@ def test_gradients_have_the_bits_of_eager_ones(end: str, act: Any, threads: int)
                     assert weft.equal(want, got), (shape, call, i)
     finally:
         weft.set_num_threads(before)
+
+
+@pytest.mark.parametrize("rows", [1, 6, 7, 33, 100, 1000])
+def test_gradients_that_arrive_expanded(rows: int) -> None:
+    """``y.sum().backward()`` gives one number for all: it is summed as a copy of it would be."""
+    net = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))
+    fast = weft.compile(net)
+    for _ in range(5):
+        x = weft.randn(rows, 6)
+        found = []
+        for f in (net, fast):
+            net.zero_grad()
+            (f(x).sum() * 0.3).backward()
+            found.append([p.grad for p in net.parameters()])
+        for want, got in zip(*found):
+            assert weft.equal(want, got)
