@@ -290,3 +290,32 @@ def test_options_that_the_function_looks_at() -> None:
             op.state[net.weight] = {"momentum_buffer": None}
         assert rate(weft.ones(1)).item() == i // 3
         assert known(weft.ones(1)).item() == (i >= 5)
+
+
+def test_a_step_of_which_other_ops_do_a_part() -> None:
+    """Gradients that lie transposed are applied by plain ops, which hold the rate that they were given."""
+
+    def world() -> tuple[Any, Any, Any]:
+        weft.manual_seed(0)
+        p, lin = nn.Parameter(weft.randn(3, 4)), nn.Linear(4, 4)
+        opt = weft.optim.SGD([p, *lin.parameters()], lr=0.1)
+
+        def f(x: Any) -> None:
+            for loss in (lambda: lin(x).tanh().mean(), lambda: (x @ p.t()).tanh().mean()):
+                opt.zero_grad()
+                loss().backward()
+                opt.step()
+
+        return f, opt, [p, *lin.parameters()]
+
+    (eager, *ours), (f, *theirs) = world(), world()
+    fast = weft.compile(f)
+    for call in range(12):
+        x = weft.randn(3, 4)
+        eager(x)
+        fast(x)
+        assert all(weft.equal(a, b) for a, b in zip(ours[1], theirs[1])), call
+        if call in (4, 8):
+            for opt in (ours[0], theirs[0]):
+                opt.param_groups[0]["lr"] *= 0.5
+    assert runs(fast) > 0

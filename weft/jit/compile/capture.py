@@ -67,6 +67,7 @@ class Capture(Recorder):
         self.grads_before: dict[int, tuple[Tensor, Tensor | None]] = {}
         self.grads_after: dict[int, tuple[Tensor, Value | None]] = {}
         self.optimizers: list[Any] = []
+        self._fixed: set[int] = set()  # the ids of those whose options are guards
         self.derivative: Any = None  # of its results, where they have one
         self.spent: list[Value] = []  # results whose graph was walked and freed in the call
         self.given: dict[int, Value] = {}  # tensors that did exist before, by their id
@@ -87,7 +88,7 @@ class Capture(Recorder):
             taken = {id(t) for t in _tensors(args)}
             self._made.update(id(t) for t in outs if id(t) not in taken)
         super().record(op, args, outs, inplace, line, given, grad)
-        if op in ("sgd_step_", "adam_step_"):
+        if op in _STEPS:
             self._keep_live(self.graph.nodes[-1], args)
 
     def name(self, t: Tensor, prefix: str) -> Value:
@@ -174,7 +175,14 @@ class Capture(Recorder):
         """Run a step of an optimiser: as an op if it is one, else as Python in each call."""
         if native:
             self.optimizers.append(optimizer)
-            return call()
+            before = len(self.graph.nodes)
+            result = call()
+            if any(_holds_numbers(node) for node in self.graph.nodes[before:]):
+                self._fixed.add(
+                    id(optimizer)
+                )  # some of it was done by other ops, which read nothing anew
+                self.fix_options()
+            return result
         return self.run_outside(call, f"{type(optimizer).__name__}.step()", optimizer)
 
     def run_outside(self, call: Callable[[], Any], name: str, optimizer: Any = None) -> Any:
@@ -279,7 +287,9 @@ class Capture(Recorder):
     def _keep_live(self, node: Node, args: Any) -> None:
         """Let an optimiser's step read its options where the user changes them."""
         first = args[0][0]
-        for group in self.optimizers[-1].param_groups if self.optimizers else ():
+        if not self.optimizers or id(self.optimizers[-1]) in self._fixed:
+            return
+        for group in self.optimizers[-1].param_groups:
             if any(p is first for p in group["params"]):
                 named = zip(_parameters(node.op), node.args)
                 node.args = tuple(_live(group, name, a) for name, a in named)
@@ -358,11 +368,18 @@ def paused() -> Iterator[None]:
             _C._resume_recording()
 
 
+_STEPS = ("sgd_step_", "adam_step_")
+
+
 @functools.cache
 def _parameters(op: str) -> list[str]:
     """Return the names of the parameters of an op."""
     signature = next(row["signature"] for row in _C._ops() if row["name"] == op)
     return [part.split()[1] for part in signature.partition("(")[2].partition(")")[0].split(", ")]
+
+
+def _holds_numbers(node: Node) -> bool:
+    return node.op not in _STEPS and any(isinstance(a, float) for a in node.args)
 
 
 def _live(group: dict[str, Any], name: str, value: Any) -> Any:

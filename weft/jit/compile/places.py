@@ -9,11 +9,12 @@ from weft import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import types
     from typing import Any
 
     from weft import Tensor
 
-__all__ = ["Held", "Looked", "Remembering", "Space"]
+__all__ = ["Held", "Looked", "Remembering", "Space", "content_of", "registry_of", "slots_of"]
 
 _MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
 # Methods that weft calls, whoever names them.
@@ -124,3 +125,28 @@ class Space:
         """Return the functions that it has, and what is made of them."""
         kinds = (property, staticmethod, classmethod)
         return {k: v for k, v in self.members.items() if callable(v) or isinstance(v, kinds)}
+
+
+def slots_of(cls: type) -> list[str]:
+    """Return the attributes that a class keeps in slots, as they are found."""
+    slots = cls.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return [
+        f"_{cls.__name__.lstrip('_')}{n}" if n.startswith("__") and not n.endswith("__") else n
+        for n in names
+        if n not in ("__dict__", "__weakref__")
+    ]
+
+
+def registry_of(f: types.FunctionType) -> Any:
+    """Return what ``functools.singledispatch`` chooses from."""
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+    return content_of(cells["registry"]) if "registry" in cells else None
+
+
+def content_of(cell: Any) -> Any:
+    """Return what a cell of a closure holds, or None if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

@@ -18,7 +18,7 @@ import weft
 from weft import _C
 
 from .code import names_in, names_of_getter
-from .places import Held, Looked, Remembering, Space
+from .places import Held, Looked, Remembering, Space, content_of, registry_of, slots_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,13 +261,13 @@ class State:
             self._waiting.append((wrapped, f.__name__))
         if _is_library(f.__globals__.get("__name__", "")):  # it may hold a function that is not
             if hasattr(f, "dispatch") and hasattr(f, "registry"):  # functools.singledispatch
-                self._waiting.append((_registry(f.dispatch), f.__name__))
+                self._waiting.append((registry_of(f.dispatch), f.__name__))
             for cell in f.__closure__ or ():
-                if isinstance(inside := _content(cell), (types.FunctionType, functools.partial)):
+                if isinstance(inside := content_of(cell), (types.FunctionType, functools.partial)):
                     self._waiting.append((inside, f.__name__))
             return
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
-            if name == "__class__" and isinstance(cls := _content(cell), type):  # for super()
+            if name == "__class__" and isinstance(cls := content_of(cell), type):  # for super()
                 if cls not in self._types:
                     self._types.add(cls)
                     self._visit_class(cls, cls.__name__, there=True)
@@ -300,7 +300,7 @@ class State:
         missing = self._globals.setdefault(id(members), (members, set()))[1]
         missing |= wanted - members.keys()
         seen: Any = collections.ChainMap({}, members)
-        seen.update((k, _content(c)) for k, c in zip(f.__code__.co_freevars, f.__closure__ or ()))
+        seen.update((k, content_of(c)) for k, c in zip(f.__code__.co_freevars, f.__closure__ or ()))
         for where, prefix in names.prefixes:
             if not _is_library_module(seen.get(where)):  # getattr(F, name)
                 self._prefixes.add(prefix)
@@ -530,7 +530,7 @@ class State:
     def _visit_object(self, x: Any, name: str) -> None:
         """Look at its attributes, wherever they are, and at its class."""
         members = getattr(x, "__dict__", None)
-        slots = [key for base in type(x).__mro__ for key in _slots_of(base)]
+        slots = [key for base in type(x).__mro__ for key in slots_of(base)]
         if isinstance(members, dict):
             if _is_library(type(x).__module__):  # code that is not looked at reads them
                 self._hold(members, ..., len(members), f"the attributes of {name}")
@@ -564,31 +564,8 @@ def _has_state_of_its_own(kind: type) -> bool:
     return any(base.__module__ in _STATEFUL or base.__name__ == "_local" for base in kind.__mro__)
 
 
-def _slots_of(cls: type) -> Iterable[str]:
-    slots = cls.__dict__.get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
-    return [
-        f"_{cls.__name__.lstrip('_')}{n}" if n.startswith("__") and not n.endswith("__") else n
-        for n in names
-        if n not in ("__dict__", "__weakref__")
-    ]
-
-
 def _is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
-
-
-def _registry(f: types.FunctionType) -> Any:
-    """Return what ``functools.singledispatch`` chooses from."""
-    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
-    return _content(cells["registry"]) if "registry" in cells else None
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _is_optimizer(x: Any) -> bool:
