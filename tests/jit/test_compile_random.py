@@ -60,7 +60,8 @@ def turn_of(program: Program, f: Any, world: World, turn: int) -> Any:
     """One call, and everything that can be seen after it.
 
     What eager finds first of several reasons to refuse a backward pass, and which leaves it has
-    reached by then, is its own: a compiled call is one node.
+    reached by then, is its own: a compiled call is one node. Views of what was walked inside are
+    refused when they are walked, not when they are changed.
     """
     args = program.inputs(turn)
     weft.manual_seed(turn)
@@ -72,7 +73,7 @@ def turn_of(program: Program, f: Any, world: World, turn: int) -> Any:
             go_back(program, results_with_gradients(result), turn)
     except RuntimeError as e:
         reason = str(e).partition(":")[0]  # nodes have other names
-        if "second time" in str(e) or "inplace operation" in str(e):
+        if any(part in str(e) for part in ("second time", "inplace operation", "this view was")):
             reason = "it cannot go back"
             for t in [*world.params, *args[:2]]:
                 t.grad = None
