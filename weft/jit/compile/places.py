@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 
@@ -25,6 +26,15 @@ _OPERATORS = {name for name in dir(operator) if name.startswith("__")} | {
     "__getattr__", "__getattribute__", "__hash__", "__int__", "__iter__", "__len__", "__next__",
     "__radd__", "__repr__", "__rmul__", "__rsub__", "__rtruediv__", "__str__",
 }  # fmt: skip
+
+
+_FOUND = _OPERATORS | _CALLED
+
+
+@functools.lru_cache(maxsize=64)
+def _all_but(names: frozenset[str]) -> frozenset[str]:
+    """Return the others of the methods that are found without being named: one set for many classes."""
+    return frozenset(_FOUND - names)
 
 
 class Held:
@@ -115,11 +125,14 @@ class Space:
         return not self.closed and (key.startswith("__") or key in _CALLED)
 
     def missing(self, names: set[str]) -> frozenset[str]:
-        """Return those of some names that it has not, and others that would be found in a class."""
-        found = names - self.members.keys() - self.done - {"__class__"}
-        if isinstance(self.where, type):
-            found |= (_OPERATORS | _CALLED) - self.members.keys()
-        return frozenset(found)
+        """Return those of some names that it has not."""
+        return frozenset(names - self.members.keys() - self.done - {"__class__"})
+
+    def missing_operators(self) -> frozenset[str]:
+        """Return the methods that would be called without being named, and that a class has not."""
+        if not isinstance(self.where, type):
+            return frozenset()
+        return _all_but(frozenset(_FOUND & self.members.keys()))
 
     def functions(self) -> dict[str, Any]:
         """Return the functions that it has, and what is made of them."""

@@ -103,6 +103,8 @@ class State:
         if places := self._names & _PLACES:
             self.unseen = self.unseen or f"it looks at {places.pop()}(): where a tensor lies"
         self.reads_options = bool(self._names & {"param_groups", "get_last_lr", "get_lr"})
+        # What was only needed for looking is not kept as long as what was found.
+        del self._spaces, self._globals, self._types, self._closed, self._passed
 
     @property
     def begins(self) -> bool:
@@ -208,12 +210,14 @@ class State:
 
     def _hold_missing(self) -> None:
         """Hold that what code names is nowhere else: it may appear, and be found first."""
+        equal: dict[frozenset[str], frozenset[str]] = {}  # many spaces share one set
         for space in self._spaces:
             if space.closed and not isinstance(space.where, type):
                 continue  # a library, which may load parts of itself when they are asked for
-            if missing := space.missing(self._names):
-                what = f"an attribute of {space.name} that was missing"
-                self._hold(space.where, ..., missing, what)
+            what = f"an attribute of {space.name} that was missing"
+            for missing in (space.missing(self._names), space.missing_operators()):
+                if missing:
+                    self._hold(space.where, ..., equal.setdefault(missing, missing), what)
         self._hold_missing_globals()
         for name in sorted(self._imports):
             module = sys.modules.get(name)
