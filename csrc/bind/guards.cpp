@@ -26,22 +26,11 @@ bool has_keys(PyObject* dict, PyObject* keys) {
 
 // Whether a dict has none of these keys.
 bool has_none(PyObject* dict, PyObject* names) {
-  auto check = [](int there) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
+    int there = PyDict_Contains(dict, PyList_GET_ITEM(names, i));
     if (there < 0) throw nb::python_error();
-    return there == 0;
-  };
-  PyObject* key;
-  if (PyDict_Size(dict) < PySet_GET_SIZE(names)) {
-    Py_ssize_t place = 0;
-    while (PyDict_Next(dict, &place, &key, nullptr)) {
-      nb::object held = nb::borrow(key);  // its own methods may run, and take it away
-      if (!check(PySet_Contains(names, key))) return false;
-    }
-    return true;
+    if (there) return false;
   }
-  nb::object walk = nb::steal(PyObject_GetIter(names));
-  while (nb::object name = nb::steal(PyIter_Next(walk.ptr())))
-    if (!check(PyDict_Contains(dict, name.ptr()))) return false;
   return true;
 }
 
@@ -55,11 +44,11 @@ bool has_all(PyObject* dict, PyObject* members) {
 }
 
 // Whether a dict has this value at a key. Ellipsis: so many (a number), these keys (a tuple), none of these (a
-// frozenset), these keys and values (a dict).
+// list), these keys and values (a dict).
 bool dict_holds(PyObject* dict, PyObject* key, PyObject* value) {
   if (key == Py_Ellipsis) {
     if (PyTuple_Check(value)) return has_keys(dict, value);
-    if (PyFrozenSet_Check(value)) return has_none(dict, value);
+    if (PyList_Check(value)) return has_none(dict, value);
     if (PyDict_Check(value)) return has_all(dict, value);
     return PyDict_Size(dict) == PyLong_AsSsize_t(value);
   }

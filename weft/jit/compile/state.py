@@ -210,14 +210,15 @@ class State:
 
     def _hold_missing(self) -> None:
         """Hold that what code names is nowhere else: it may appear, and be found first."""
-        equal: dict[frozenset[str], frozenset[str]] = {}  # many spaces share one set
+        lists: dict[frozenset[str], list[str]] = {}  # many spaces share one
         for space in self._spaces:
             if space.closed and not isinstance(space.where, type):
                 continue  # a library, which may load parts of itself when they are asked for
             what = f"an attribute of {space.name} that was missing"
             for missing in (space.missing(self._names), space.missing_operators()):
                 if missing:
-                    self._hold(space.where, ..., equal.setdefault(missing, missing), what)
+                    names = lists.setdefault(missing, [*missing])
+                    self._hold(space.where, ..., names, what)
         self._hold_missing_globals()
         for name in sorted(self._imports):
             module = sys.modules.get(name)
@@ -230,11 +231,11 @@ class State:
         unknown: set[str] = set()
         for members, names in self._globals.values():
             unknown |= names
-            self._hold(members, ..., frozenset(names), "a global that was missing")
+            self._hold(members, ..., [*names], "a global that was missing")
         known = vars(builtins)
         for name in sorted(unknown & known.keys()):
             self.held.append(Held(known, name, known[name], name))
-        self._hold(known, ..., frozenset(unknown - known.keys()), "a global that was missing")
+        self._hold(known, ..., [*(unknown - known.keys())], "a global that was missing")
 
     def _hold_settings(self) -> None:
         """Hold what code asks weft for."""
