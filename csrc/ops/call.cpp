@@ -96,6 +96,10 @@ struct Unlocked {
   ~Unlocked() { g_interpreter.take_lock(state); }
 };
 
+bool keeps_lock(Call& c) {
+  return c.op.is(kKeepsLock) || t_keeps_lock || (c.op.form.in_steps && c.op.form.in_steps(c));
+}
+
 // Whether others should run meanwhile.
 bool is_long(Call& c) {
   int64_t work = c.out_count ? c.out[0].numel() : 0;
@@ -110,8 +114,7 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  bool keeps_lock = c.op.is(kKeepsLock) || t_keeps_lock || (c.op.form.in_steps && c.op.form.in_steps(c));
-  if (is_long(c) && g_interpreter.release_lock && !keeps_lock) {
+  if (is_long(c) && g_interpreter.release_lock && !keeps_lock(c)) {
     Order order(c);
     Unlocked unlocked;
     c.op.form.run(c);

@@ -175,7 +175,8 @@ bool stays_last(Call& c, const FusedKernel& k) {
 // order only what meets others, and later sums would run in another order.
 bool is_mixed(Call& c, const FusedKernel& k) {
   const TensorList& in = c.tensors(0);
-  return std::any_of(in.begin(), in.end(), lies_last) && !stays_last(c, k);
+  auto is_last = [](const Tensor& t) { return t->storage->last.channels > 0 && lies_last(t); };
+  return std::any_of(in.begin(), in.end(), is_last) && !stays_last(c, k);
 }
 
 // The ops one by one, as they would have been called.
