@@ -146,10 +146,10 @@ int64_t images_at_once(const Conv& c) {
 }
 
 // The same where windows are added up, which must not depend on the number of threads. gemm goes through the sums for
-// every kGemmDepth of them: where these are whole images, few of them are as fast as many.
+// every `depth` of them: where these are whole images, few of them are as fast as many.
 int64_t images_added_at_once(const Conv& c) {
-  int64_t each = std::max<int64_t>(1, kGemmDepth / c.places());
-  bool whole = each * c.places() % kGemmDepth == 0;
+  int64_t depth = gemm_kernels().blocks.depth, each = std::max<int64_t>(1, depth / c.places());
+  bool whole = each * c.places() % depth == 0;
   int64_t bytes = has_small_kernel(c) ? 2 * kNearBytes : whole ? kFarBytes / 4 : kFarBytes;
   return std::clamp(images_in(bytes, c) / each * each, whole ? each : 1, std::max(c.batch, each));
 }

@@ -11,15 +11,10 @@
 namespace weft {
 namespace {
 
-// A panel of b, packed, stays in the L2 cache while all rows of a pass by, eight at a time in the L1 cache.
-constexpr int64_t kDepth = kGemmDepth;       // its rows
-constexpr int64_t kPanelBytes = 1152;        // of each of its rows: six tiles wide
-constexpr int64_t kFewRows = 64;             // of a: packing b would cost more than it brings
-constexpr int64_t kPlainDepth = 64;          // rows of b that are always read in place
-constexpr int64_t kPlainBytes = 1920;        // of each of them at a time: ten tiles wide
+constexpr int64_t kPlainBytes = 1920;        // of each row of a b that is read in place, at a time: ten tiles wide
 constexpr int64_t kReach = 256 * 1024;       // as many pages as the TLB holds
-constexpr int64_t kCloseBytes = 2048;        // of a row of b: read in place beside an a that is packed,
 constexpr int64_t kCloseReach = 512 * 1024;  // as many rows as the L2 cache holds whole
+constexpr int64_t kCrowdedRows = 8;          // of b that fit into the L1 cache where they lie in the same sets of it
 constexpr int64_t kNearBytes = 32 * 1024;    // of b: read in place, however deep, since it stays in the L1 cache
 constexpr int64_t kBand = 128;               // rows of such a b that one thread reads in one go
 constexpr int64_t kFarBytes = 1 << 20;       // of b: does not stay in the L2 cache
@@ -87,17 +82,19 @@ struct Plan {
 
 // What to copy into slivers first. The order of additions follows from the shape of the whole product only.
 Plan plan(DType type, const Product& p) {
-  int64_t size = item_size(type);
-  bool near = p.k * p.n * size <= kNearBytes;
+  const GemmBlocks& blocks = gemm_kernels().blocks;
+  int64_t size = item_size(type), row = p.ldb * size;
+  bool near = p.k * p.n * size <= kNearBytes, crowded = blocks.same_sets && row % blocks.same_sets == 0;
   Plan r;
-  r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;             // the pieces of a column are short and far apart
-  bool few = p.m <= (p.ldb * size % 64 ? kFewRows / 2 : kFewRows);  // rows that cross cache lines cost more
-  bool close = r.pack_a && p.ldb * size <= kCloseBytes;             // packing all of a costs enough
-  r.pack_b = p.trans_b || !(near || few || close || p.k <= kPlainDepth);
-  int64_t reach = std::clamp<int64_t>((close ? kCloseReach : kReach) / (p.ldb * size + 1), kPlainDepth, kDepth);
-  r.depth = near ? p.k : r.pack_b ? kDepth : reach;
-  r.width = (r.pack_b || close ? kPanelBytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
-  if (!r.pack_b && p.m <= kFewRows / 2 && p.k * p.n * size >= 4 * kFarBytes) r.depth = kStreams, r.width = p.n;
+  r.pack_a = p.trans_a && p.n * size > 192 && p.k > 16;  // the pieces of a column are short and far apart
+  int64_t few = crowded ? kCrowdedRows : row % 64 ? blocks.few_rows / 2 : blocks.few_rows;  // crossing lines costs
+  bool close = r.pack_a && row <= blocks.close_bytes;                                       // packing a costs enough
+  bool shallow = p.k <= (crowded ? kCrowdedRows : blocks.plain_depth);
+  r.pack_b = p.trans_b || !(near || p.m <= few || close || shallow);
+  int64_t reach = std::clamp((close ? kCloseReach : kReach) / (row + 1), blocks.plain_depth, blocks.depth);
+  r.depth = near ? p.k : r.pack_b ? blocks.depth : reach;
+  r.width = (r.pack_b || close ? blocks.panel_bytes : std::max(kPlainBytes, kReach / 2 / p.k)) / size;
+  if (!r.pack_b && p.m <= blocks.few_rows / 2 && p.k * p.n * size >= 4 * kFarBytes) r.depth = kStreams, r.width = p.n;
   return r;
 }
 
@@ -108,7 +105,7 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   int64_t size = item_size(type), tile = kernels.tile_bytes / size, rows = p.m;
   bool one_panel = p.n <= how.width;
   if (how.pack_a) rows = std::min(p.m, one_panel ? kNearRows : kBlockRows);
-  int64_t rows_at_once = how.pack_a ? rows : kBlockRows / 2;  // between two looks for Ctrl-C
+  int64_t rows_at_once = how.pack_a ? rows : kernels.blocks.rows;
   char *packed_a = nullptr, *packed_b = nullptr;
   if (how.pack_a) packed_a = scratch(0, round_up(rows, kernels.tile_rows) * std::min(how.depth, p.k) * size);
   if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
@@ -251,6 +248,7 @@ void multiply(DType type, const Product& p);
 constexpr int64_t kTinyBytes = 8192;  // of b
 constexpr int64_t kInnerRows = 2;     // of a, with which packing such a b costs more than it brings
 constexpr int64_t kInnerDepth = 16;   // with which the sum of a vector's lanes is worth it
+constexpr int64_t kTurnedColumns = 576;
 
 // c^T = op(b)^T op(a)^T, where that reads a along its rows, or packs less of it; c is turned back in the end.
 void multiply_turned(DType type, const Product& p) {
@@ -309,8 +307,10 @@ void multiply(DType type, const Product& p) {
   if (inner && p.m == 1) return multiply_inner(type, p);
   if (p.m == 1 || p.n == 1) return by(multiply_vectors);
   if (inner && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
-  if (p.trans_a && p.n <= kFewRows && p.m > 4 * p.n) return by(multiply_turned);
-  if (p.trans_a && !p.trans_b && p.m > p.n && p.n <= kPanelBytes / 2 && p.k >= 2 * kDepth) return by(multiply_turned);
+  const GemmBlocks& blocks = kernels.blocks;
+  if (p.trans_a && p.n <= blocks.few_rows && p.m > 4 * p.n) return by(multiply_turned);
+  if (p.trans_a && !p.trans_b && p.m > p.n && p.n <= kTurnedColumns && p.k >= 2 * blocks.depth)
+    return by(multiply_turned);
   multiply_matrices(type, p);
 }
 
@@ -451,8 +451,9 @@ char* PackedMatrix::at_column(int64_t matrix, int64_t q, int64_t depth, int64_t 
 
 void PackedMatrix::pack(int64_t matrix, bool trans_b, Columns columns, const void* b, int64_t ldb) {
   Product piece{false, trans_b, 0, columns.end - columns.begin, 0, nullptr, 0, b, ldb, nullptr, 0, 1, 0};
-  for (int64_t q = 0; q < k_; q += kDepth) {
-    piece.k = std::min(kDepth, k_ - q);
+  const int64_t depth = gemm_kernels().blocks.depth;
+  for (int64_t q = 0; q < k_; q += depth) {
+    piece.k = std::min(depth, k_ - q);
     piece.b = at(b, type_, trans_b ? q : q * ldb);
     gemm_kernels().pack_b(type_, piece, at_column(matrix, q, piece.k, columns.begin));
   }
@@ -461,14 +462,19 @@ void PackedMatrix::pack(int64_t matrix, bool trans_b, Columns columns, const voi
 void PackedMatrix::multiply(Product p, int64_t matrix) const {
   const GemmKernels& kernels = gemm_kernels();
   p.b = packed_.as<char>(), p.ldb = 0, p.trans_b = false;
-  int64_t panel = kPanelBytes / item_size(type_), cut = cuttable();
+  const GemmBlocks& blocks = kernels.blocks;
+  int64_t panel = blocks.panel_bytes / item_size(type_), cut = cuttable();
   parallel_chunks(cut, round_up_div(cut, threads_for(work_of(p)), tile()), [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j += panel) {
-      leave_if_interrupted();
       int64_t next = std::min(j + panel, end), columns = (next >= cut ? n_ : next) - j;
-      for (int64_t q = 0; q < k_; q += kDepth) {
-        int64_t depth = std::min(kDepth, k_ - q);
-        kernels.multiply(type_, part(type_, p, 0, p.m, j, columns, q, depth), nullptr, at_column(matrix, q, depth, j));
+      for (int64_t q = 0; q < k_; q += blocks.depth) {
+        int64_t depth = std::min(blocks.depth, k_ - q);
+        const char* packed = at_column(matrix, q, depth, j);
+        for (int64_t i = 0; i < p.m; i += blocks.rows) {
+          leave_if_interrupted();
+          Product piece = part(type_, p, i, std::min(blocks.rows, p.m - i), j, columns, q, depth);
+          kernels.multiply(type_, piece, nullptr, packed);
+        }
       }
     }
   });

@@ -9,8 +9,6 @@
 
 namespace weft {
 
-constexpr int64_t kGemmDepth = 512;  // products of large matrices that are added up before they are added to the result
-
 // The product as gemm_kernels.h describes it. Integers wrap; the half types are summed in float and rounded once.
 void gemm(DType type, const Product& product);
 

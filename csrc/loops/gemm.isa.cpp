@@ -14,6 +14,12 @@ constexpr int kRows = 4, kVectors = 3;
 constexpr int kRows = 4, kVectors = 2;
 #endif
 
+#if defined(__AVX512F__)  // an L2 cache of 1 MiB or more: a panel of b stays there while all rows of a pass by
+constexpr GemmBlocks kBlocks = {512, 1152, 512, 64, 64, 2048, 0};
+#else  // 256 to 512 KiB: rows of a stay there, while slivers of b pass through an L1 cache of 64 sets, 8 lines each
+constexpr GemmBlocks kBlocks = {256, 2304, 128, 24, 16, 0, 4096};
+#endif
+
 constexpr int64_t kNearBytes = 32 * 1024;  // what stays in the L1 cache
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -399,8 +405,11 @@ void any_row(DType type, const Product& p) {
 }  // namespace
 
 extern const GemmKernels gemm_kernels_table;
-const GemmKernels gemm_kernels_table = {
-  kRows,   kVectors * kVectorBytes, any_pack_b, any_pack_a, any_multiply, any_inner, any_row, any_dot, any_split,
-  any_join};
+const GemmKernels gemm_kernels_table = {kRows,      kVectors * kVectorBytes,
+                                        kBlocks,    any_pack_b,
+                                        any_pack_a, any_multiply,
+                                        any_inner,  any_row,
+                                        any_dot,    any_split,
+                                        any_join};
 
 }  // namespace weft::WEFT_ISA

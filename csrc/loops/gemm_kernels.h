@@ -26,8 +26,20 @@ struct Product {
   bool relu = false;
 };
 
+// How large products are cut, to suit the caches of machines with that instruction set.
+struct GemmBlocks {
+  int64_t depth;        // rows of b, or of a panel of it: products that are added up before they are added to c
+  int64_t panel_bytes;  // of each row of a panel of b that is packed
+  int64_t rows;         // of a that pass by such a panel in one go
+  int64_t few_rows;     // of a: packing b would cost more than it brings
+  int64_t plain_depth;  // rows of b that are always read in place
+  int64_t close_bytes;  // of a row of b that is read in place beside an a that is packed
+  int64_t same_sets;    // bytes from row to row of b with which few of them fit into the L1 cache
+};
+
 struct GemmKernels {
   int tile_rows, tile_bytes;  // what one tile of c covers: rows, and bytes of a row
+  GemmBlocks blocks;
 
   // op(b) into slivers as wide as a tile, which lie one after the other, each k rows high.
   void (*pack_b)(DType type, const Product& p, void* packed);
