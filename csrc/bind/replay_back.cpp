@@ -65,13 +65,13 @@ class GraphOfCall {
       if (!ends_.count(n) && n->keeps()) f(*n, at(n).results, at(n).leaves);
   }
 
-  // For each result, the others whose gradients go through it, bit by bit.
-  std::vector<uint64_t> through(const std::vector<Edge>& results) {
-    std::vector<uint64_t> found(results.size());
+  std::vector<ResultInGraph> about(const std::vector<Edge>& results) {
+    std::vector<ResultInGraph> found(results.size());
+    for (size_t i = 0; i < results.size(); ++i) found[i].leaves = at(results[i].node.get()).leaves;
     for (Node* n : order_)
       each_edge(n, [&](const Edge& e) {
         for (size_t i = 0; i < results.size(); ++i)
-          if (results[i].node.get() == e.node.get() && results[i].slot == e.slot) found[i] |= at(n).results;
+          if (results[i].node.get() == e.node.get() && results[i].slot == e.slot) found[i].others |= at(n).results;
       });
     return found;
   }
@@ -199,7 +199,14 @@ class CompiledNode final : public Node {
     }
     if (passes) return asked && move_hooks();
     for (size_t i = 0; i < outputs; ++i)
-      if ((asked >> i & 1) && (how_->through[i] & arriving)) return unfold();
+      if ((asked >> i & 1) && (how_->results[i].others & arriving)) return unfold();
+    return false;
+  }
+
+  bool leads_to(const NodeSet& needed, uint32_t slot) const override {
+    if (passes) return true;
+    for (uint32_t i = 0; i < edge_count; ++i)
+      if (how_->results[slot].leaves.has(how_->leaf_of[i]) && needed.count(edges[i].node.get())) return true;
     return false;
   }
 
@@ -455,12 +462,13 @@ Ref<Node> spent_node() {
 
 WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
                  std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
-                 std::vector<uint64_t> through, nb::list bases, nb::list watched, nb::list outside)
+                 const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases, nb::list watched,
+                 nb::list outside)
     : ways_(std::move(ways)), back_(new CompiledBack) {
   for (const auto& [results, leaves] : parts) back_->parts.push_back({results, bits_of(leaves)});
   back_->leaves = leaves;
   back_->leaf_of = std::move(leaf_of);
-  back_->through = std::move(through);
+  for (const auto& [others, leaves] : results) back_->results.push_back({others, bits_of(leaves)});
   for (const auto& row : uses) back_->uses.push_back(bits_of(row));
   for (nb::handle o : outside) back_->outside.push_back(to_tensor(o, "a tensor"));
   for (nb::handle o : watched) watched_.push_back(to_tensor(o, "a tensor"));
@@ -498,7 +506,7 @@ void WayBack::record(CompiledCall call) {
     next->leaf_of = back_->leaf_of;
     next->leaves = back_->leaves;
     next->uses = back_->uses;
-    next->through = back_->through;
+    next->results = back_->results;
     next->outside = back_->outside;
     for (const Tensor& t : call.outputs) next->outputs.push_back({t.sizes(), t.dtype()});
     for (const Tensor& t : call.kept) next->like.push_back(meta_strided(t.dtype(), t.sizes(), t.strides()));
@@ -513,7 +521,11 @@ void WayBack::record(CompiledCall call) {
 
 namespace {
 
-nb::list parts_of_graph(nb::list results, nb::list leaves) {
+nb::bytes bytes_of(std::string_view bits) { return nb::bytes(bits.data(), bits.size()); }
+
+// The parts of the graph between results and leaves: (results, leaves), bit by bit; and what there is to know of each
+// result: (the others whose gradients go through it, the leaves that it leads to).
+nb::tuple graph_of_call(nb::list results, nb::list leaves) {
   std::vector<Edge> from, to;
   for (nb::handle o : results) from.push_back(gradient_edge(*to_tensor(o, "a result").get()));
   for (nb::handle o : leaves) to.push_back(gradient_edge(*to_tensor(o, "a leaf").get()));
@@ -522,30 +534,22 @@ nb::list parts_of_graph(nb::list results, nb::list leaves) {
   GraphOfCall graph(from, to, numbers, to.size());
   std::map<std::pair<uint64_t, std::string>, bool> parts;
   graph.each_part([&](Node&, uint64_t from, const Bits& to) { parts[{from, std::string(to.bytes())}] = true; });
-  nb::list made;
-  for (const auto& [part, _] : parts)
-    made.append(nb::make_tuple(part.first, nb::bytes(part.second.data(), part.second.size())));
-  return made;
-}
-
-// For each result, the others whose gradients go through it, bit by bit.
-std::vector<uint64_t> through_results(nb::list results, nb::list leaves) {
-  std::vector<Edge> from, to;
-  for (nb::handle o : results) from.push_back(gradient_edge(*to_tensor(o, "a result").get()));
-  for (nb::handle o : leaves) to.push_back(gradient_edge(*to_tensor(o, "a leaf").get()));
-  return GraphOfCall(from, to, std::vector<size_t>(to.size()), 1).through(from);
+  nb::list made, known;
+  for (const auto& [part, _] : parts) made.append(nb::make_tuple(part.first, bytes_of(part.second)));
+  for (const ResultInGraph& r : graph.about(from)) known.append(nb::make_tuple(r.others, bytes_of(r.leaves.bytes())));
+  return nb::make_tuple(made, known);
 }
 
 }  // namespace
 
 void bind_way_back(nb::module_& m) {
-  m.def("_parts_of_graph", parts_of_graph);  // between results and leaves: (results, leaves), bit by bit
-  m.def("_through_results", through_results);
+  m.def("_graph_of_call", graph_of_call);
   m.def("_root_of", [](Tensor t) { return t->base ? Tensor(t->base) : t; });  // what it is a view of, or itself
   m.def("_is_fixed_view", [](Tensor t) { return t->extra && t->extra->view_fixed; });
   nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
       .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,
-                    const std::vector<std::vector<nb::bytes>>&, std::vector<uint64_t>, nb::list, nb::list, nb::list>())
+                    const std::vector<std::vector<nb::bytes>>&, const std::vector<std::pair<uint64_t, nb::bytes>>&,
+                    nb::list, nb::list, nb::list>())
       .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
         auto tensors = [](nb::list given) {
           std::vector<Tensor> found;

@@ -33,6 +33,7 @@ class Bits {
   void remove(const Bits& o) {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] &= ~o.words_[i];
   }
+  bool has(size_t i) const { return words_[i / 64] >> i % 64 & 1; }
   bool any() const {
     return std::any_of(words_.begin(), words_.end(), [](uint64_t w) { return w != 0; });
   }
@@ -53,6 +54,11 @@ struct PartOfGraph {
   Bits leaves;
 };
 
+struct ResultInGraph {
+  uint64_t others = 0;  // whose gradients go through it, bit by bit
+  Bits leaves;          // to which its own goes
+};
+
 // How gradients go back if those of some results arrive.
 struct OneWay {
   std::shared_ptr<Program> program;       // of these gradients, then of some of what was kept
@@ -69,7 +75,7 @@ struct CompiledBack : Counted {
   std::vector<size_t> leaf_of;          // for each edge
   size_t leaves = 0;                    // how many
   std::vector<std::vector<Bits>> uses;  // for each result and kept tensor: the leaves between which it is read
-  std::vector<uint64_t> through;        // for each result: the others whose gradients go through it, bit by bit
+  std::vector<ResultInGraph> results;
   std::vector<Tensor> like;             // for each kept tensor that programs are given: its geometry
   std::vector<Tensor> outside;          // what the call reads that it was not given
   bool stale() const;                   // a program must be built anew for other calls
@@ -89,10 +95,11 @@ struct CompiledCall {
 class WayBack {
  public:
   // `parts` of the graph: results and leaves. `leaves`: how many. `leaf_of`: by edge. `uses`: by result and kept
-  // tensor. `through`: by result.
+  // tensor. `results`: for each the others and leaves.
   WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses, std::vector<uint64_t> through,
-          nb::list bases, nb::list watched, nb::list outside);
+          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
+          const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases, nb::list watched,
+          nb::list outside);
   // Gives the outputs of a call one node, from which gradients go on to the leaves.
   void record(CompiledCall call);
   PyObject* ways() const { return ways_.ptr(); }

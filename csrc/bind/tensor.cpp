@@ -231,6 +231,9 @@ int set_data(PyObject* o, PyObject* v, void*) {
     if (t.layout != from->layout)
       fail("set_data: a tensor of layout ", name_of(t.layout), " cannot take the data of one of layout ",
            name_of(from->layout));
+    if (t.storage.get() == from->storage.get() && t.dtype == from.dtype() && t.offset == from->offset &&
+        t.sizes == from.sizes() && t.strides == from.strides())
+      return;  // as the last step of `p.data -= x`
     if (t_recorder) t_recorder->lost("assigning to .data");
     if (is_inexact(t.dtype) != is_inexact(from.dtype()) && t.requires_grad)
       fail("data set to a tensor that requires gradients must be floating point or complex dtype");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/origin.h"
@@ -20,6 +21,7 @@ struct Edge {
 };
 
 using Grads = std::vector<Tensor>;
+using NodeSet = std::unordered_set<Node*>;
 
 // Callables from Python or C++ that watch a node or a tensor; kept out of line since few have any.
 struct Hook : Counted {
@@ -71,6 +73,8 @@ struct Node : Counted {
   // other case there is nothing to do. Outputs are given bit by bit: those whose gradients arrive, and that are asked
   // for.
   virtual bool look_inside(uint64_t, uint64_t) { return false; }
+  // Whether the gradient of an output goes on to one of these nodes, to which some of its edges lead.
+  virtual bool leads_to(const NodeSet&, uint32_t) const { return true; }
   inline static uint64_t unfolded = 0;        // how many were, by now
   virtual size_t bytes() const = 0;           // of this object with its trailing arrays
   virtual void visit_owned(OwnedVisitor& v);  // edges, hooks, and what it keeps

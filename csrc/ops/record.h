@@ -99,7 +99,6 @@ struct Share {
 Tensor value_of(const Share& share, const Dims& sizes);  // the gradient, of the leaf's sizes
 
 // What a walk wants to know and to be told while it visits a node.
-using NodeSet = std::unordered_set<Node*>;
 struct Visitor {
   // Part of a gradient of these sizes. False: it wants the gradient itself.
   virtual bool takes(const Edge& edge, const Share& share, const Dims& sizes) = 0;

@@ -131,6 +131,16 @@ class Walk final : private Visitor {
     return needed_.count(n);
   }
 
+  // The same from one of its outputs.
+  bool is_needed(const Edge& e) {
+    if (!is_needed(e.node.get())) return false;
+    if (!e.node->folded) return true;
+    if (auto asked = captures_.find(e.node.get()); asked != captures_.end())
+      for (const Capture& c : asked->second)
+        if (c.slot == e.slot) return true;
+    return e.node->leads_to(needed_, e.slot);
+  }
+
   // Unfolds the nodes on the way to an input; false if there was none to unfold.
   bool unfold() {
     std::vector<Ref<Node>> found;  // which own nothing of each other any more, once unfolded
@@ -173,7 +183,7 @@ class Walk final : private Visitor {
     if (!e.node || !g) return;
     if (e.node->passes && !e.node->hooks && !captures_.count(e.node.get()))
       return arrive(e.node->edges[e.slot], std::move(g));
-    if (selective_ && !is_needed(e.node.get())) return;
+    if (selective_ && !is_needed(e)) return;
     if (request_.arrivals && captures_.count(e.node.get())) return note(e, {std::move(g), {}});
     add_up(waiting_[place_of(e.node)].grads[e.slot], std::move(g));
   }

@@ -100,6 +100,30 @@ def test_hooks_on_what_nobody_goes_through() -> None:
     check(use, f)
 
 
+def test_hooks_on_what_leads_nowhere() -> None:
+    """A walk to some inputs leaves results alone from which none of them can be reached."""
+
+    def f(x: Any, w: Any) -> Any:
+        h = x.tanh()
+        return h, h * 2, w.exp(), h * w
+
+    def use(f: Any, x: Any, note: Any) -> None:
+        w = x.detach().clone().requires_grad_()
+        results = f(x, w)
+        for i, t in enumerate(results):
+            t.retain_grad()
+            t.register_hook(lambda g, i=i: note(i))
+        total = (results[0] * results[1] * results[2] + results[3]).sum()
+        note(grad(total, [w], retain_graph=True)[0])
+        for t in results:
+            note(t.grad)
+        note(grad(total, [x, results[2]])[0])
+        for t in results:
+            note(t.grad)
+
+    check(use, f)
+
+
 def test_where_it_cannot_be_had() -> None:
     """A call that draws random numbers is not made once more: that is said, instead of a part."""
 

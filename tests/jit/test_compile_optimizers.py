@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_calls import runs, warm
+from compile_calls import bits, runs, warm
 
 import weft
 from weft import nn
@@ -319,3 +319,29 @@ def test_a_step_of_which_other_ops_do_a_part() -> None:
             for opt in (ours[0], theirs[0]):
                 opt.param_groups[0]["lr"] *= 0.5
     assert runs(fast) > 0
+
+
+def test_steps_by_hand() -> None:
+    """``p.data -= rate * p.grad``, as tutorials write it, stays one program."""
+
+    def make(compiled: bool) -> tuple[Any, Any]:
+        weft.manual_seed(3)
+        model = nn.Linear(3, 2)
+
+        def step(x: Any) -> Any:
+            model.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            for p in model.parameters():
+                p.data -= 0.1 * p.grad.data
+            return loss
+
+        return model, weft.compile(step) if compiled else step
+
+    (plain, step), (model, fast) = make(False), make(True)
+    for turn in range(6):
+        weft.manual_seed(turn)
+        x = weft.randn(4, 3)
+        assert bits(step(x)) == bits(fast(x))
+        assert bits(list(plain.parameters())) == bits(list(model.parameters()))
+    assert runs(fast) == 4, fast.reasons

@@ -109,7 +109,7 @@ class Derivative:
 
     def __init__(
         self, outputs: list[Value], leaves: list[Value], ways: dict[tuple[int, ...], Way],
-        parts: list[tuple[int, bytes]], through: list[int], bases: list[Base | None],
+        graph: tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]], bases: list[Base | None],
         outside: set[int],
     ) -> None:  # fmt: skip
         """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
@@ -117,8 +117,9 @@ class Derivative:
         self.leaves = leaves  # inputs and tensors from outside that get a gradient
         self.ways = ways  # by the results whose gradients are given
         self.bases = bases  # of the results, for those that are views
-        self.through = through  # for each result: the others whose gradients go through it
-        self.parts = parts  # of the eager graph: from which results to which leaves, bit by bit
+        # Of the eager graph, bit by bit: the parts, from which results to which leaves; and for each
+        # result the others whose gradients go through it, and the leaves that it leads to.
+        self.parts, self.results = graph
         arrive = {id(v) for way in ways.values() for v in way.arriving}
         read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
         own = {id(v) for w in ways.values() for n in w.piece.nodes for v in n.outputs}
@@ -223,10 +224,9 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
         return capture.fail("the gradients of its results depend on decisions")
     outside = known | {id(v) for v in graph.constants}
     values = [capture.value(t) for t in outputs]
-    parts = _C._parts_of_graph(outputs, [t for _, t in leaves])
-    through = _C._through_results(outputs, [t for _, t in leaves])
+    eager = _C._graph_of_call(outputs, [t for _, t in leaves])
     ends = [v for v, _ in leaves]
-    capture.derivative = Derivative(values, ends, ways, parts, through, bases, outside)
+    capture.derivative = Derivative(values, ends, ways, eager, bases, outside)
 
 
 def _choices(count: int) -> Iterator[tuple[int, ...]]:

@@ -308,7 +308,7 @@ class Variant:
         d = path[-1].derivative
         watched = [self.tensors[id(v)] for v in d.watched]
         outside = list(self.tensors.values())
-        facts = d.parts, len(d.leaves), d.leaf_of, d.uses(), d.through
+        facts = d.parts, len(d.leaves), d.leaf_of, d.uses(), d.results
         number = {id(v): -1 - i for i, v in enumerate(self.inputs)}
 
         def place(of: int | Value) -> Any:
