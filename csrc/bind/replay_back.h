@@ -76,9 +76,9 @@ struct CompiledBack : Counted {
   size_t leaves = 0;                    // how many
   std::vector<std::vector<Bits>> uses;  // for each result and kept tensor: the leaves between which it is read
   std::vector<ResultInGraph> results;
-  std::vector<Tensor> like;             // for each kept tensor that programs are given: its geometry
-  std::vector<Tensor> outside;          // what the call reads that it was not given
-  bool stale() const;                   // a program must be built anew for other calls
+  std::vector<Tensor> like;     // for each kept tensor that programs are given: its geometry
+  std::vector<Tensor> outside;  // what the call reads that it was not given
+  bool stale() const;           // a program must be built anew for other calls
   void destroy() { delete this; }
 };
 
