@@ -36,6 +36,7 @@ class InferenceModule(ScriptModule):
         )
         self.__dict__["_variants"] = Variants(frozen, _for_inference)
         self._variants.private = not frozen._methods.keys() - {"forward"}  # others may change it
+        self._variants.rounds = True  # batch norms are folded
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._variants(args, kwargs)

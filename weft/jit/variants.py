@@ -13,6 +13,7 @@ import weft
 from weft import _C
 
 from .graph import Graph, Value
+from .passes.rebuild import is_python, is_random, mutates
 from .recorder import Recorder
 
 TYPE_CHECKING = False
@@ -183,6 +184,11 @@ class Guard:
         return any(map(_hooked, self.parts))
 
 
+def _can_run_again(graph: Graph) -> bool:
+    """Say whether a call leaves nothing behind but its result."""
+    return not mutates(graph) and not any(is_random(n) or is_python(n) for n in graph)
+
+
 def _modes() -> tuple[Any, ...]:
     """Return the modes that a call runs in, besides that of gradients."""
     return _C._inference_mode(), _C._autocast_key()
@@ -207,6 +213,7 @@ class Variants:
         self.found: dict[Any, list[tuple[Guard | None, Graph | None]]] = {}
         self.reasons: dict[str, None] = {}  # why calls run as they are written
         self.private = False  # whether nobody else can change the module
+        self.rounds = False  # whether a graph may round otherwise: then the first result is its too
         self._last: Any = None  # what ran last: its guard, its graph, the modes
         self.tell: Callable[[str], None] = lambda why: None  # told of each new reason
 
@@ -215,7 +222,7 @@ class Variants:
         import copy
 
         made = Variants(copy.deepcopy(self.module, memo), self.improve)
-        made.tell, made.private = self.tell, self.private
+        made.tell, made.private, made.rounds = self.tell, self.private, self.rounds
         return made
 
     def graphs(self) -> list[Graph]:
@@ -269,7 +276,10 @@ class Variants:
             guard = None if tried else guard  # not at the first time: layers may settle sizes
         if why:
             self._note(why)
-        self._keep(key, guard, None if why else self.improve(graph))
+        made = None if why else self.improve(graph)
+        self._keep(key, guard, made)
+        if self.rounds and made is not None and _can_run_again(made):
+            return made.run(*_given(args, named)[0])
         return result
 
     def _keep(self, key: Any, guard: Guard | None, graph: Graph | None) -> None:
