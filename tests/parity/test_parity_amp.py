@@ -126,6 +126,17 @@ def run_module(lib: Any, module: Any, arrays: list[np.ndarray]) -> tuple[list[An
     return results, [t.grad for t in (*leaves, *(p for _, p in sorted(module.named_parameters())))]
 
 
+def run_torch(module: Any, arrays: list[np.ndarray]) -> tuple[list[Any], list[Any]]:
+    """PyTorch by its own loops, where its library has none for this CPU: LSTMs in bfloat16."""
+    try:
+        return run_module(torch, module, arrays)
+    except RuntimeError as e:
+        if "could not create a primitive" not in str(e):
+            raise
+    with torch.backends.mkldnn.flags(enabled=False):
+        return run_module(torch, module, arrays)
+
+
 @pytest.mark.parametrize("code", MODULES)
 def test_module(code: str) -> None:
     """Dtypes and values of results and of all gradients."""
@@ -136,9 +147,8 @@ def test_module(code: str) -> None:
         np.array([0, 2, 1]) if s == "indices" else rng.standard_normal(s).astype(np.float32)
         for s in MODULES[code]
     ]
-    (expected, slopes), (got, ours_slopes) = (
-        run_module(lib, m, arrays) for lib, m in ((torch, theirs), (weft, ours))
-    )
+    expected, slopes = run_torch(theirs, arrays)
+    got, ours_slopes = run_module(weft, ours, arrays)
     assert [kind(x) for x in got] == [kind(x) for x in expected]
     assert all(near(a, b, 3e-2) for a, b in zip(got, expected))
     for a, b in zip(ours_slopes, slopes):
