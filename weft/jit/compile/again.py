@@ -15,6 +15,8 @@ from weft.jit.graph import Graph, Value
 from weft.jit.passes.memory import Places
 from weft.jit.passes.rebuild import is_random, written
 
+from .objects import Made
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,6 +129,8 @@ def _match(values: Any, made: Any, found: dict[int, Tensor]) -> None:
         ):
             found[id(values)] = made
         return
+    if isinstance(values, Made):
+        made = values.parts_of(made)
     if isinstance(values, dict) and isinstance(made, dict):
         for key, v in values.items():
             _match(v, made.get(key), found)

@@ -14,6 +14,7 @@ from weft.jit.graph import _like
 
 from .capture import Capture, uncollected
 from .gradient import capture_derivative
+from .objects import taken_apart
 from .pieces import Number
 from .state import State
 from .variant import NOT_TAKEN, Variant, unsuitable
@@ -417,13 +418,23 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
     if capture.changed_leaves():
         capture.fail("it changes a tensor that wants a gradient, and returns results that have one")
         return
-    flat: list[Any] = []
-    _flatten(result, flat)
-    bases = find_bases(capture, found, flat)
+    bases = find_bases(capture, found, list(_tensors_in(result)))
     if bases is None:
         capture.fail("it returns two tensors in the same memory, of which one has a gradient")
     else:
         capture_derivative(capture, found, bases)
+
+
+def _tensors_in(x: Any) -> Iterator[Tensor]:
+    """Iterate over the tensors of a result."""
+    if isinstance(x, weft.Tensor):
+        yield x
+        return
+    parts: Any = x.values() if type(x) is dict else taken_apart(x)
+    if parts is None and isinstance(x, (tuple, list)):
+        parts = x
+    for part in parts or ():
+        yield from _tensors_in(part)
 
 
 def _with_numbers(capture: Capture, result: Any) -> Any:
@@ -454,7 +465,8 @@ def _replaced(x: Any, place: tuple[Any, ...], new: Any) -> Any:
 
 def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:
     """Return a result with values for tensors; ``found``: those that have a gradient."""
-    if id(x) in known and isinstance(x, (list, dict)):
+    made = taken_apart(x)
+    if id(x) in known and (made is not None or isinstance(x, (list, dict))):
         capture.fail(f"it returns a {type(x).__name__} that others can see")
     if isinstance(x, weft.Tensor):
         value = capture.value(x)
@@ -474,6 +486,8 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
         return value
     if type(x) is dict:
         return {k: _structure(capture, v, found, known) for k, v in x.items()}
+    if made is not None:
+        x = made
     if isinstance(x, (tuple, list)):
         return _like(x, [_structure(capture, v, found, known) for v in x])
     plain = (int, float, str, bool, bytes, complex, type(None), weft.dtype, Number)

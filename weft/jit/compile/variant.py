@@ -12,6 +12,7 @@ from weft.jit.passes.rebuild import is_static, writes
 
 from .again import Ways
 from .capture import Capture
+from .objects import Made
 from .pieces import CannotBuild, Number, Piece, build, difference, leaves, pieces_of, rename
 from .places import Held
 from .race import Race
@@ -517,4 +518,7 @@ def _result(x: Any, env: dict[int, Any]) -> Any:
         return env[id(x.value)].item()
     if isinstance(x, dict):
         return {k: _result(v, env) for k, v in x.items()}
-    return _like(x, [_result(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
+    if not isinstance(x, (tuple, list)):
+        return x
+    parts = [_result(v, env) for v in x]
+    return x.filled(parts) if isinstance(x, Made) else _like(x, parts)
