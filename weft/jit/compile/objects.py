@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 
+from weft import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -66,12 +68,13 @@ def _can_be_made(kind: Any) -> bool:
     """Say whether its dict and its attributes are all there is to an object of a class."""
     if kind is OrderedDict:
         return True
-    base = OrderedDict if issubclass(kind, OrderedDict) else object
+    base: Any = OrderedDict if issubclass(kind, OrderedDict) else object
     mine = kind.__mro__[: kind.__mro__.index(base)]
     return (
         hasattr(kind, "__dataclass_fields__")
         and "__dict__" in dir(kind)
         and not hasattr(kind, "__del__")
+        and not issubclass(kind, _C.ModuleBase)
         and all(c.__flags__ & _HEAP and not c.__dict__.get("__slots__") for c in mine)
     )
 
