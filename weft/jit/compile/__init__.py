@@ -54,8 +54,9 @@ def compile(
             its own, and there is one mode.
         backend: ``"inductor"`` (or ``"weft"``) compiles, ``"eager"`` and ``"aot_eager"`` do not.
         disable: return the function as it is.
-        exact: results have every bit that eager gives them. They have in any case so far: no pass
-            that weft runs here rounds in another way.
+        exact: results have every bit that eager gives them. Without it, programs may also use what
+            holds for real numbers: ``x * 2 / 3`` is one product, ``x.exp().log()`` is ``x``. Then
+            results are rounded otherwise, and NaN and infinities may come out as numbers.
 
     >>> model = weft.nn.Linear(3, 1)
     >>> optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
@@ -94,10 +95,10 @@ def compile(
     if isinstance(model, _C.ModuleBase):
         from .module import OptimizedModule
 
-        return OptimizedModule(model, fullgraph, eager)
+        return OptimizedModule(model, fullgraph, eager, exact)
     if eager:
         return model
-    return CompiledFunction(model, fullgraph)
+    return CompiledFunction(model, fullgraph, exact)
 
 
 def _check_flags(**flags: Any) -> None:

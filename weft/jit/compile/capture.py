@@ -57,10 +57,10 @@ class Capture(Recorder):
 
     traces = False  # a derivative is captured too, as it runs
 
-    def __init__(self, code: Any) -> None:
+    def __init__(self, code: Any, exact: bool = True) -> None:
         """Start; ``code``: that of the function, if it is one written in Python."""
         super().__init__()
-        self.code = code
+        self.code, self.exact = code, exact
         self.problem = ""
         self.reads: list[Read] = []
         self.outside: list[Outside] = []

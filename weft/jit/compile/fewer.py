@@ -114,7 +114,7 @@ def fewer(way: Way, chosen: tuple[int, ...]) -> Way:
     rows = [[g for g in row if is_there(g)] for row in way.gradients]
     rows = renamed(rows, choice.same)
     arriving = [way.arriving[i] for i in chosen]
-    return type(way)(arriving, Piece(_without_dead(choice.nodes, rows)), rows)
+    return type(way)(arriving, Piece(_without_dead(choice.nodes, rows), way.piece.exact), rows)
 
 
 def _without_dead(nodes: list[Node], results: Any) -> list[Node]:

@@ -49,13 +49,15 @@ class CompiledFunction(_C.CompiledBase):
     2
     """
 
-    def __init__(self, func: Callable[..., Any], fullgraph: bool = False) -> None:
+    def __init__(
+        self, func: Callable[..., Any], fullgraph: bool = False, exact: bool = True
+    ) -> None:
         """Wrap a function; nothing is captured before it is called."""
         functools.update_wrapper(self, func, updated=())
         if isinstance(func, _C.ModuleBase):
             self.__wrapped__ = func.forward  # which has a signature
         self.name = getattr(func, "__name__", type(func).__name__)
-        self.func, self.fullgraph = func, fullgraph
+        self.func, self.fullgraph, self.exact = func, fullgraph, exact
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self.forget()
@@ -215,7 +217,7 @@ class CompiledFunction(_C.CompiledBase):
     ) -> Any:  # fmt: skip
         """Run the function, and keep what it does."""
         self._prefer(None)  # what was captured may become another thing
-        capture = Capture(getattr(self.func, "__code__", None))
+        capture = Capture(getattr(self.func, "__code__", None), self.exact)
         for t in inputs:
             capture.graph.inputs.append(capture.name(t, "x"))
         capture.check_inputs(inputs)
@@ -278,11 +280,11 @@ class CompiledFunction(_C.CompiledBase):
         """Return one of a copy of the function, with nothing captured."""
         from copy import deepcopy
 
-        return CompiledFunction(deepcopy(self.func, memo), self.fullgraph)
+        return CompiledFunction(deepcopy(self.func, memo), self.fullgraph, self.exact)
 
     def __reduce__(self) -> Any:
         """Pickle the function; what was captured is not kept."""
-        return CompiledFunction, (self.func, self.fullgraph)
+        return CompiledFunction, (self.func, self.fullgraph, self.exact)
 
     def __repr__(self) -> str:
         """Return its name and how much was captured."""

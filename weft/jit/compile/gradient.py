@@ -261,7 +261,7 @@ def _capture_way(capture: Capture, outputs: list[Tensor], leaves: list[Tensor]) 
         del nodes[begin:]
         capture.fail(f"the gradients of its results: {str(e).splitlines()[0]}")
         return None
-    piece = Piece(nodes[begin:])
+    piece = Piece(nodes[begin:], capture.exact)
     del nodes[begin:]
     return Way(values, piece, [[_part(capture, g) for g in row] for row in gradients])
 

@@ -23,11 +23,13 @@ class OptimizedModule(nn.Module):
 
     _orig_mod: nn.Module
 
-    def __init__(self, module: nn.Module, fullgraph: bool = False, eager: bool = False) -> None:
+    def __init__(
+        self, module: nn.Module, fullgraph: bool = False, eager: bool = False, exact: bool = True
+    ) -> None:
         """Wrap a module. If ``eager``, its calls stay as they are."""
         super().__init__()
         self._orig_mod = module
-        self.__dict__["compiled"] = CompiledFunction(module, fullgraph)
+        self.__dict__["compiled"] = CompiledFunction(module, fullgraph, exact)
         self.__dict__["eager"] = eager
         if not eager:  # so that no frame of Python stands before it
             self.__dict__["forward"] = self.compiled
@@ -72,11 +74,15 @@ class OptimizedModule(nn.Module):
         """Return one of a copy of the module, with nothing captured."""
         from copy import deepcopy
 
-        return OptimizedModule(deepcopy(self._orig_mod, memo), self.compiled.fullgraph, self.eager)
+        return OptimizedModule(deepcopy(self._orig_mod, memo), *self._settings)
 
     def __reduce__(self) -> Any:
         """Pickle the module; what was captured is not kept."""
-        return OptimizedModule, (self._orig_mod, self.compiled.fullgraph, self.eager)
+        return OptimizedModule, (self._orig_mod, *self._settings)
+
+    @property
+    def _settings(self) -> tuple[bool, bool, bool]:
+        return self.compiled.fullgraph, self.eager, self.compiled.exact
 
     @property
     def graphs(self) -> list[Any]:

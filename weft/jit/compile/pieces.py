@@ -10,7 +10,7 @@ import functools
 from typing import NamedTuple
 
 from weft.jit.graph import Graph, Live, Node, Value, _like, program_of, take_apart
-from weft.jit.passes import STEPS, fuse, run_passes
+from weft.jit.passes import RELAXED, STEPS, fuse, run_passes
 
 from .capture import Capture, Outside, Read, uncollected
 
@@ -48,9 +48,9 @@ class Number:
 class Piece:
     """Ops in a row and what comes after them: a decision, Python that is called, or the end."""
 
-    def __init__(self, nodes: list[Node]) -> None:
-        """Start with ops."""
-        self.nodes = nodes
+    def __init__(self, nodes: list[Node], exact: bool) -> None:
+        """Start with ops; ``exact``: their results keep every bit."""
+        self.nodes, self.exact = nodes, exact
         self.read: Read | None = None
         self.outside: Outside | None = None
         self.children: dict[Any, Piece] = {}
@@ -120,12 +120,12 @@ def pieces_of(capture: Capture) -> list[Piece]:
     cuts.sort(key=lambda c: c.at)
     made, begin = [], 0
     for cut in cuts:
-        piece = Piece(capture.graph.nodes[begin : cut.at])
+        piece = Piece(capture.graph.nodes[begin : cut.at], capture.exact)
         piece.read = cut if isinstance(cut, Read) else None
         piece.outside = cut if isinstance(cut, Outside) else None
         made.append(piece)
         begin = cut.at
-    last = Piece(capture.graph.nodes[begin:])
+    last = Piece(capture.graph.nodes[begin:], capture.exact)
     last.outputs = capture.graph.outputs
     last.grads = capture.grads_now()
     last.derivative, last.spent = capture.derivative, capture.spent
@@ -294,13 +294,14 @@ def _build(
     results: list[Value], lent: Sequence[int],
 ) -> Built:  # fmt: skip
     piece.alone = []
-    passes = tuple(_noting(p, piece.alone) for p in STEPS)
+    steps = STEPS if piece.exact else RELAXED
+    passes = tuple(_noting(p, piece.alone) for p in steps)
     before = functools.partial(captured, piece, given, tensors, results)
     recorded = before()
     graph = run_passes(recorded, passes, remember=False)
     take_apart(recorded.nodes)
     piece.improved = [node.op for node in graph]
-    piece.shown = lambda: run_passes(before(), STEPS)
+    piece.shown = lambda: run_passes(before(), steps)
     try:
         args = [like[id(v)] for v in given]
         made, live = program_of(graph, args, [id(v) for v in graph.outputs], lent)

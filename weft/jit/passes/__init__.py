@@ -1,10 +1,11 @@
 """Passes: each takes a graph and returns a better one that computes the same.
 
 A pass reads a graph and builds a new one, or returns the graph itself where it finds nothing to do;
-the old one stays as it was. In tests, every new one is verified (``Rebuild.verifies``). ``PASSES``
-and ``LAYERS`` keep every bit of the results; of ``INFERENCE``, the folding of batch norms rounds
-anew. Most passes return graphs with in-place ops as they are: there, what may be left out or shared
-depends on who else sees the memory. ``out_of_place`` goes before them.
+the old one stays as it was. In tests, every new one is verified (``Rebuild.verifies``). ``PASSES``,
+``LAYERS`` and ``STEPS`` keep every bit of the results; of ``INFERENCE``, the folding of batch norms
+rounds anew, and of ``RELAXED``, ``relax``. Most passes return graphs with in-place ops as they are:
+there, what may be left out or shared depends on who else sees the memory. ``out_of_place`` goes
+before them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .fuse import fuse
 from .inplace import in_place, out_of_place
 from .norm import fold_batch_norm
 from .rebuild import copied
+from .relax import relax
 from .share import share
 from .simplify import simplify
 
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     Pass = Callable[[Graph], Graph]
 
 __all__ = [
-    "INFERENCE", "LAYERS", "PASSES", "STEPS", "drop_copies", "drop_dropout", "fold", "fold_batch_norm",
-    "fuse", "in_place", "join_activations", "out_of_place", "remove_dead", "run_passes", "share", "simplify",
+    "INFERENCE", "LAYERS", "PASSES", "RELAXED", "STEPS", "drop_copies", "drop_dropout", "fold",
+    "fold_batch_norm", "fuse", "in_place", "join_activations", "out_of_place", "relax", "remove_dead",
+    "run_passes", "share", "simplify",
 ]  # fmt: skip
 
 #: What ``jit.optimize`` runs: for any graph.
@@ -49,6 +52,9 @@ INFERENCE: tuple[Pass, ...] = (
 STEPS: tuple[Pass, ...] = (
     out_of_place, fold, simplify, share, join_activations, drop_copies, fuse, remove_dead,
 )  # fmt: skip
+
+#: The same with ``exact=False``.
+RELAXED: tuple[Pass, ...] = (out_of_place, fold, relax, remove_dead, *STEPS[2:])
 
 
 def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: bool = True) -> Graph:
