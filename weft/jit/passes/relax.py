@@ -28,7 +28,8 @@ def relax(graph: Graph) -> Graph:
     Results may be rounded otherwise, and NaN, infinities and the signs of zeros need not survive.
 
     >>> g = weft.jit.trace(lambda x: ((x * 2 / 4 * 3).exp() + 0).log() - 1, (weft.ones(2),)).graph
-    >>> [(node.op, node.args[1]) for node in weft.jit.passes.run_passes(g, weft.jit.passes.RELAXED)]
+    >>> from weft.jit.passes import relax, remove_dead, run_passes
+    >>> [(node.op, node.args[1]) for node in run_passes(g, (relax, remove_dead))]
     [('mul', 1.5), ('add', -1.0)]
     """
     if disturbs(graph):
