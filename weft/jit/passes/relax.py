@@ -91,7 +91,7 @@ class _Found:
         if node.op == "div" and number == 0:
             return None
         op = "add" if node.op in ("add", "sub") else "mul"
-        value = -number if node.op == "sub" else 1 / number if node.op == "div" else float(number)
+        value = float(-number if node.op == "sub" else 1 / number if node.op == "div" else number)
         earlier, made_by = self.terms.get(id(x)), x.producer
         if earlier and made_by and earlier[0] == op and made_by.grad == node.grad:
             joint = earlier[2] + value if op == "add" else earlier[2] * value
