@@ -29,12 +29,23 @@ Tensor from_module(const char* function, PyObject* o) {
   return tensor_of(made.ptr());
 }
 
+// Whether it is made of Python's own numbers, which say all there is to know of a tensor that is made of them.
+bool is_literal(PyObject* o) {
+  if (PyLong_CheckExact(o) || PyBool_Check(o) || PyFloat_CheckExact(o)) return true;
+  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    if (!is_literal(PySequence_Fast_GET_ITEM(o, i))) return false;
+  return true;
+}
+
 // A list of numbers. Floats are cut to integers and an empty list is one of integers, as ever.
 Tensor from_sequence(PyObject* o) {
   nb::object list = nb::steal(PySequence_List(o));
   if (!list.is_valid()) throw PythonError();
   Tensor t = from_module("_from_numbers", list.ptr());
-  return t.dtype() == DType::Bool ? t : to_dtype(t, DType::Int64);
+  if (t.dtype() != DType::Bool) t = to_dtype(t, DType::Int64);
+  if (t_recorder && is_literal(list.ptr())) t->wrapped_number = true;
+  return t;
 }
 
 // A NumPy array. Integers of other widths become int64, those that weft lacks included.
@@ -277,7 +288,7 @@ void put(const Tensor& shown, TensorList indices, const Value& value) {
       return;
     }
   }
-  Tensor v = value.is_tensor() ? value.tensor() : scalar_tensor(value, shown.dtype());
+  Tensor v = value.is_tensor() ? value.tensor() : scalar_tensor(value, shown.dtype(), true);
   index_put.into(shown, std::move(indices), v, false);
 }
 

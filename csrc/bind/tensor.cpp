@@ -214,7 +214,8 @@ int set_grad(PyObject* o, PyObject* v, void*) {
 }
 PyObject* get_data(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) {
-    Tensor d = alias(Tensor(&t));
+    static const OpRef detach{"detach"};
+    Tensor d = t_recorder ? detach(Tensor(&t)) : alias(Tensor(&t));  // a graph must know whose memory it is
     d->untracked = true;
     if (wants_grad(t)) {
       d->cut = Ref<Cut>(new Cut);

@@ -274,6 +274,7 @@ void bind_trace(nb::module_& m) {
     t_recorder = r;
   });
   m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op
+  m.def("_is_untracked", [](Tensor t) { return t->untracked; });    // .data
   m.def("_geometry", [](Tensor t) {                                 // its shape, dtype and strides, if it has some
     auto numbers = [](const Dims& d) {
       PyObject* made = PyTuple_New(d.size());

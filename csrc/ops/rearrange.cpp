@@ -281,11 +281,15 @@ tensor([5, 5, 6, 6]))",
       },
 };
 
-// x repeated along dim, or along its elements in order without one.
+// What is repeated, and along which dim: without one, its elements in order.
+std::pair<Tensor, int> interleaved(const Tensor& given, const Value& along) {
+  Tensor x = along.none() ? reshape(given, Dims{-1}) : given.dim() ? given : view(given, Dims{1});
+  return {x, along.none() ? 0 : wrap_dim(along.integer(), given.dim(), "repeat_interleave")};
+}
+
 Tensor interleave(const Tensor& given, const Tensor& counts, const Value& along, const Value& size) {
   static const OpRef repeat_index{"repeat_index"};
-  Tensor x = along.none() ? reshape(given, Dims{-1}) : given.dim() ? given : view(given, Dims{1});
-  int dim = along.none() ? 0 : wrap_dim(along.integer(), given.dim(), "repeat_interleave");
+  auto [x, dim] = interleaved(given, along);
   Tensor repeats = counts;
   if (repeats.numel() == 1 && repeats.dim() <= 1) repeats = expand(reshape(repeats, Dims{1}), Dims{x.size(dim)});
   if (repeats.dim() == 1 && repeats.size(0) != x.size(dim))
@@ -299,7 +303,17 @@ WEFT_OP{
   .doc = "Every element of input repeated, one after the other.",
   .traits = kNoOut,
   .compose =
-      [](Call& c) { c.give(0, interleave(c.tensor(0), scalar_tensor(c.arg(1), DType::Int64), c.arg(2), c.arg(3))); },
+      [](Call& c) {
+        static const OpRef arange{"arange"}, floor_divide{"floor_divide"};
+        auto [x, dim] = interleaved(c.tensor(0), c.arg(2));
+        int64_t n = c.integer(1);
+        if (n < 0) fail("repeat_interleave: repeats can not be negative, got ", n);
+        int64_t total = checked_mul(x.size(dim), n);
+        if (c.has(3) && c.integer(3) != total)
+          fail("repeat_interleave: allocated size ", c.integer(3), " does not match required size ", total);
+        Tensor places = arange(total);
+        c.give(0, index_select(x, dim, n > 1 ? floor_divide(places, n) : places));
+      },
 };
 
 WEFT_OP{

@@ -165,6 +165,7 @@ class CompiledFunction(_C.CompiledBase):
             if variant.problem:
                 return self._eagerly(variant.problem, args, kwargs)
         if is_profiled():
+            self._tell("a profiler watches its calls, and nothing else can meanwhile")
             return self.func(*args, **kwargs)
         if group is None and self._is_rare(key):
             self._tell(f"a kind of argument that is new, after {_MOST_KINDS} others")
@@ -225,6 +226,7 @@ class CompiledFunction(_C.CompiledBase):
         _flatten((args, kwargs), [], containers)
         state = State(self.func, [*flat, *{type(c) for c in containers}])
         start = time.perf_counter()
+        shapes, settings = [_C._geometry(t) for t in inputs], _settings()
         with uncollected(), watching(capture):
             _C._start_recording(capture)
             try:
@@ -236,6 +238,10 @@ class CompiledFunction(_C.CompiledBase):
         after: list[Any] = []
         if _flatten((args, kwargs), after) != key[0] or not _are(flat, after):
             capture.fail("it changes a list, dict or object that it was given")
+        if [_C._geometry(t) for t in inputs] != shapes:
+            capture.fail("it changes the shape of a tensor that it was given")
+        if _settings() != settings:
+            capture.fail("it changes a mode or setting of weft, and leaves it changed")
         if self.fullgraph:
             self._check_whole(capture, state)
         if variant is None:
@@ -318,6 +324,14 @@ def _modes() -> Any:
     return (
         weft.is_grad_enabled(), weft.is_inference_mode_enabled(), weft.get_default_dtype(),
         _C._autocast_key(),
+    )  # fmt: skip
+
+
+def _settings() -> Any:
+    """Return the modes, and other settings that a function may change for all that comes after it."""
+    return (
+        *_modes(), weft.get_num_threads(), _C._anomaly(), weft.backends.winograd.is_enabled(),
+        weft.are_deterministic_algorithms_enabled(), weft.get_float32_matmul_precision(),
     )  # fmt: skip
 
 
@@ -478,6 +492,8 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
             return given
         if x.retains_grad:
             capture.fail("it returns a tensor that keeps its gradient")
+        if _C._is_untracked(x):
+            capture.fail("it returns .data, of which changes are not counted")
         if not x.requires_grad and (root := _C._root_of(x)) is not x and root.requires_grad:
             capture.fail("it returns a view without a gradient of a tensor that has one")
         if x.requires_grad and value.producer is not None:

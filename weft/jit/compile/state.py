@@ -61,6 +61,12 @@ _SETTINGS = {  # of weft, that code may ask for
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "initial_seed",
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled",
 }  # fmt: skip
+# Settings of weft's own modules that steer what its layers do: module, class if it has them, names.
+_STEERING = (
+    ("weft.nn.functional.attention", "Ways", ("native", "otherwise")),
+    ("weft.nn.utils.parametrize", "", ("_cache_enabled",)),
+    ("weft.distributions.distribution", "Distribution", ("_validate_args",)),
+)
 
 
 class State:
@@ -242,6 +248,16 @@ class State:
         for name in sorted(self._names & _SETTINGS):
             if (question := getattr(weft, name, None)) is not None:
                 self._hold_answer(question, f"{name}()")
+        for module, cls, names in _STEERING:
+            loaded = sys.modules.get(module)
+            if loaded is None:
+                what = f"a setting of {module}"
+                self.held.append(Held(sys.modules, module, None, what, absent=True))
+                continue
+            where: Any = vars(loaded)[cls] if cls else vars(loaded)
+            members = vars(where) if cls else where
+            for name in names:
+                self.held.append(Held(where, name, members[name], f"{module}.{name}"))
 
     def _hold_answer(self, question: Any, name: str) -> None:
         """Hold what a function without arguments gives."""

@@ -120,7 +120,9 @@ def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool
 def _same_kind(node: Node) -> bool:
     """Say whether an op would give the shape and dtype that it gives in place."""
     target, out = node.inputs()[0], node.outputs[0]
-    if not is_pointwise(node) or len(node.outputs) != 1 or target.shape != out.shape:
+    if not is_pointwise(node) or len(node.outputs) != 1:
+        return False
+    if (target.shape, target.dtype) != (out.shape, out.dtype):
         return False
 
     def tiny(a: Any) -> Any:

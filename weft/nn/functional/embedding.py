@@ -244,14 +244,14 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot: Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros(*tensor.shape, num_classes)
-    if int(tensor.min()) < 0:
-        raise RuntimeError("one_hot: Class values must be non-negative.")
-    largest = int(tensor.max())
     if num_classes == -1:
-        num_classes = largest + 1
+        num_classes = int(tensor.max()) + 1
     elif num_classes <= 0:
         raise RuntimeError("one_hot: num_classes should be positive")
-    elif largest >= num_classes:
-        raise RuntimeError("one_hot: Class values must be smaller than num_classes.")
-    zeros = weft.zeros(*tensor.shape, num_classes, dtype=weft.int64)
-    return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
+    zeros = weft.zeros(*tensor.shape, max(num_classes, 1), dtype=weft.int64)
+    try:
+        return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
+    except (IndexError, RuntimeError):  # only now, as looking at values costs
+        if int(tensor.min()) < 0:
+            raise RuntimeError("one_hot: Class values must be non-negative.") from None
+        raise RuntimeError("one_hot: Class values must be smaller than num_classes.") from None
