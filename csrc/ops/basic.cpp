@@ -1,6 +1,9 @@
 // Moving, filling and making data: what the gate and all ops stand on.
+#include <cstring>
+
 #include "loops/copy.h"
 #include "ops/api.h"
+#include "ops/order.h"
 
 namespace weft {
 
@@ -39,10 +42,19 @@ void fill_data(const Tensor& dst, const Value& value) {
                       dst.sizes().data(), dst.dim());
 }
 
+namespace {
+// A copy of an image that lies channels last lies like it.
+void copy_as_it_lies(const Tensor& out, const Tensor& t) {
+  if (!lies_last(t)) return copy_data(out, t);
+  LastWritten to(out);
+  std::memcpy(to.data(), as_it_lies(t), size_t(t.numel() * item_size(t.dtype())));
+}
+}  // namespace
+
 Tensor clone_data(const Tensor& t) {
   bool dense = is_dense(t.sizes(), t.strides());
   Tensor out = dense ? empty_strided(t.sizes(), t.strides(), t.dtype()) : empty(t.sizes(), t.dtype());
-  copy_data(out, t);
+  copy_as_it_lies(out, t);
   return out;
 }
 
@@ -155,7 +167,8 @@ False)",
         bool keep_order = !c.has(1) && !x.contiguous() && is_dense(x.sizes(), x.strides());
         c.give(0, keep_order ? meta_strided(x.dtype(), x.sizes(), x.strides()) : meta(x.dtype(), x.sizes()));
       },
-  .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },
+  .run = [](Call& c) { copy_as_it_lies(c.out[0], c.tensor(0)); },
+  .any_order = [](Call& c) { return lies_last(c.tensor(0)); },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
 
@@ -167,6 +180,14 @@ WEFT_OP{
   .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };
+
+// Whether copy_ writes all of an image over which one that lies channels last is copied: then it lies like that.
+static bool takes_order_of_source(Call& c) {
+  if (!c.arg(1).is_tensor()) return false;
+  const Tensor &self = c.tensor(0), &source = c.tensor(1);
+  bool alike = self.sizes() == source.sizes() && self.dtype() == source.dtype();
+  return alike && lies_last(source) && (lies_last(self) || can_lie_last(self));
+}
 
 WEFT_OP{
   .signature = "copy_(Tensor input, Tensor|Scalar src, bool non_blocking=False) -> Tensor",
@@ -187,14 +208,19 @@ tensor([1., 2.]))",
       },
   .run =
       [](Call& c) {
-        if (c.arg(1).is_tensor())
-          copy_data(c.out[0], c.tensor(1));
-        else
+        if (!c.arg(1).is_tensor())
           fill_data(c.out[0], c.arg(1));
+        else if (takes_order_of_source(c))
+          copy_as_it_lies(c.out[0], c.tensor(1));
+        else
+          copy_data(c.out[0], c.tensor(1));
       },
+  .any_order = takes_order_of_source,
   .back =
       [](Grad& d) {
-        d.give(0, zeros(d.g().sizes(), d.g().dtype()));
+        Tensor nothing = zeros(d.g().sizes(), d.g().dtype());
+        if (d.g().dim() > 3 && lies_last(d.g()) && can_lie_last(nothing)) set_lies_last(nothing);  // and sums with it
+        d.give(0, nothing);
         d.give(1, d.g());
       },
 };

@@ -62,6 +62,8 @@ def _is_fixed(node: Node, given: list[Value], graph: Graph) -> bool:
             return False
     if is_random(node) or is_python(node) or writes(node):
         return False
+    if node.op.startswith("zeros") and len(node.outputs[0].shape) > 3:
+        return graph.frozen  # what a gradient is added to: it lies as that does, which may be channels last
     return graph.frozen or all(map(_is_small, node.outputs))
 
 
