@@ -63,7 +63,7 @@ def _is_fixed(node: Node, given: list[Value], graph: Graph) -> bool:
     if is_random(node) or is_python(node) or writes(node):
         return False
     if node.op.startswith("zeros") and len(node.outputs[0].shape) > 3:
-        return graph.frozen  # what a gradient is added to: it lies as that does, which may be channels last
+        return graph.frozen  # a gradient is added to it: it lies like that, maybe channels last
     return graph.frozen or all(map(_is_small, node.outputs))
 
 
