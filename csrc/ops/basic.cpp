@@ -47,7 +47,7 @@ namespace {
 void copy_as_it_lies(const Tensor& out, const Tensor& t) {
   if (!lies_last(t)) return copy_data(out, t);
   LastWritten to(out);
-  std::memcpy(to.data(), as_it_lies(t), size_t(t.numel() * item_size(t.dtype())));
+  std::memmove(to.data(), as_it_lies(t), size_t(t.numel() * item_size(t.dtype())));
 }
 }  // namespace
 

@@ -330,7 +330,7 @@ def _modes() -> Any:
 def _settings() -> Any:
     """Return the modes, and other settings that a function may change for all that comes after it."""
     return (
-        *_modes(), weft.get_num_threads(), _C._anomaly(), weft.backends.winograd.is_enabled(),
+        *_modes(), weft.get_num_threads(), _C._anomaly(), _C._winograd(),
         weft.are_deterministic_algorithms_enabled(), weft.get_float32_matmul_precision(),
     )  # fmt: skip
 
