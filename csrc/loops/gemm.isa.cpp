@@ -21,6 +21,12 @@ constexpr GemmBlocks kBlocks = {256, 2304, 128, 24, 16, 0, 4096};
 #endif
 
 constexpr int64_t kNearBytes = 32 * 1024;  // what stays in the L1 cache
+constexpr int64_t kLineBytes = 64;
+#if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr bool kFetchesAhead = true;  // slivers of b leave little room in the L1 cache: what comes next is asked for
+#else
+constexpr bool kFetchesAhead = false;
+#endif
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -56,8 +62,8 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
   const int64_t as = job.a_stride, bs = job.b_stride;
   const T* third[(R + 2) / 3];  // row 3q + r is at third[q] + r * as: few enough pointers for the registers
   for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
-#pragma GCC unroll 2
-  for (int64_t p = 0; p < job.k; ++p) {
+  int64_t p = 0;
+  auto step = [&]() __attribute__((always_inline)) {
     Vec bv[V];
     if (ByRows && V < kVectors)
       __builtin_prefetch(a + 2 * R * as + p * R);  // of the tile after the next, if a has no gaps
@@ -71,7 +77,26 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     }
     if (!ByRows) a += as;
     b += bs;
+    ++p;
+  };
+  if constexpr (kFetchesAhead && V == kVectors && R == kRows) {  // c, and of a what the next tile reads
+    constexpr int64_t kLine = kLineBytes / sizeof(T);
+    const T* next = ByRows ? a + R * as : a + R * job.k;
+#pragma GCC unroll 12
+    for (int i = 0; i < R; ++i) {
+      const T* old = job.beta == T(0) ? c + i * job.ldc : plus + i * job.ld_plus;
+      __builtin_prefetch(old);
+      __builtin_prefetch(old + V * S::W - 1);
+    }
+    while (p + kLine <= job.k) {
+#pragma GCC unroll 12
+      for (int i = 0; i < R; ++i) __builtin_prefetch(ByRows ? next + i * as + p : next + p * R + i * kLine);
+#pragma GCC unroll 2
+      for (int64_t q = 0; q < kLine; ++q) step();
+    }
   }
+#pragma GCC unroll 2
+  while (p < job.k) step();
   const Job<T> out = job;  // a copy, which no element of c can be part of
   auto each = [&](auto put) {
 #pragma GCC unroll 12
@@ -83,6 +108,12 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     each([&](int i, int j, Vec x, int64_t count) {
       T* at = c + i * out.ldc + j;
       count == S::W ? S::store(at, x) : S::store(at, x, count);
+    });
+  else if (out.alpha == T(1) && out.beta == T(1) && !out.relu)
+    each([&](int i, int j, Vec x, int64_t count) {
+      T* at = c + i * out.ldc + j;
+      const T* old = plus + i * out.ld_plus + j;
+      count == S::W ? S::store(at, S::load(old) + x) : S::store(at, S::load(old, count) + x, count);
     });
   else
     each([&](int i, int j, Vec x, int64_t count) {
