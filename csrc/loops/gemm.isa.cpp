@@ -23,8 +23,10 @@ constexpr GemmBlocks kBlocks = {256, 2304, 128, 24, 16, 0, 4096};
 constexpr int64_t kNearBytes = 32 * 1024;  // what stays in the L1 cache
 constexpr int64_t kLineBytes = 64;
 #if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr int64_t kFewTiles = 32;
 constexpr bool kFetchesAhead = true;  // slivers of b leave little room in the L1 cache: what comes next is asked for
 #else
+constexpr int64_t kFewTiles = 0;
 constexpr bool kFetchesAhead = false;
 #endif
 
@@ -37,6 +39,8 @@ struct Job {
   int64_t k, a_stride, b_stride, ldc, ld_plus;
   T alpha, beta;
   bool relu;
+  const T* ahead = nullptr;  // of b, to be asked for: so many cache lines with every line of a
+  int64_t ahead_lines = 0;
 };
 
 template <class T>
@@ -81,7 +85,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
   };
   if constexpr (kFetchesAhead && V == kVectors && R == kRows) {  // c, and of a what the next tile reads
     constexpr int64_t kLine = kLineBytes / sizeof(T);
-    const T* next = ByRows ? a + R * as : a + R * job.k;
+    const T *next = ByRows ? a + R * as : a + R * job.k, *ahead = job.ahead;
 #pragma GCC unroll 12
     for (int i = 0; i < R; ++i) {
       const T* old = job.beta == T(0) ? c + i * job.ldc : plus + i * job.ld_plus;
@@ -91,6 +95,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     while (p + kLine <= job.k) {
 #pragma GCC unroll 12
       for (int i = 0; i < R; ++i) __builtin_prefetch(ByRows ? next + i * as + p : next + p * R + i * kLine);
+      for (int64_t i = 0; i < job.ahead_lines; ++i, ahead += kLine) __builtin_prefetch(ahead);
 #pragma GCC unroll 2
       for (int64_t q = 0; q < kLine; ++q) step();
     }
@@ -189,8 +194,15 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   };
   int64_t sliver_bytes = p.k * kCols * int64_t(sizeof(T));
   if (sliver_bytes <= kNearBytes && p.k * p.n * int64_t(sizeof(T)) > kNearBytes) {  // not all of b stays near
-    for (int64_t j = 0; j < p.n; j += width_at(j))
-      for (int64_t i = 0; i < p.m; i += kRows) band(i, j, width_at(j));
+    int64_t tiles = (p.m + kRows - 1) / kRows;
+    if (kFetchesAhead && packed_b && tiles <= kFewTiles) job.ahead_lines = (kCols + tiles - 1) / tiles;
+    for (int64_t j = 0; j < p.n; j += width_at(j)) {
+      job.ahead = b + (j + kCols) * p.k;
+      for (int64_t i = 0; i < p.m; i += kRows) {
+        band(i, j, width_at(j));
+        job.ahead += job.ahead_lines * p.k;
+      }
+    }
   } else {
     for (int64_t i = 0; i < p.m; i += kRows)
       for (int64_t j = 0; j < p.n; j += width_at(j)) band(i, j, width_at(j));
