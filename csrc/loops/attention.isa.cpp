@@ -65,6 +65,14 @@ T* matrix(const Heads& h, int64_t head, int64_t row) {
   return reinterpret_cast<T*>(h.at[head]) + row * h.step;
 }
 
+struct Rows {
+  int64_t begin, end;
+};
+template <class T>
+void clear(const Heads& h, int64_t head, Rows rows, int64_t size) {
+  for (int64_t i = rows.begin; i < rows.end; ++i) std::memset(matrix<T>(h, head, i), 0, size_t(size) * sizeof(T));
+}
+
 template <class T>
 void multiply(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
               int64_t ldb, T* c, int64_t ldc, double alpha, double beta) {
@@ -90,10 +98,15 @@ void score(const Attention& a, int64_t head, const Block& b, T* scores) {
   }
 }
 
+// How many keys a block of queries sees.
+int64_t seen_by(const Attention& a, int64_t row, int64_t rows) {
+  return a.causal ? std::min(a.keys, row + rows) : a.keys;
+}
+
 // Calls f(block) for the keys that a block of queries sees.
 template <class F>
 void each_keys(const Attention& a, int64_t row, int64_t rows, const F& f) {
-  int64_t seen = a.causal ? std::min(a.keys, row + rows) : a.keys;
+  int64_t seen = seen_by(a, row, rows);
   for (int64_t column = 0; column < seen; column += kKeys) f(Block{row, rows, column, std::min(kKeys, seen - column)});
 }
 
@@ -102,7 +115,7 @@ void forward_block(const Attention& a, const Heads& result, T* log_sums, int64_t
                    Space<T> s) {
   T* out = matrix<T>(result, head, row);
   for (int64_t i = 0; i < rows; ++i) s.top[i] = -math::inf<T>, s.sum[i] = 0;
-  for (int64_t i = 0; i < rows; ++i) std::memset(out + i * result.step, 0, size_t(a.value_size) * sizeof(T));
+  if (a.keys == 0) clear<T>(result, head, {row, row + rows}, a.value_size);
   each_keys(a, row, rows, [&](const Block& b) {
     score(a, head, b, s.scores);
     for (int64_t i = 0; i < rows; ++i) {
@@ -138,14 +151,10 @@ void forward_of(const Attention& a, const Heads& result, T* log_sums) {
   });
 }
 
-template <class T>
-void clear(const Heads& h, int64_t head, int64_t rows, int64_t size) {
-  for (int64_t i = 0; i < rows; ++i) std::memset(matrix<T>(h, head, i), 0, size_t(size) * sizeof(T));
-}
-
+// `fresh` says that nothing stands in the gradients of keys and values yet.
 template <class T>
 void backward_block(const Attention& a, const Heads& result, const T* log_sums, const Heads& grad, const Heads& dq,
-                    const Heads& dk, const Heads& dv, int64_t head, int64_t row, int64_t rows, Space<T> s) {
+                    const Heads& dk, const Heads& dv, int64_t head, int64_t row, int64_t rows, bool fresh, Space<T> s) {
   const T *out = matrix<T>(result, head, row), *g = matrix<T>(grad, head, row);
   for (int64_t i = 0; i < rows; ++i) {
     s.shift[i] = fold(
@@ -159,7 +168,7 @@ void backward_block(const Attention& a, const Heads& result, const T* log_sums, 
       for (int64_t j = 0; j < b.columns; ++j) x[j] = math::exp(x[j] - from);
     }
     multiply<T>(true, false, b.columns, a.value_size, rows, s.scores, b.columns, g, grad.step,
-                matrix<T>(dv, head, b.column), dv.step, 1, 1);
+                matrix<T>(dv, head, b.column), dv.step, 1, fresh ? 0 : 1);
     multiply<T>(false, true, rows, b.columns, a.value_size, g, grad.step, matrix<T>(a.value, head, b.column),
                 a.value.step, s.other, b.columns, 1, 0);
     for (int64_t i = 0; i < rows; ++i) {
@@ -171,7 +180,7 @@ void backward_block(const Attention& a, const Heads& result, const T* log_sums, 
     multiply<T>(false, false, rows, a.size, b.columns, s.other, b.columns, matrix<T>(a.key, head, b.column), a.key.step,
                 matrix<T>(dq, head, row), dq.step, a.scale, b.column ? 1 : 0);
     multiply<T>(true, false, b.columns, a.size, rows, s.other, b.columns, matrix<T>(a.query, head, row), a.query.step,
-                matrix<T>(dk, head, b.column), dk.step, a.scale, 1);
+                matrix<T>(dk, head, b.column), dk.step, a.scale, fresh ? 0 : 1);
   });
 }
 
@@ -180,12 +189,14 @@ void backward_of(const Attention& a, const Heads& result, const T* log_sums, con
                  const Heads& dk, const Heads& dv) {
   Spaces<T> spaces(a, a.heads);
   parallel_each(a.heads, [&](int64_t head) {
-    clear<T>(dq, head, a.queries, a.size);
-    clear<T>(dk, head, a.keys, a.size);
-    clear<T>(dv, head, a.keys, a.value_size);
+    if (a.keys == 0) clear<T>(dq, head, {0, a.queries}, a.size);
+    int64_t first = seen_by(a, 0, std::min(kQueries, a.queries));  // keys whose gradients the first block writes
+    bool all = first == a.keys || a.queries <= kQueries;
+    Rows rest{all && a.queries > 0 ? first : 0, a.keys};
+    clear<T>(dk, head, rest, a.size), clear<T>(dv, head, rest, a.value_size);
     for (int64_t row = 0; row < a.queries; row += kQueries)
       backward_block<T>(a, result, log_sums, grad, dq, dk, dv, head, row, std::min(kQueries, a.queries - row),
-                        spaces.mine());
+                        row == 0 && all, spaces.mine());
   });
 }
 

@@ -43,17 +43,16 @@ struct Job {
   int64_t ahead_lines = 0;
 };
 
+// What stands in c for a sum: times one, or plus an old value times one, no bit of it changes.
 template <class T>
-inline void write(const Job<T>& job, T* c, const T* plus, typename Simd<T>::Vec sum, int64_t count) {
-  using S = Simd<T>;
-  typename S::Vec v = job.alpha == T(1) ? sum : sum * job.alpha;
-  bool whole = count == S::W;
-  if (job.beta != T(0)) {
-    typename S::Vec old = whole ? S::load(plus) : S::load(plus, count);
-    v = job.beta == T(1) ? old + v : S::fma(old, S::splat(job.beta), v);
-  }
-  if (job.relu) v = S::positive(v);
-  whole ? S::store(c, v) : S::store(c, v, count);
+inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum) {
+  auto v = sum * job.alpha;
+  return job.relu ? Simd<T>::positive(v) : v;
+}
+template <class T>
+inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum, typename Simd<T>::Vec old) {
+  auto v = Simd<T>::fma(old, Simd<T>::splat(job.beta), sum * job.alpha);
+  return job.relu ? Simd<T>::positive(v) : v;
 }
 
 // R rows and V vectors of c. ByRows: the rows of a are a_stride apart and k runs along them; else its columns
@@ -103,27 +102,26 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
 #pragma GCC unroll 2
   while (p < job.k) step();
   const Job<T> out = job;  // a copy, which no element of c can be part of
-  auto each = [&](auto put) {
+  auto each = [&](auto value) {
 #pragma GCC unroll 12
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) put(i, v * S::W, sum[i][v], Whole || v < V - 1 ? S::W : last);
+      for (int v = 0; v < V; ++v) {
+        T* at = c + i * out.ldc + v * S::W;
+        const T* old = plus + i * out.ld_plus + v * S::W;
+        if (Whole || v < V - 1)
+          S::store(at, value(sum[i][v], [&] { return S::load(old); }));
+        else
+          S::store(at, value(sum[i][v], [&] { return S::load(old, last); }), last);
+      }
   };
-  if (out.alpha == T(1) && out.beta == T(0) && !out.relu)
-    each([&](int i, int j, Vec x, int64_t count) {
-      T* at = c + i * out.ldc + j;
-      count == S::W ? S::store(at, x) : S::store(at, x, count);
-    });
-  else if (out.alpha == T(1) && out.beta == T(1) && !out.relu)
-    each([&](int i, int j, Vec x, int64_t count) {
-      T* at = c + i * out.ldc + j;
-      const T* old = plus + i * out.ld_plus + j;
-      count == S::W ? S::store(at, S::load(old) + x) : S::store(at, S::load(old, count) + x, count);
-    });
+  const bool plain = out.alpha == T(1) && !out.relu;
+  if (out.beta == T(0))
+    plain ? each([](Vec x, auto) { return x; }) : each([&](Vec x, auto) { return scaled(out, x); });
+  else if (plain && out.beta == T(1))
+    each([](Vec x, auto old) { return old() + x; });
   else
-    each([&](int i, int j, Vec x, int64_t count) {
-      write<T>(out, c + i * out.ldc + j, plus + i * out.ld_plus + j, x, count);
-    });
+    each([&](Vec x, auto old) { return scaled(out, x, old()); });
 }
 
 template <class T>
@@ -367,8 +365,12 @@ inline void row_strip(const Product& p, int64_t j, int64_t last) {
     for (int v = 0; v < V; ++v)
       sum[v] = S::fma(xq, v == V - 1 && last < S::W ? S::load(b + v * S::W, last) : S::load(b + v * S::W), sum[v]);
   }
-  Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta), false};
-  for (int v = 0; v < V; ++v) write<T>(job, c + v * S::W, c + v * S::W, sum[v], v == V - 1 ? last : S::W);
+  const Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta), false};
+  for (int v = 0; v < V; ++v, c += S::W) {
+    const bool whole = v < V - 1 || last == S::W;
+    auto x = p.beta == 0 ? scaled(job, sum[v]) : scaled(job, sum[v], whole ? S::load(c) : S::load(c, last));
+    whole ? S::store(c, x) : S::store(c, x, last);
+  }
 }
 
 template <class T>
