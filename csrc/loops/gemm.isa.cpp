@@ -228,11 +228,18 @@ void pack_across(const T* x, int64_t ld, int64_t k, int64_t width, T* packed) {
 // sliver fills whole cache lines.
 template <class T, int Full>
 void pack_down(const T* x, int64_t ld, int64_t k, int64_t n, T* packed) {
-  constexpr int64_t kRowsAtOnce = 4;
+  constexpr int64_t kRowsAtOnce = 4, kRowsAhead = 8;
   for (int64_t p = 0; p < k; p += kRowsAtOnce) {
     int64_t rows = least(kRowsAtOnce, k - p), i = 0;
     for (; i + Full <= n; i += Full)
-      for (int64_t r = p; r < p + rows; ++r) std::memcpy(packed + i * k + r * Full, x + r * ld + i, Full * sizeof(T));
+      for (int64_t r = p; r < p + rows; ++r) {
+        const T* from = x + r * ld + i;
+        if constexpr (kFetchesAhead) {
+          __builtin_prefetch(from + kRowsAhead * ld);
+          if (Full * sizeof(T) > kLineBytes) __builtin_prefetch(from + kRowsAhead * ld + Full - 1);
+        }
+        std::memcpy(packed + i * k + r * Full, from, Full * sizeof(T));
+      }
     for (int64_t r = p; r < p + rows; ++r)
       for (int64_t j = i; j < n; ++j) packed[i * k + r * Full + j - i] = x[r * ld + j];
   }
