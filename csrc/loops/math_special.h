@@ -29,6 +29,11 @@ inline constexpr double erfcx_d[] = {1.0740069070883398,      -0.883394453169883
                                      -1.7471766397464208e-05, -4.7534782896940171e-06, 2.7713374871889165e-06,
                                      1.0076542926944435e-06,  -4.2461257592993911e-07, -2.4086015184740725e-07,
                                      7.0997470715906604e-08,  4.6894386454499999e-08,  -1.6988667867677083e-08};
+// exp(z^2 / 2) (z + c) times the normal distribution's share below -z, in powers of (z - c) / (z + c) on 0 <= z <= 12.5
+inline constexpr float normal_tail[] = {0.725524461f,   -0.496824376f,    0.212495507f,
+                                        -0.0353053979f, -0.0133966092f,   0.00575227157f,
+                                        0.00170564699f, -0.000739663245f, -0.000321197071f};
+inline constexpr float normal_middle = 2.90625f, normal_far = 12.5f;
 // erfinv(x) / x in powers of w - 2.5 and sqrt(w) - 3, where w = -log(1 - x^2), on w <= 5 and above
 inline constexpr float erfinv_centre[] = {1.50140941f,     0.246640638f,     -0.00417765696f,  -0.00125352875f,
                                           0.000218562476f, -4.49758272e-06f, -3.51883955e-06f, 3.65004809e-07f,
@@ -94,6 +99,22 @@ WEFT_MATH float erf(float x) {
   tail = a > 4 ? 1.0f : tail;
   return a < 1 ? erf_centre(x) : copysign(tail, x);
 }
+
+// exp(-x^2 / 2); of floats, 0 below 1e-34.
+WEFT_MATH float bell(float x) {
+  float z = at_most(abs(x), coefficients::normal_far), y = exp_in_range(z * z * -0.5f);
+  return abs(x) > coefficients::normal_far ? 0.0f : y;
+}
+WEFT_MATH double bell(double x) { return exp(x * x * -0.5); }
+
+// The normal distribution's share below x, whose bell(x) is given.
+WEFT_MATH float normal_share(float x, float bell) {
+  constexpr float c = coefficients::normal_middle;
+  float z = at_most(abs(x), coefficients::normal_far), q = 1 / (z + c);
+  float tail = bell * (q * horner((z - c) * q, coefficients::normal_tail));
+  return x < 0 ? tail : 1 - tail;
+}
+WEFT_MATH double normal_share(double x, double) { return (erf(x * 0.70710678118654752) + 1) * 0.5; }
 
 // ulp:
 WEFT_MATH float erfinv(float x) {

@@ -16,6 +16,17 @@ constexpr T between(T x, double lo, double hi) {
 constexpr double kRootHalf = 0.70710678118654752, kDensity = 0.39894228040143268, kRootTwoOverPi = 0.79788456080286536,
                  kCubic = 0.044715;
 
+// exp(-x^2 / 2) and, from it, the normal distribution's share below x.
+using math::bell, math::normal_share;
+template <class X>
+X bell(const X& x) {
+  return exp(x * x * lit(x, -0.5));
+}
+template <class X>
+X normal_share(const X& x, const X&) {
+  return (erf(x * lit(x, kRootHalf)) + lit(x, 1.0)) * lit(x, 0.5);
+}
+
 }  // namespace weft::WEFT_ISA::rows
 
 WEFT_ROWS(activation) {
@@ -34,10 +45,9 @@ WEFT_ROWS(activation) {
   r.unary(
       {"gelu_erf(Tensor input) -> Tensor", "input times the normal distribution's share below it.", Rule::promote,
        kInplace | kHidden},
-      types::floating, [](auto x) { return x * lit(x, 0.5) * (lit(x, 1.0) + erf(x * lit(x, kRootHalf))); },
-      d(keep::x0, [](auto g, auto x, auto) {
-        auto share = (erf(x * lit(x, kRootHalf)) + lit(x, 1.0)) * lit(x, 0.5);
-        return g * (share + x * exp(x * x * lit(x, -0.5)) * lit(x, kDensity));
+      types::floating, [](auto x) { return x * normal_share(x, bell(x)); }, d(keep::x0, [](auto g, auto x, auto) {
+        auto b = bell(x);
+        return g * (normal_share(x, b) + x * b * lit(x, kDensity));
       }));
   r.unary(
       {"gelu_tanh(Tensor input) -> Tensor", "gelu by a formula with tanh.", Rule::promote, kInplace | kHidden},

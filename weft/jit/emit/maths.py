@@ -27,6 +27,9 @@ from .coefficients import (
     LOG_ERFC,
     MANTISSA,
     NAN,
+    NORMAL_FAR,
+    NORMAL_MIDDLE,
+    NORMAL_TAIL,
     POW_EXP2,
     POW_LOG2,
     POWER,
@@ -518,3 +521,21 @@ def erf(x: Lanes) -> Lanes:
     square, g = a * a, erfcx(a)
     tail = 1 - exp_in_range(-square) * fma(-g, square_rest(a, square), g)
     return where(a < 0.75, erf_centre(x), copysign(where(a > 6, 1, tail), x))
+
+
+def bell(x: Lanes) -> Lanes:
+    """exp(-x^2 / 2); of floats, 0 below 1e-34."""
+    if x.kind != "f32":
+        return exp(x * x * -0.5)
+    z = at_most(absolute(x), NORMAL_FAR)
+    return where(absolute(x) > NORMAL_FAR, 0, exp_in_range(z * z * -0.5))
+
+
+def normal_share(x: Lanes, bell: Lanes) -> Lanes:
+    """The normal distribution's share below x, whose bell(x) is given."""
+    if x.kind != "f32":
+        return (erf(x * 0.70710678118654752) + 1) * 0.5
+    z = at_most(absolute(x), NORMAL_FAR)
+    q = 1 / (z + NORMAL_MIDDLE)
+    tail = bell * (q * horner((z - NORMAL_MIDDLE) * q, NORMAL_TAIL))
+    return where(x < 0, tail, 1 - tail)

@@ -110,13 +110,13 @@ def _mish_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
     return g * (t + x * m.sigmoid(x) * (1 - t * t))
 
 
-ROOT_HALF, DENSITY = 0.70710678118654752, 0.39894228040143268
+DENSITY = 0.39894228040143268
 ROOT_TWO_OVER_PI, CUBIC = 0.79788456080286536, 0.044715
 
 
 def _gelu_erf_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    share = (m.erf(x * ROOT_HALF) + 1) * 0.5
-    return g * (share + x * m.exp(x * x * -0.5) * DENSITY)
+    bell = m.bell(x)
+    return g * (m.normal_share(x, bell) + x * bell * DENSITY)
 
 
 def _gelu_tanh(x: Lanes) -> Lanes:
@@ -298,7 +298,7 @@ ROWS: dict[str, Row] = {
     # activation.isa.cpp
     "silu": _f(lambda x: x * m.sigmoid(x), _silu_back),
     "mish": _f(lambda x: x * m.tanh(_soft_plus(x)), _mish_back),
-    "gelu_erf": _f(lambda x: x * 0.5 * (1 + m.erf(x * ROOT_HALF)), _gelu_erf_back),
+    "gelu_erf": _f(lambda x: x * m.normal_share(x, m.bell(x)), _gelu_erf_back),
     "gelu_tanh": _f(lambda x: x * 0.5 * (1 + _gelu_tanh(x)), _gelu_tanh_back),
     "logsigmoid": _f(lambda x: -_soft_plus(-x), lambda g, x, y: g * m.sigmoid(-x)),
     "softsign": _f(lambda x: x / (m.absolute(x) + 1), _softsign_back),
