@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from weft import Tensor, dtype
 
-    from .batch import Follow
-
 
 class Value:
     """Something an op made or a call was given: a name, a shape and a dtype."""
@@ -152,10 +150,6 @@ class Graph:
         self.frozen = False  # whether its constants stay as they are for good
         self.training = False  # whether it is the call of a module in the mode of training
         self.history: list[Step] = []  # the passes that it went through
-        self.follow: Follow | None = None  # how a trace of other batches differs from it
-        self.alone = ""  # why nothing is known of other batches
-        self.base: tuple[Graph, tuple[Any, ...]] | None = None  # what it was improved from, and how
-        self._others: dict[Any, Graph] = {}  # for other batches, by their shapes
         self._programs: dict[Any, Any] = {}  # by the strides of the inputs; None: it cannot be one
         self._fast: Any = None  # the one that ran last
         self._order: Any = None  # how it runs op by op
@@ -186,7 +180,7 @@ class Graph:
             made.keep(node)
         for v in made.new.constants:
             v.constant = copy.deepcopy(v.constant, memo)
-        made.new.history, made.new.follow = list(self.history), self.follow
+        made.new.history = list(self.history)
         return made.finish()
 
     def put(self, v: Value, tensor: Tensor) -> None:
@@ -216,7 +210,6 @@ class Graph:
         """
         self._fast = self._order = None
         self._programs.clear()
-        self._others.clear()
 
     def unfuse(self) -> None:
         """Put the ops that fused ones stand for in their places.
@@ -273,9 +266,8 @@ class Graph:
                 kind = Value("", t).kind
                 raise RuntimeError(
                     f"graph: input %{v.name} was traced as {v.kind}, got {kind}. A trace is one call, "
-                    "with its dtypes and, but for the rows of a batch, its shapes: trace again with "
-                    "such an input, or use weft.jit.script, weft.jit.fuse or weft.compile, which take "
-                    f"others{f' (of other batches nothing is known: {self.alone})' if self.alone else ''}"
+                    "with its shapes and dtypes: trace again with such an input, or use "
+                    "weft.jit.script, weft.jit.fuse or weft.compile, which take others"
                 )
 
     def _given(self, args: tuple[Tensor, ...]) -> dict[int, Any]:
@@ -307,37 +299,14 @@ class Graph:
         elif not self._learns(args):
             if self._fast is not None and (made := self._fast.run(args)) is not None:
                 return self._finished(made, args)
-            if (other := self._for(args)) is not None:
-                return other.run(*args)
             self._check(args)
             program = self._program(args)
             if program is not None and (made := program.run(args)) is not None:
                 self._fast = program
                 return self._finished(made, args)
             return self._run_ops(args)
-        if (other := self._for(args)) is not None:
-            return other.run(*args)
         self._check(args)
         return self._run_ops(args)
-
-    def _for(self, args: tuple[Any, ...]) -> Graph | None:
-        """Return the graph for inputs of another batch; None for its own, and where there is none."""
-        if self.follow is None and self.base is None:
-            return None
-        key = tuple(getattr(t, "shape", None) for t in args)
-        if key == tuple(v.shape for v in self.inputs):
-            return None
-        other = self._others.get(key)
-        if other is None:
-            from .batch import KEPT, for_batch
-
-            other = for_batch(self, args)
-            if other is None:
-                return None
-            if len(self._others) >= KEPT:  # of many batches the last are kept
-                del self._others[next(iter(self._others))]
-            self._others[key] = other
-        return other
 
     def _learns(self, args: tuple[Any, ...]) -> bool:
         """Say whether gradients will be wanted of what it gives."""

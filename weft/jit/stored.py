@@ -7,7 +7,6 @@ from weft import nn
 from weft.serialization.common import FileError
 from weft.serialization.modules import class_name, describe, make_layer
 
-from .batch import Follow
 from .graph import Graph, Node, Value, one_by_one
 from .script.allowed import is_member_name
 from .script.data import check_calls, from_json, to_json
@@ -161,23 +160,10 @@ class Writer:
              [described(v) for v in n.outputs]]
             for n in one_by_one(graph.nodes)
         ]  # fmt: skip
-        follow = None
-        if graph.follow is not None:
-            steps = [[at, list(path), step] for at, path, step in graph.follow.steps]
-            follow = [graph.follow.batch, list(graph.follow.inputs), steps]
         return {
             "inputs": inputs, "constants": constants, "nodes": nodes,
-            "outputs": encode(graph.outputs), "follow": follow, "alone": _why_alone(graph),
+            "outputs": encode(graph.outputs),
         }  # fmt: skip
-
-
-def _why_alone(graph: Graph) -> str:
-    """Why nothing will be known of other batches when the graph is read again."""
-    if graph.base is None or graph.alone:
-        return graph.alone
-    return (
-        "it was improved for one batch and then saved: save it before, and improve what is loaded"
-    )
 
 
 def _class_of(module: Any) -> str:
@@ -428,25 +414,4 @@ class Reader:
             graph.nodes.append(node)
         graph.outputs = decode(x["outputs"])
         graph.verify()
-        graph.alone = str(x.get("alone", "the file is of an older weft"))
-        if x.get("follow") is not None:
-            graph.follow = self.follow(x["follow"], graph)
         return graph
-
-    def follow(self, x: Any, graph: Graph) -> Follow:
-        """Return what of a graph follows the batch; it must name numbers of its ops."""
-        batch, inputs, steps = x
-        if self.number(batch, range(2**62)) == 0:  # type: ignore[arg-type]
-            self.fail("a batch without rows")
-        chosen = tuple(self.number(i, graph.inputs) for i in inputs)
-        made = []
-        for at, path, step in steps:
-            inside: Any = graph.nodes[self.number(at, graph.nodes)].args
-            for i in path:
-                if not isinstance(inside, (list, tuple)):
-                    self.fail(f"{path!r:.100} leads to no argument")
-                inside = inside[self.number(i, inside)]  # type: ignore[arg-type]
-            if type(inside) not in (int, float) or type(step) not in (int, float):
-                self.fail(f"{path!r:.100} leads to no number")
-            made.append((at, tuple(path), step))
-        return Follow(batch, chosen, tuple(made))

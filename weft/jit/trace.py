@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class TracedFunction:
-    """A function as its graph: call it with batches of any size, of the shapes it was traced with.
+    """A function as its graph: call it with tensors of the shapes it was traced with.
 
     >>> f = weft.jit.trace(lambda x: (x * 2).sum(), (weft.ones(3),))
-    >>> f(weft.arange(3.0)), f(weft.arange(4.0))
-    (tensor(6.), tensor(12.))
+    >>> f(weft.arange(3.0))
+    tensor(6.)
     """
 
     def __init__(self, graph: Graph, name: str) -> None:
@@ -71,12 +71,10 @@ def trace(
 ) -> Any:
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
-    Shapes, dtypes, Python values and branches are those of this one call, but for the first dimension
-    of the inputs, the batch: ``func`` is called twice more, with one and two rows more, and numbers
-    that grow with them follow the batch later. (Random numbers and the module's buffers are then as
-    after the first call.) Inputs that differ in other dimensions are refused: ``weft.jit.script``,
-    ``weft.jit.fuse`` and ``weft.compile`` take them. Of a module, the parameters stay live: the
-    traced module sees their updates, and has the ``state_dict`` of the module.
+    Shapes, dtypes, Python values and branches are those of this one call: inputs of other shapes are
+    refused. ``weft.jit.script``, ``weft.jit.fuse`` and ``weft.compile`` take them. Of a module, the
+    parameters stay live: the traced module sees their updates, and has the ``state_dict`` of the
+    module.
 
     Args:
         func: a function or a module.
@@ -97,31 +95,11 @@ def trace(
     for i, t in enumerate(inputs):
         if not isinstance(t, weft.Tensor):
             raise TypeError(f"trace: example input {i} must be a Tensor, not {type(t).__name__}")
-    before = _guarded(func)
-    graph, result = recorded(func, inputs)
-    if isinstance(func, _C.ModuleBase):
-        _warn_of_chance(graph, func)
-        _warn_of_change(before.reassigned())
-    _look_at_batches(func, graph, inputs)
-    traced: Any = TracedFunction(graph, getattr(func, "__name__", type(func).__name__))
-    if isinstance(func, _C.ModuleBase):
-        from .traced import traced_module
-
-        traced = traced_module(func, graph)
-    if check_trace:
-        _check(traced, inputs, result, check_tolerance)
-    for more in check_inputs or ():
-        given = as_inputs(more)
-        _check(traced, given, func(*given), check_tolerance)
-    return traced
-
-
-def recorded(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Graph, Any]:
-    """Return the ops of one call with copies of some tensors as a graph, and what it returned."""
     recorder = Recorder()
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
         recorder.graph.inputs.append(recorder.name(t, "x"))
+    before = _guarded(func)
     _C._start_recording(recorder)
     try:
         result = func(*copies)
@@ -129,22 +107,19 @@ def recorded(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Graph, 
         _C._stop_recording()
     recorder.graph.outputs = recorder.structure(result)
     recorder.graph.verify()
-    return recorder.graph, result
+    traced: Any = TracedFunction(recorder.graph, getattr(func, "__name__", type(func).__name__))
+    if isinstance(func, _C.ModuleBase):
+        from .traced import traced_module
 
-
-def _look_at_batches(func: Callable[..., Any], graph: Graph, inputs: tuple[Any, ...]) -> None:
-    """Find out how the graph follows the size of the batch."""
-    import warnings
-
-    from .batch import find_follow, undone
-
-    with undone(graph), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = find_follow(lambda given: recorded(func, given)[0], graph, inputs)
-    if isinstance(found, str):
-        graph.alone = found
-    else:
-        graph.follow = found
+        traced = traced_module(func, recorder.graph)
+        _warn_of_chance(recorder.graph, func)
+        _warn_of_change(before.reassigned())
+    if check_trace:
+        _check(traced, inputs, result, check_tolerance)
+    for more in check_inputs or ():
+        given = as_inputs(more)
+        _check(traced, given, func(*given), check_tolerance)
+    return traced
 
 
 def as_inputs(example: Any) -> tuple[Any, ...]:

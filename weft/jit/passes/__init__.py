@@ -80,9 +80,6 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES, *, remember: boo
         graph = made
     graph = copied(graph) if graph is given else graph
     graph.history = history
-    if given.follow is not None or given.base is not None:
-        graph.base, graph.follow = (given, passes), None
-    graph.alone = given.alone
     return graph
 
 

@@ -199,7 +199,6 @@ def copied(graph: Graph) -> Graph:
     new = Rebuild(graph)
     for node in graph:
         new.keep(node)
-    new.new.follow, new.new.alone = graph.follow, graph.alone
     return new.finish()
 
 
