@@ -190,13 +190,15 @@ void backward_of(const Attention& a, const Heads& result, const T* log_sums, con
   Spaces<T> spaces(a, a.heads);
   parallel_each(a.heads, [&](int64_t head) {
     if (a.keys == 0) clear<T>(dq, head, {0, a.queries}, a.size);
-    int64_t first = seen_by(a, 0, std::min(kQueries, a.queries));  // keys whose gradients the first block writes
-    bool all = first == a.keys || a.queries <= kQueries;
-    Rows rest{all && a.queries > 0 ? first : 0, a.keys};
+    // The first block of queries may write gradients of keys, and the others add to them, if it sees all keys; or if no
+    // other block comes, which could see keys that it does not.
+    int64_t seen = seen_by(a, 0, std::min(kQueries, a.queries));
+    bool first_writes = seen == a.keys || a.queries <= kQueries;
+    Rows rest{first_writes && a.queries > 0 ? seen : 0, a.keys};
     clear<T>(dk, head, rest, a.size), clear<T>(dv, head, rest, a.value_size);
     for (int64_t row = 0; row < a.queries; row += kQueries)
       backward_block<T>(a, result, log_sums, grad, dq, dk, dv, head, row, std::min(kQueries, a.queries - row),
-                        row == 0 && all, spaces.mine());
+                        row == 0 && first_writes, spaces.mine());
   });
 }
 

@@ -375,7 +375,7 @@ inline void row_strip(const Product& p, int64_t j, int64_t last) {
   const Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta), false};
   for (int v = 0; v < V; ++v, c += S::W) {
     const bool whole = v < V - 1 || last == S::W;
-    auto x = p.beta == 0 ? scaled(job, sum[v]) : scaled(job, sum[v], whole ? S::load(c) : S::load(c, last));
+    auto x = job.beta == T(0) ? scaled(job, sum[v]) : scaled(job, sum[v], whole ? S::load(c) : S::load(c, last));
     whole ? S::store(c, x) : S::store(c, x, last);
   }
 }

@@ -108,10 +108,10 @@ WEFT_MATH float bell(float x) {
 WEFT_MATH double bell(double x) { return exp(x * x * -0.5); }
 
 // The normal distribution's share below x, whose bell(x) is given.
-WEFT_MATH float normal_share(float x, float bell) {
+WEFT_MATH float normal_share(float x, float b) {
   constexpr float c = coefficients::normal_middle;
   float z = at_most(abs(x), coefficients::normal_far), q = 1 / (z + c);
-  float tail = bell * (q * horner((z - c) * q, coefficients::normal_tail));
+  float tail = b * (q * horner((z - c) * q, coefficients::normal_tail));
   return x < 0 ? tail : 1 - tail;
 }
 WEFT_MATH double normal_share(double x, double) { return (erf(x * 0.70710678118654752) + 1) * 0.5; }

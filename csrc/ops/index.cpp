@@ -149,17 +149,30 @@ struct BasicView {
   int64_t offset = 0;
   BasicView(const Dims& of_sizes, const Dims& of_strides, const Dims& spec) {
     int d = 0;
+    if (spec.size() % 3) refuse(of_sizes, spec);
     for (int k = 0; k + 2 < spec.size(); k += 3) {
       int64_t step = spec[k], start = spec[k + 1], length = spec[k + 2];
       if (step < 0) {
         sizes.push(1), strides.push(d < of_sizes.size() ? of_sizes[d] * of_strides[d] : 1);
         continue;
       }
+      if (!fits(step, start, length, d < of_sizes.size() ? of_sizes[d] : -1)) refuse(of_sizes, spec);
       if (step == 0 || length > 0) offset += start * of_strides[d];
       if (step > 0) sizes.push(length), strides.push(length > 1 ? checked_mul(of_strides[d], step) : of_strides[d]);
       ++d;
     }
     for (; d < of_sizes.size(); ++d) sizes.push(of_sizes[d]), strides.push(of_strides[d]);
+  }
+
+ private:
+  // Whether a dimension of `size` has the elements that an integer or a slice names.
+  static bool fits(int64_t step, int64_t start, int64_t length, int64_t size) {
+    if (step == 0) return start >= 0 && start < size;
+    return length == 0 ? size >= 0
+                       : length > 0 && start >= 0 && start < size && (size - 1 - start) / step >= length - 1;
+  }
+  [[noreturn]] static void refuse(const Dims& of_sizes, const Dims& spec) {
+    fail("view_at: (step, start, length) of ", spec, " lie outside of a tensor of shape ", of_sizes);
   }
 };
 
@@ -186,7 +199,14 @@ WEFT_OP{
   .signature = "view_at_backward(Tensor grad, int[] sizes, int[] spec) -> Tensor",
   .doc = "Zeros of the given sizes with grad in the part that view_at shows.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
+  .infer =
+      [](Call& c) {
+        const Dims& sizes = c.ints(1);
+        BasicView shown(sizes, sizes, c.ints(2));
+        if (!(shown.sizes == c.tensor(0).sizes()))
+          fail(c.name(), ": expected a gradient of shape ", shown.sizes, ", got ", c.tensor(0).sizes());
+        c.give(0, meta(c.tensor(0).dtype(), sizes));
+      },
   .run =
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];

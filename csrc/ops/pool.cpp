@@ -30,7 +30,8 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
     p.result[d] = result[i];
     bool reads = (result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
                  2 * padding[i] <= dilation[i] * (kernel[i] - 1) + 1;
-    if (kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || (result[i] > 0 && !reads))
+    if (kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
+        (result[i] > 0 && !reads))
       fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
            " do not fit ", result, " times into ", sizes);
   }
@@ -90,6 +91,7 @@ WEFT_OP{
 
 // The planes of `sizes` as the kernels of pick and put see them: `at` has a place of each plane.
 Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
+  if (n < 1 || n > sizes.size()) fail(c.name(), ": planes of ", n, " dimensions in shape ", sizes);
   Pool p;
   p.planes = 1;
   for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
@@ -113,6 +115,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        if (c.tensor(0).numel() != c.tensor(1).numel())
+          fail(c.name(), ": a gradient of shape ", c.tensor(0).sizes(), " for indices of shape ", c.tensor(1).sizes());
         c.give(0, meta(c.tensor(0).dtype(), c.ints(2)));
       },
   .run =
@@ -211,6 +215,9 @@ WEFT_OP{
       [](Call& c) {
         need_mean_type(c);
         mean_pool_of(c, c.ints(1), 2);
+        Dims made = with_planes(c.ints(1), c.ints(6));
+        if (!(c.tensor(0).sizes() == made))
+          fail(c.name(), ": expected a gradient of shape ", made, ", got ", c.tensor(0).sizes());
         c.give(0, meta(c.tensor(0).dtype(), c.ints(1)));
       },
   .run =

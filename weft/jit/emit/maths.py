@@ -531,11 +531,11 @@ def bell(x: Lanes) -> Lanes:
     return where(absolute(x) > NORMAL_FAR, 0, exp_in_range(z * z * -0.5))
 
 
-def normal_share(x: Lanes, bell: Lanes) -> Lanes:
+def normal_share(x: Lanes, b: Lanes) -> Lanes:
     """The normal distribution's share below x, whose bell(x) is given."""
     if x.kind != "f32":
-        return (erf(x * 0.70710678118654752) + 1) * 0.5
+        return (erf(x * HALF_ROOT) + 1) * 0.5
     z = at_most(absolute(x), NORMAL_FAR)
     q = 1 / (z + NORMAL_MIDDLE)
-    tail = bell * (q * horner((z - NORMAL_MIDDLE) * q, NORMAL_TAIL))
+    tail = b * (q * horner((z - NORMAL_MIDDLE) * q, NORMAL_TAIL))
     return where(x < 0, tail, 1 - tail)

@@ -115,8 +115,8 @@ ROOT_TWO_OVER_PI, CUBIC = 0.79788456080286536, 0.044715
 
 
 def _gelu_erf_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    bell = m.bell(x)
-    return g * (m.normal_share(x, bell) + x * bell * DENSITY)
+    b = m.bell(x)
+    return g * (m.normal_share(x, b) + x * b * DENSITY)
 
 
 def _gelu_tanh(x: Lanes) -> Lanes:
