@@ -23,12 +23,11 @@ constexpr GemmBlocks kBlocks = {256, 2304, 128, 24, 16, 0, 4096};
 constexpr int64_t kNearBytes = 32 * 1024;  // what stays in the L1 cache
 constexpr int64_t kLineBytes = 64;
 #if defined(__AVX2__) && !defined(__AVX512F__)
-constexpr int64_t kFewTiles = 32;
-constexpr bool kFetchesAhead = true;  // slivers of b leave little room in the L1 cache: what comes next is asked for
+constexpr bool kFetchesAhead = true;  // measured to pay: docs/notes/matmul.md
 #else
-constexpr int64_t kFewTiles = 0;
 constexpr bool kFetchesAhead = false;
 #endif
+constexpr int64_t kFewTiles = 32;  // that use a sliver of b: too few to hide how long the next one takes to come
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -39,8 +38,8 @@ struct Job {
   int64_t k, a_stride, b_stride, ldc, ld_plus;
   T alpha, beta;
   bool relu;
-  const T* ahead = nullptr;  // of b, to be asked for: so many cache lines with every line of a
-  int64_t ahead_lines = 0;
+  const T* ahead = nullptr;  // of b, to be asked for while k runs
+  int64_t ahead_lines = 0;   // how many cache lines of it, each time that a line's worth of k has gone by
 };
 
 // What stands in c for a sum: times one, or plus an old value times one, no bit of it changes.
@@ -82,18 +81,10 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     b += bs;
     ++p;
   };
-  if constexpr (kFetchesAhead && V == kVectors && R == kRows) {  // c, and of a what the next tile reads
+  if (kFetchesAhead && V == kVectors && R == kRows && job.ahead_lines) {
     constexpr int64_t kLine = kLineBytes / sizeof(T);
-    const T *next = ByRows ? a + R * as : a + R * job.k, *ahead = job.ahead;
-#pragma GCC unroll 12
-    for (int i = 0; i < R; ++i) {
-      const T* old = job.beta == T(0) ? c + i * job.ldc : plus + i * job.ld_plus;
-      __builtin_prefetch(old);
-      __builtin_prefetch(old + V * S::W - 1);
-    }
+    const T* ahead = job.ahead;
     while (p + kLine <= job.k) {
-#pragma GCC unroll 12
-      for (int i = 0; i < R; ++i) __builtin_prefetch(ByRows ? next + i * as + p : next + p * R + i * kLine);
       for (int64_t i = 0; i < job.ahead_lines; ++i, ahead += kLine) __builtin_prefetch(ahead);
 #pragma GCC unroll 2
       for (int64_t q = 0; q < kLine; ++q) step();
