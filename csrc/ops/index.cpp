@@ -167,11 +167,11 @@ struct BasicView {
  private:
   // Whether a dimension of `size` has the elements that an integer or a slice names.
   static bool fits(int64_t step, int64_t start, int64_t length, int64_t size) {
-    if (step == 0) return start >= 0 && start < size;
-    return length == 0 ? size >= 0
-                       : length > 0 && start >= 0 && start < size && (size - 1 - start) / step >= length - 1;
+    if (step > 0 && length == 0) return size >= 0;
+    if (start < 0 || start >= size) return false;
+    return step == 0 || (length > 0 && length - 1 <= (step == 1 ? size - 1 - start : (size - 1 - start) / step));
   }
-  [[noreturn]] static void refuse(const Dims& of_sizes, const Dims& spec) {
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const Dims& of_sizes, const Dims& spec) {
     fail("view_at: (step, start, length) of ", spec, " lie outside of a tensor of shape ", of_sizes);
   }
 };
@@ -202,7 +202,7 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Dims& sizes = c.ints(1);
-        BasicView shown(sizes, sizes, c.ints(2));
+        BasicView shown(sizes, contiguous_strides(sizes), c.ints(2));
         if (!(shown.sizes == c.tensor(0).sizes()))
           fail(c.name(), ": expected a gradient of shape ", shown.sizes, ", got ", c.tensor(0).sizes());
         c.give(0, meta(c.tensor(0).dtype(), sizes));
