@@ -9,6 +9,8 @@ PARITY_PY := $(PARITY)/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MINUTES ?= 5
+FUZZ_ARGS ?=
 
 PIP := -m pip --disable-pip-version-check --no-input -q -q
 CMAKE := $(VENV)/bin/cmake
@@ -20,7 +22,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run gallery test parity bench sanitize lint format wheel clean distclean
+.PHONY: help build run gallery test parity fuzz bench sanitize lint format wheel clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -40,6 +42,9 @@ test: build $(VENV)/.test ## run the tests
 
 parity: build $(PARITY)/.done ## compare weft with PyTorch, in a venv of its own
 	@$(PARITY_PY) -m pytest tests/parity -q $(PYTEST_ARGS)
+
+fuzz: build $(VENV)/.test ## look for crashes and silent errors with random input, for MINUTES=5
+	@cd tests && ../$(PY) -m fuzz --minutes $(MINUTES) $(FUZZ_ARGS)
 
 bench: build wheel $(PARITY)/.done build/bare/pkg ## measure weft, PyTorch and (if installed there) JAX in one run
 	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg $(PARITY_PY) -m bench $(BENCH_ARGS)
