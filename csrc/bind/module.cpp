@@ -1,6 +1,7 @@
 // The native module weft._C.
 #include "bind/life.h"
 #include "bind/python.h"
+#include "core/interrupt.h"
 
 namespace weft {
 
@@ -25,6 +26,8 @@ void set_python_error() {
   try {
     throw;
   } catch (const PythonError&) {
+  } catch (const Interrupted&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const Error& e) {
     std::string text = e.text;
     for (const std::string& line : {e.line, user_line()})
@@ -63,6 +66,8 @@ NB_MODULE(_C, m) {
     try {
       std::rethrow_exception(p);
     } catch (const Error&) {
+      set_python_error();
+    } catch (const Interrupted&) {
       set_python_error();
     } catch (const PythonError&) {
     }

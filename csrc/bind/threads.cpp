@@ -1,6 +1,7 @@
 // Threads: their number, their turns with the interpreter, what of the CPU's state they have, and one switch of loops.
 #include <cxxabi.h>
 #include <nanobind/stl/vector.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +19,8 @@
 namespace weft {
 namespace {
 
+PyObject *g_getsignal = nullptr, *g_default_int_handler = nullptr, *g_sigint = nullptr;
+
 // What an interpreter that is about to end does to threads of Python that want its lock: up to Python 3.13 it unwinds
 // their stacks, which destructors do not let pass, and the process would abort. Such a thread sleeps instead, as it
 // does from Python 3.14 on.
@@ -34,12 +37,26 @@ void take_lock(void* state) {
   or_sleep([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
 
-// Asked by loops, with or without the interpreter's lock.
+// Asked by loops, with or without the interpreter's lock: whether Ctrl-C arrived and means KeyboardInterrupt. No Python
+// runs here, since a kernel is at work on tensors and on work space. So a handler of the user's is not called, nor is
+// its signal consumed: the interpreter calls it when the op has returned, as for every other signal. (Telling Python of
+// the signal a second time instead would write to asyncio's wake-up descriptor again.)
 bool interrupted() {
   PyGILState_STATE before = or_sleep(PyGILState_Ensure);
-  bool yes = PyErr_CheckSignals() != 0;
+  nb::object handler = nb::steal(PyObject_CallOneArg(g_getsignal, g_sigint));  // written in C
+  bool yes = handler.is(g_default_int_handler) && PyOS_InterruptOccurred();
+  if (!handler.is_valid()) PyErr_Clear();
+  handler.reset();
   PyGILState_Release(before);
   return yes;
+}
+
+void find_signal_functions() {
+  nb::module_ signals = nb::module_::import_("_signal");
+  g_getsignal = signals.attr("getsignal").ptr();
+  g_default_int_handler = signals.attr("default_int_handler").ptr();
+  g_sigint = nb::int_(SIGINT).release().ptr();
+  Py_INCREF(g_getsignal), Py_INCREF(g_default_int_handler);
 }
 
 void let_others_run() {
@@ -86,6 +103,7 @@ std::vector<int> try_loop(int64_t n, int64_t microseconds, int64_t failing) {
 void bind_threads(nb::module_& m) {
   g_interpreter.release_lock = [] { return static_cast<void*>(PyEval_SaveThread()); };
   g_interpreter.take_lock = take_lock;
+  find_signal_functions();
   g_ask_interpreter = interrupted;
   g_let_others_run = let_others_run;
   m.def("get_num_threads", num_threads);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/interrupt.h"
+
 namespace weft {
 namespace {
 
@@ -65,7 +67,7 @@ bool interrupt_pending() {
   return !t_uninterrupted && g_ask_interpreter && g_ask_interpreter();
 }
 
-void leave_loop() { throw PythonError(); }
+void leave_loop() { throw Interrupted(); }
 
 void leave_if_interrupted() {
   if (thread_index() == 0 ? interrupt_pending() : loop_stopped()) leave_loop();

@@ -296,7 +296,9 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
     result = self;
     try {
       run_kernel(c);
-    } catch (const PythonError&) {  // Ctrl-C: some elements have changed
+    } catch (const Error&) {  // refused before anything was written
+      throw;
+    } catch (...) {  // Ctrl-C, say: some elements have changed
       note_change(self);
       throw;
     }
