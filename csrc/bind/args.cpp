@@ -41,10 +41,7 @@ bool read_int(PyObject* o, int64_t* v, bool any_shape) {
   }
   if (PyBool_Check(o) || PyFloat_Check(o) || !PyIndex_Check(o)) return false;
   PyObject* i = PyNumber_Index(o);
-  if (!i) {
-    PyErr_Clear();
-    return false;
-  }
+  if (!i) return !clear_refusal();
   *v = PyLong_AsLongLong(i);
   Py_DECREF(i);
   if (*v == -1 && PyErr_Occurred()) throw PythonError();
@@ -58,7 +55,12 @@ bool read_ints(PyObject* o, Dims* d) {
     return true;
   }
   if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  nb::object items;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+    if (!items.is_valid() && !PyLong_CheckExact(PySequence_Fast_GET_ITEM(o, i))) {  // reading it may run Python code
+      items = items_of(o);
+      o = items.ptr();
+    }
     if (!read_int(PySequence_Fast_GET_ITEM(o, i), &v, true)) return false;
     d->push(v);
   }
@@ -66,11 +68,9 @@ bool read_ints(PyObject* o, Dims* d) {
 }
 
 bool read_tensors(PyObject* o, TensorList* list) {
-  PyObject* fast = PyTuple_Check(o) || PyList_Check(o) ? (Py_INCREF(o), o) : nullptr;
-  if (!fast) return false;
-  nb::object keep = nb::steal(fast);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(fast, i);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {  // runs no Python code
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
     if (item == Py_None)
       list->push_back(Tensor());
     else if (!is_tensor(item))
@@ -142,7 +142,7 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
     }
     case Type::Text:
       if (!PyUnicode_Check(o)) return false;
-      *v = Value(std::string(PyUnicode_AsUTF8(o)));
+      *v = Value(text_of(o));
       return true;
     case Type::Object: *v = Value(Ref<Opaque>(new PyOpaque(o))); return true;
   }
@@ -237,13 +237,18 @@ template <class... Parts>
 }
 
 // Tells of tensors that were read as the numbers they hold: what follows depends on them.
+void tell_number(PyObject* o) {
+  if (is_tensor(o)) t_recorder->read("a tensor as a number", tensor_of(o));
+}
 [[gnu::cold, gnu::noinline]] void tell_numbers(PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!args[i]) continue;
-    if (is_tensor(args[i]))
-      t_recorder->read("a tensor as a number", tensor_of(args[i]));
-    else if (PyTuple_Check(args[i]) || PyList_Check(args[i]))
-      tell_numbers(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]));
+    if (PyTuple_Check(args[i]) || PyList_Check(args[i])) {
+      nb::object items = items_of(args[i]);
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.ptr()); ++k) tell_number(PyTuple_GET_ITEM(items.ptr(), k));
+    } else {
+      tell_number(args[i]);
+    }
   }
 }
 bool takes_numbers(Type t) {
@@ -282,9 +287,8 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
       bool ok = true;
       if (at < 0) {
         if (!read_common_keyword(op, name, value, extras, &ok))
-          return misfit(why, "got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
-        if (!ok)
-          return misfit(why, "argument '", PyUnicode_AsUTF8(name), "' is not right: got ", Py_TYPE(value)->tp_name);
+          return misfit(why, "got an unexpected keyword argument '", text_of(name), "'");
+        if (!ok) return misfit(why, "argument '", text_of(name), "' is not right: got ", Py_TYPE(value)->tp_name);
         continue;
       }
       if (given[at]) return misfit(why, "got multiple values for argument '", op.params[size_t(at)].name, "'");

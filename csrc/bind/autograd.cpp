@@ -99,9 +99,11 @@ PyObject* node_getattr(PyObject* o, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(o, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   return guarded([&]() -> PyObject* {
-    std::string_view text = PyUnicode_AsUTF8(name);
-    if (text.starts_with("_saved_")) {
+    static PyObject* prefix = PyUnicode_InternFromString("_saved_");
+    if (PyUnicode_Tailmatch(name, prefix, 0, PY_SSIZE_T_MAX, -1) == 1) {
       PyErr_Clear();
+      const std::string whole = text_of(name);
+      std::string_view text = whole;
       text.remove_prefix(7);
       for (auto& [field, t] : node_in(o).saved())
         if (field == text || (text == "self" && field == "input")) return wrap(t);

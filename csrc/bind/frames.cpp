@@ -96,7 +96,9 @@ void release(void* code) { Py_DECREF((PyObject*)code); }
 std::string describe(void* code, int32_t instruction, uint32_t module) {
   auto* c = (PyCodeObject*)code;
   const char* file = PyUnicode_AsUTF8(c->co_filename);
+  if (!file) PyErr_Clear();
   const char* name = PyUnicode_AsUTF8(c->co_name);
+  if (!name) PyErr_Clear();
   std::ostringstream s;
   s << (file ? file : "?") << ':' << PyCode_Addr2Line(c, instruction);
   if (name && std::string_view(name) != "<module>") s << ", in " << name;

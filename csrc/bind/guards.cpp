@@ -225,6 +225,7 @@ void bind_guards(nb::module_& m) {
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   m.def("_same", [](nb::object a, nb::object b) { return same(a.ptr(), b.ptr()); }, nb::arg().none(), nb::arg().none());
   m.def("_role", [](Tensor t) { return role(*t.get()); });
+  m.def("_is_writable", [](Tensor t) { return t->storage->writable; });
   m.attr("_dicts_count_changes") = PY_VERSION_HEX < 0x030D0000;
   nb::class_<Guards>(m, "Guards", nb::type_slots(slots), "What must be in Python as it was.")
       .def(nb::init<>())

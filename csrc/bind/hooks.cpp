@@ -21,13 +21,13 @@ nb::object tuple_of(const Grads& grads) {
 
 void replace_grads(Grads& grads, nb::handle r, const char* what) {
   if (r.is_none()) return;
-  nb::object items = is_tensor(r.ptr()) ? nb::object(nb::make_tuple(r)) : nb::borrow(r);
-  if (!PyTuple_Check(items.ptr()) && !PyList_Check(items.ptr()))
+  if (!is_tensor(r.ptr()) && !PyTuple_Check(r.ptr()) && !PyList_Check(r.ptr()))
     fail_type(what, " must return a Tensor, a tuple or None");
-  if (size_t(PySequence_Size(items.ptr())) != grads.size())
-    fail(what, " returned ", PySequence_Size(items.ptr()), " gradients, expected ", grads.size());
-  for (size_t i = 0; i < grads.size(); ++i) {
-    nb::object item = nb::steal(PySequence_GetItem(items.ptr(), Py_ssize_t(i)));
+  nb::object items = is_tensor(r.ptr()) ? nb::object(nb::make_tuple(r)) : items_of(r.ptr());
+  size_t n = size_t(PyTuple_GET_SIZE(items.ptr()));
+  if (n != grads.size()) fail(what, " returned ", n, " gradients, expected ", grads.size());
+  for (size_t i = 0; i < n; ++i) {
+    nb::handle item = PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i));
     grads[i] = item.is_none() ? Tensor() : to_tensor(item, "a gradient");
   }
 }

@@ -30,21 +30,20 @@ Tensor from_module(const char* function, PyObject* o) {
 }
 
 // Whether it is made of Python's own numbers, which say all there is to know of a tensor that is made of them.
-bool is_literal(PyObject* o) {
+bool is_literal(PyObject* o, int depth = 0) {
   if (PyLong_CheckExact(o) || PyBool_Check(o) || PyFloat_CheckExact(o)) return true;
-  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return false;
+  if (depth > kDeepest || (!PyList_CheckExact(o) && !PyTuple_CheckExact(o))) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-    if (!is_literal(PySequence_Fast_GET_ITEM(o, i))) return false;
+    if (!is_literal(PySequence_Fast_GET_ITEM(o, i), depth + 1)) return false;
   return true;
 }
 
 // A list of numbers. Floats are cut to integers and an empty list is one of integers, as ever.
 Tensor from_sequence(PyObject* o) {
-  nb::object list = nb::steal(PySequence_List(o));
-  if (!list.is_valid()) throw PythonError();
-  Tensor t = from_module("_from_numbers", list.ptr());
+  nb::object items = items_of(o);
+  Tensor t = from_module("_from_numbers", items.ptr());
   if (t.dtype() != DType::Bool) t = to_dtype(t, DType::Int64);
-  if (t_recorder && is_literal(list.ptr())) t->wrapped_number = true;
+  if (t_recorder && is_literal(items.ptr())) t->wrapped_number = true;
   return t;
 }
 

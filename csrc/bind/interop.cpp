@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "bind/args.h"
+#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/record.h"
 
@@ -248,73 +249,89 @@ bool read_scalar_dtype(PyObject* o, DType* t) {
   return false;
 }
 
-// Finds the shape of nested sequences and the dtype that holds all numbers in them.
-// `bottom`: the depth of the first number, below which there can be no sequence; -1 before that.
-void scan(PyObject* o, int depth, Dims* sizes, std::optional<DType>* widest, int* bottom) {
-  if (depth > 64) fail_value("tensor: too deeply nested (or a list that contains itself)");
-  if (PyList_Check(o) || PyTuple_Check(o)) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    if (*bottom >= 0 && depth >= *bottom)
-      fail_type("tensor: a sequence of length ", n, " stands beside a number at dim ", depth - 1);
-    if (depth == sizes->size())
-      sizes->push(n);
-    else if ((*sizes)[depth] != n)
-      fail_value("tensor: expected sequence of length ", (*sizes)[depth], " at dim ", depth, " (got ", n, ")");
-    for (Py_ssize_t i = 0; i < n; ++i) scan(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, widest, bottom);
-    return;
-  }
-  *bottom = depth;
-  auto widen = [&](DType t) { *widest = *widest ? promote(**widest, t) : t; };
-  if (depth < sizes->size() && depth > 0) {
-    if (!(is_tensor(o) && impl_of(o)->sizes.empty()) || depth != sizes->size())
-      fail_value("tensor: expected a sequence of length ", (*sizes)[depth], " at dim ", depth, ", got a single value");
-  }
-  Value v;
-  if (is_tensor(o)) {
-    if (impl_of(o)->numel != 1)
-      fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", impl_of(o)->sizes);
-    widen(impl_of(o)->dtype);
-  } else if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-    fail_value("tensor: a ", Py_TYPE(o)->tp_name, " is a sequence, but not one of numbers");
-  } else if (read_number(o, &v)) {
-    DType t;
-    widen(read_scalar_dtype(o, &t) ? t : v.number_dtype());
-  } else {
-    fail("tensor: could not infer the dtype of ", Py_TYPE(o)->tp_name);
-  }
-}
+// The numbers in nested sequences. Reading one may run Python code, which may change the sequences: so the items of
+// each are held before the first is read, and each number is read once, into memory that is the reader's own.
+class Numbers {
+ public:
+  explicit Numbers(PyObject* o) { read(o, 0); }
 
-void store_all(PyObject* o, int depth, const Dims& sizes, DType t, char** at) {
-  if (depth < sizes.size()) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-      store_all(PySequence_Fast_GET_ITEM(o, i), depth + 1, sizes, t, at);
-    return;
+  Tensor tensor(DType t) const {
+    Tensor out = empty(sizes_, t);
+    char* at = out.numel() ? out.data() : nullptr;
+    for (const Value& v : values_) {
+      if (v.tag() == Tag::Complex && !is_complex(t)) fail_type("tensor: can't convert complex to ", name_of(t));
+      if (is_integral(t)) check_fits(v, t, "tensor");
+      v.store(t, at);
+      at += item_size(t);
+    }
+    return out;
   }
-  Value v;
-  if (is_tensor(o)) {
-    nb::object n = nb::steal(wrap_number(impl_of(o)->dtype, impl_of(o)->data()));
-    read_number(n.ptr(), &v);
-  } else {
-    read_number(o, &v);
+  DType widest() const { return widest_.value_or(default_dtype()); }
+
+ private:
+  void read(PyObject* o, int depth) {
+    if (PyList_Check(o) || PyTuple_Check(o))
+      read_sequence(items_of(o), depth);
+    else
+      read_number(o, depth);
   }
-  if (v.tag() == Tag::Complex && !is_complex(t)) fail_type("tensor: can't convert complex to ", name_of(t));
-  if (is_integral(t)) check_fits(v, t, "tensor");
-  v.store(t, *at);
-  *at += item_size(t);
-}
+
+  void read_sequence(const nb::object& items, int depth) {
+    if (depth >= kDeepest) fail_value("tensor: nested deeper than ", kDeepest, " sequences (or one contains itself)");
+    Py_ssize_t n = PyTuple_GET_SIZE(items.ptr());
+    if (bottom_ >= 0 && depth >= bottom_)
+      fail_type("tensor: a sequence of length ", n, " stands beside a number at dim ", depth - 1);
+    if (depth == sizes_.size())
+      sizes_.push(n);
+    else if (sizes_[depth] != n)
+      fail_value("tensor: expected sequence of length ", sizes_[depth], " at dim ", depth, " (got ", n, ")");
+    for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1);
+  }
+
+  void read_number(PyObject* o, int depth) {
+    if (bottom_ < 0) values_.reserve(size_t(numel_of(sizes_)));  // the shape is known, or it is an error
+    bottom_ = depth;
+    if (depth < sizes_.size() && depth > 0)
+      fail_value("tensor: expected a sequence of length ", sizes_[depth], " at dim ", depth, ", got a single value");
+    if (values_.size() % kPatience == kPatience - 1) leave_if_interrupted();
+    if (PyFloat_CheckExact(o)) {
+      values_.emplace_back(PyFloat_AS_DOUBLE(o));
+      return widen(default_dtype());
+    }
+    Value v;
+    DType t;
+    if (is_tensor(o)) {
+      const TensorImpl& one = *impl_of(o);
+      if (one.numel != 1)
+        fail_value("tensor: only one element tensors can be converted to Python scalars, got shape ", one.sizes);
+      t = one.dtype;
+      weft::read_number(nb::steal(wrap_number(t, impl_of(o)->data())).ptr(), &v);
+    } else if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+      fail_value("tensor: a ", Py_TYPE(o)->tp_name, " is a sequence, but not one of numbers");
+    } else if (!weft::read_number(o, &v)) {
+      fail("tensor: could not infer the dtype of ", Py_TYPE(o)->tp_name);
+    } else if (!read_scalar_dtype(o, &t)) {
+      t = v.number_dtype();
+    }
+    widen(t);
+    values_.push_back(std::move(v));
+  }
+
+  void widen(DType t) { widest_ = widest_ ? promote(*widest_, t) : t; }
+
+  static constexpr size_t kPatience = 1 << 16;  // numbers between two looks for Ctrl-C
+  Dims sizes_;
+  std::optional<DType> widest_;
+  int bottom_ = -1;  // the depth of the first number, below which there can be no sequence; -1 before that
+  std::vector<Value> values_;
+};
 
 Tensor from_numbers(nb::handle data, nb::handle dtype) {
-  Dims sizes;
-  std::optional<DType> widest;
-  int bottom = -1;
-  scan(data.ptr(), 0, &sizes, &widest, &bottom);
-  DType t = widest.value_or(default_dtype());
+  Numbers numbers(data.ptr());
+  DType t = numbers.widest();
   if (!dtype.is_none() && !read_dtype(dtype.ptr(), &t))
     fail_type("tensor: dtype must be a dtype, not ", Py_TYPE(dtype.ptr())->tp_name);
-  Tensor out = empty(sizes, t);
-  char* at = out.data();
-  if (out.numel()) store_all(data.ptr(), 0, sizes, t, &at);
-  return out;
+  return numbers.tensor(t);
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ std::string name_of_child(PyObject* child) {
     Py_ssize_t at = 0;
     std::string found;
     while (members && PyDict_Check(members) && PyDict_Next(members, &at, &key, &value))
-      if (value == child && PyUnicode_Check(key)) found = PyUnicode_AsUTF8(key);
+      if (value == child && PyUnicode_Check(key))
+        if (const char* text = PyUnicode_AsUTF8(key)) found = text;
+    PyErr_Clear();  // a name that UTF-8 cannot express
     Py_XDECREF(members);
     if (!found.empty()) return found;
   }
@@ -224,13 +226,21 @@ bool run_both(PyObject* first, PyObject* second, PyObject* input, PyObject** res
 PyObject* run_sequence(PyObject* self, PyObject* input) {
   PyObject* children = PyObject_GetAttr(self, g_modules);
   if (!children) return nullptr;
+  if (!PyDict_Check(children)) {
+    PyErr_Format(PyExc_TypeError, "Sequential: _modules must be a dict, not %s", Py_TYPE(children)->tp_name);
+    Py_DECREF(children);
+    return nullptr;
+  }
   PyObject *x = Py_NewRef(input), *key, *child, *next;
   Py_ssize_t count = PyDict_Size(children), at = 0;
   while (x && PyDict_Next(children, &at, &key, &child)) {
     PyObject* y = nullptr;
     Py_ssize_t after = at;
     Py_INCREF(child);
-    if (PyDict_Next(children, &after, &key, &next) && run_both(child, next, x, &y))
+    next = PyDict_Next(children, &after, &key, &next) ? Py_NewRef(next) : nullptr;
+    bool both = next && run_both(child, next, x, &y);
+    Py_XDECREF(next);
+    if (both)
       at = after;
     else
       y = is_module(child) ? call_module(child, &x, 1) : PyObject_CallOneArg(child, x);

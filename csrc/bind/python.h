@@ -35,6 +35,13 @@ bool read_dtype(PyObject* o, DType* t);          // also float, int, bool, compl
 PyObject* wrap_node(const Ref<Node>& n);         // None for an empty one
 PyObject* wrap_number(DType t, const void* at);  // one element as a Python number
 bool read_number(PyObject* o, Value* v);         // bool, int, float, complex, NumPy scalars
+// The items of a sequence, in a tuple that holds them: Python code that runs while they are read cannot change it.
+nb::object items_of(PyObject* sequence);
+constexpr int kDeepest = 64;          // sequences of numbers are nested no deeper: dimensions of a tensor
+std::string text_of(PyObject* text);  // throws UnicodeEncodeError where UTF-8 cannot express it
+// After a failed call of a user's method: true where the object just cannot do what was asked. What is no error of the
+// object (Ctrl-C, the end of the program) is thrown on.
+bool clear_refusal();
 
 void set_python_error();  // inside catch (...): sets the exception that is being handled
 template <class F>

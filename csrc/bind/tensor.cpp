@@ -369,8 +369,7 @@ PyObject* requires_grad_(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObj
     Py_ssize_t given = n + (kw ? PyTuple_GET_SIZE(kw) : 0);
     if (given > 1) fail_type("requires_grad_(): takes at most 1 argument but ", given, " were given");
     if (n == 0 && given == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw, 0), "requires_grad") != 0)
-      fail_type("requires_grad_(): got an unexpected keyword argument '", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kw, 0)),
-                "'");
+      fail_type("requires_grad_(): got an unexpected keyword argument '", text_of(PyTuple_GET_ITEM(kw, 0)), "'");
     if (given && !PyBool_Check(args[0]))
       fail_type("requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(args[0])->tp_name);
     if (set_requires_grad(o, given ? args[0] : Py_True, nullptr) < 0) throw PythonError();
@@ -504,13 +503,41 @@ bool read_number(PyObject* o, Value* v) {
         PyObject_HasAttrString(o, "__len__"))
       return false;
     nb::object number = nb::steal(PyObject_CallMethod(o, "item", nullptr));
-    if (!number.is_valid()) {
-      PyErr_Clear();
-      return false;
-    }
+    if (!number.is_valid()) return !clear_refusal();
     if (!PyFloat_Check(number.ptr()) && !PyLong_Check(number.ptr()) && !PyComplex_Check(number.ptr())) return false;
     return read_number(number.ptr(), v);
   }
+  return true;
+}
+
+nb::object items_of(PyObject* o) {
+  if (PyTuple_Check(o)) return nb::borrow(o);
+  nb::object items;
+  if (PyList_Check(o)) {
+    items = nb::steal(PyList_AsTuple(o));
+  } else {  // as many as it says: one that never ends is not read for ever
+    Py_ssize_t n = PySequence_Size(o);
+    nb::object found = nb::steal(n < 0 ? nullptr : PyList_New(0));
+    for (Py_ssize_t i = 0; found.is_valid() && i < n; ++i) {
+      nb::object item = nb::steal(PySequence_GetItem(o, i));
+      if (!item.is_valid() || PyList_Append(found.ptr(), item.ptr()) != 0) found = nb::object();
+    }
+    if (found.is_valid()) items = nb::steal(PyList_AsTuple(found.ptr()));
+  }
+  if (!items.is_valid()) throw PythonError();
+  return items;
+}
+
+std::string text_of(PyObject* o) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(o, &size);
+  if (!text) throw PythonError();
+  return std::string(text, size_t(size));
+}
+
+bool clear_refusal() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
+  PyErr_Clear();
   return true;
 }
 

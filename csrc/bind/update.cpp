@@ -13,7 +13,8 @@ TensorList tensors_of(nb::list l) {
   return out;
 }
 
-// Whether every list holds a contiguous float or double tensor for each parameter, of its size and type.
+// Whether every list holds a contiguous float or double tensor for each parameter, of its size and type, and none is
+// read-only.
 bool plain(const TensorList& params, std::initializer_list<const TensorList*> others) {
   for (size_t i = 0; i < params.size(); ++i) {
     const Tensor& p = params[i];
@@ -23,7 +24,8 @@ bool plain(const TensorList& params, std::initializer_list<const TensorList*> ot
     for (auto* list : others) {
       if (list->empty()) continue;
       const Tensor& t = list->at(i);
-      if (t.dtype() != p.dtype() || !t->contiguous || t.sparse() || !(t.sizes() == p.sizes())) return false;
+      if (t.dtype() != p.dtype() || !t->contiguous || t.sparse() || !t->storage->writable || !(t.sizes() == p.sizes()))
+        return false;
     }
   }
   return true;
@@ -54,7 +56,8 @@ bool adam(nb::list params, nb::list grads, nb::list means, nb::list squares, nb:
     if (list->size() != p.size()) return false;
   if ((!top.empty() && top.size() != p.size()) || !plain(p, {&g, &m, &v, &top})) return false;
   for (const Tensor& step : t)
-    if (step.numel() != 1 || step.sparse() || (step.dtype() != DType::Float && step.dtype() != DType::Double))
+    if (step.numel() != 1 || step.sparse() || !step->storage->writable ||
+        (step.dtype() != DType::Float && step.dtype() != DType::Double))
       return false;
   return run(adam_step, std::move(p), std::move(g), std::move(m), std::move(v), std::move(top), std::move(t), lr, beta1,
              beta2, eps, weight_decay, decoupled, maximize);

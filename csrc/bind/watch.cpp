@@ -55,7 +55,7 @@ struct Watch {
     nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
     Py_ssize_t size = 0;
     const char* text = PyUnicode_AsUTF8AndSize(reinterpret_cast<PyCodeObject*>(code.ptr())->co_filename, &size);
-    if (!text) throw nb::python_error();
+    if (!text) return PyErr_Clear();  // not one of those files
     std::string_view file(text, size_t(size));
     if (file.substr(0, 17) == "<frozen importlib")
       importing = nb::borrow(reinterpret_cast<PyObject*>(frame));

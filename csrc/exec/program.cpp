@@ -195,6 +195,7 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   if (memory_stats().cached > arena_bytes_) empty_cache();  // what capturing it has left behind
   take_arena();
   find_dependences();
+  find_outside_writes();
   by_storage_ = {};
   for (const Constant& c : constants_) memories_[size_t(c.memory)].storage->forget_slack();
 }
@@ -260,7 +261,7 @@ bool Program::fits(const std::vector<Tensor>& inputs) const {
         !(given.strides() == mine.strides()))
       return false;
   }
-  return !stale();
+  return !stale() && may_write(inputs);
 }
 
 bool Program::takes(const std::vector<Tensor>& inputs) const {
@@ -295,7 +296,8 @@ bool Program::stale() const {
 }
 
 std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<Tensor>* unfinished) {
-  if (!fits(inputs)) fail("a program was given other inputs than it was made for, or runs already");
+  if (!fits(inputs))
+    fail("a program was given other inputs than it was made for, or read-only memory to change, or runs already");
   struct Running {
     Program& p;
     explicit Running(Program& program) : p(program) { p.running_ = true; }
@@ -385,6 +387,36 @@ void Program::run_beside(const Schedule::Turn& turn) {
   if (!seconds_.empty()) seconds_[size_t(now_)] += since(begin);
 }
 
+// The memories that a step changes.
+std::vector<int> Program::written_by(const Step& s) const {
+  std::vector<int> writes = s.writes;
+  if (s.self) writes.push_back(memory_of(s.self));
+  if (s.call.op.base.ends_with('_')) writes.insert(writes.end(), s.reads.begin(), s.reads.end());  // an optimiser's
+  return writes;
+}
+
+// Memory from outside that it changes: whoever binds it has to find it writable.
+void Program::find_outside_writes() {
+  std::vector<bool> written(memories_.size());
+  for (const Step& s : steps_)
+    for (int w : written_by(s)) written[size_t(w)] = true;
+  size_t input = 0;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    auto kind = memories_[i].kind;
+    if (kind == Memory::input && written[i]) written_inputs_.push_back(input);
+    if (kind == Memory::constant && written[i]) written_constants_.push_back(i);
+    input += kind == Memory::input;
+  }
+}
+
+bool Program::may_write(const std::vector<Tensor>& inputs) const {
+  for (size_t i : written_inputs_)
+    if (!inputs[i]->storage->writable) return false;
+  for (size_t i : written_constants_)
+    if (!memories_[i].storage->writable) return false;
+  return true;
+}
+
 // For each step, the last one before it that it cannot do without, or that cannot do without what it overwrites. All
 // memory from outside is taken for one: inputs and constants may overlap.
 void Program::find_dependences() {
@@ -397,10 +429,8 @@ void Program::find_dependences() {
   bool any = false;
   times_.resize(steps_.size());
   for (int i = 0; i < int(steps_.size()); ++i) {
-    Step& s = steps_[size_t(i)];
-    std::vector<int> writes = s.writes;
-    if (s.self) writes.push_back(memory_of(s.self));
-    if (s.call.op.base.ends_with('_')) writes.insert(writes.end(), s.reads.begin(), s.reads.end());  // an optimiser's
+    const Step& s = steps_[size_t(i)];
+    std::vector<int> writes = written_by(s);
     for (int w : s.writes)
       if (under_[size_t(w)] >= 0) writes.push_back(under_[size_t(w)]);
     int& after = times_[size_t(i)].after;

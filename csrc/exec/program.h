@@ -40,7 +40,8 @@ class Program {
 
   // Whether a constant has got other memory or another shape since: then it must be built anew.
   bool stale() const;
-  // Whether it can run on these now: they have the geometry of its inputs, and no other thread runs it.
+  // Whether it can run on these now: they have the geometry of its inputs, what it changes is not read-only, and no
+  // other thread runs it.
   bool fits(const std::vector<Tensor>& inputs) const;
   // The same, where no gradient is wanted of them or of constants either: nothing that it does is recorded.
   bool takes(const std::vector<Tensor>& inputs) const;
@@ -92,6 +93,9 @@ class Program {
   void prepare(Step& s);
   void measure(int i);
   void find_dependences();
+  std::vector<int> written_by(const Step& s) const;
+  void find_outside_writes();
+  bool may_write(const std::vector<Tensor>& inputs) const;
   bool may_run_beside(const Step& s) const;
   void choose_schedule();
   void run_in_order();
@@ -118,6 +122,7 @@ class Program {
   std::vector<int> inputs_, results_;
   std::vector<bool> own_;  // by result: whether it has memory of its own
   std::vector<Constant> constants_;
+  std::vector<size_t> written_inputs_, written_constants_;  // by place among the inputs; among memories_
   std::vector<Memory> memories_;
   std::unordered_map<const Storage*, int> by_storage_;  // while it is built
   std::vector<Ref<Storage>> lent_;                      // of the last run

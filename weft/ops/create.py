@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import weft
 from weft import _C
 from weft._C import Tensor
@@ -39,7 +41,7 @@ def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     if isinstance(data, (dict, set)):
         raise RuntimeError(at_line(f"tensor: could not infer the dtype of {type(data).__name__}"))
     if not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "__getitem__"):
-        data = list(data)
+        data = list(itertools.islice(data, len(data)))  # an iterator of it may never end
     return _C._from_numbers(data, dtype)
 
 
@@ -66,7 +68,9 @@ def _on_array(array: Any) -> Tensor:
 
 
 def _holds_arrays(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and len(data):
+    for _ in range(64):  # a list may contain itself
+        if not isinstance(data, (list, tuple)) or not len(data):
+            break
         data = data[0]
     return hasattr(data, "__array_interface__") and hasattr(data, "__len__")
 

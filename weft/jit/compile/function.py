@@ -338,7 +338,8 @@ def _settings() -> Any:
 def _kind(x: Any) -> Any:
     """Return what must be the same of an argument."""
     if isinstance(x, weft.Tensor):
-        return (type(x), x.dtype, tuple(x.shape), x.stride(), _C._role(x), _C._has_hooks(x))
+        facts = (_C._role(x), _C._has_hooks(x), _C._is_writable(x))
+        return (type(x), x.dtype, tuple(x.shape), x.stride(), *facts)
     if isinstance(x, (float, complex)):
         return (type(x), x.real.hex(), x.imag.hex())
     if isinstance(x, (int, str, bool, bytes, type(None))):
