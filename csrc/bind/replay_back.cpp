@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "bind/hooks.h"
+#include "core/fork.h"
 #include "ops/api.h"
 #include "ops/record.h"
 
@@ -213,11 +214,7 @@ class CompiledNode final : public Node {
   Grads apply(Grads&& grads, bool create_graph) override {
     if (passes) return std::move(grads);
     if (create_graph) fail("a compiled call", origin.at(), " was not unfolded");
-    struct Applying {
-      explicit Applying(int& count) : count(count) { ++count; }
-      ~Applying() { --count; }
-      int& count;
-    } applying(applying_);
+    Claim applying(applying_);
     std::vector<Tensor> inputs;
     uint64_t which = 0;
     for (size_t i = 0; i < how_->outputs.size(); ++i) {
@@ -429,7 +426,7 @@ class CompiledNode final : public Node {
   std::vector<Tensor> inputs_;
   std::vector<Mark> read_;       // the inputs, then what is outside
   uint32_t room_ = 0;            // for edges: to the leaves, or to the results of the call once it is unfolded
-  int applying_ = 0;             // threads that are in apply()
+  int32_t applying_ = 0;         // threads that are in apply()
   uint64_t first_ = 0;           // after it come the numbers of the nodes that it stands for
   std::vector<size_t> touched_;  // the parts of the graph that the last walk went through
   std::vector<bool> freed_;      // by part; empty: none is

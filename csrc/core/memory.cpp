@@ -11,6 +11,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "core/fork.h"
 
 namespace weft {
 namespace {
@@ -94,7 +95,7 @@ struct Spare {
   void* p;
   int64_t bytes;
 };
-std::mutex g_spare_lock;
+ForkMutex g_spare_lock(LockOrder::work_space);
 std::vector<Spare> g_spare;
 #ifdef WEFT_SANITIZE
 constexpr int64_t kLeastSpare = INT64_MAX;
@@ -108,7 +109,7 @@ constexpr int64_t kLeastLent = std::max(Loan::kLeast, kLeastSpare);
 // The smallest that is large enough. Where all are too small the largest gives way to the one that is made now, so that
 // in the end there are as many as kernels use at the same time, and no more.
 void* take_spare(int64_t* bytes) {
-  std::lock_guard<std::mutex> hold(g_spare_lock);
+  std::lock_guard hold(g_spare_lock);
   auto smaller = [](const Spare& a, const Spare& b) { return a.bytes < b.bytes; };
   std::sort(g_spare.begin(), g_spare.end(), smaller);
   auto best = std::lower_bound(g_spare.begin(), g_spare.end(), Spare{nullptr, *bytes}, smaller);
@@ -128,7 +129,7 @@ void* take_spare(int64_t* bytes) {
 
 // Some go where there are too many.
 void keep_spare(void* p, int64_t bytes, int64_t most) {
-  std::lock_guard<std::mutex> hold(g_spare_lock);
+  std::lock_guard hold(g_spare_lock);
   if (p) g_spare.push_back({p, bytes});
   int64_t total = 0;
   for (const Spare& s : g_spare) total += s.bytes;

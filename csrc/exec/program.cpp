@@ -4,9 +4,11 @@
 #include <chrono>
 #include <optional>
 
+#include "core/fork.h"
 #include "exec/places.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/prepacked.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -300,9 +302,9 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
     fail("a program was given other inputs than it was made for, or read-only memory to change, or runs already");
   struct Running {
     Program& p;
-    explicit Running(Program& program) : p(program) { p.running_ = true; }
+    Claim alone;
+    explicit Running(Program& program) : p(program), alone(p.running_) {}
     ~Running() {  // lets go of what it was given and gave away
-      p.running_ = false;
       for (Memory& m : p.memories_)
         if (m.kind == Memory::input || m.kind == Memory::result) p.point_to(m, p.nothing_, 0);
     }
@@ -356,9 +358,14 @@ void Program::run_step(int i) {
   leave_if_interrupted();
   prepare(s);
   auto begin = seconds_.empty() ? Clock::time_point() : Clock::now();
-  run_with_loan(s);
+  try {
+    run_with_loan(s);
+    if (s.through_copy) copy_data(s.self, s.call.out[0]);
+  } catch (...) {  // Ctrl-C, say: some elements have changed
+    if (s.self) s.self->storage->touch();
+    throw;
+  }
   if (!seconds_.empty()) seconds_[size_t(i)] += since(begin);
-  if (s.through_copy) copy_data(s.self, s.call.out[0]);
   if (s.self) s.self->storage->touch();
 }
 
@@ -366,7 +373,7 @@ void Program::prepare(Step& s) {
   for (int w : s.writes) {
     Storage& storage = *memories_[size_t(w)].storage;
     if (!s.self || s.through_copy) storage.last = {};
-    storage.attached.reset();  // it was made from what was there in another run
+    drop_packed(storage);  // it was made from what was there in another run
     ++storage.changes;
   }
 }

@@ -59,7 +59,7 @@ class Program {
   int side_by_side() const;  // how many of its steps run beside another
   // From the next run on as many as can, whether that is quicker or not, and however much memory it takes: for tests.
   void spread();
-  bool running() const { return running_; }
+  bool running() const { return running_ > 0; }
   int step() const { return now_; }  // the op that runs, or failed
   // Whether two of these, or one of them and a constant, share memory: what it changes may be seen through both.
   bool shares_memory(const std::vector<Tensor>& inputs) const;
@@ -129,7 +129,8 @@ class Program {
   bool first_run_ = true;
   Ref<Storage> arena_, nothing_ = Storage::foreign(nullptr, 0, nullptr, nullptr);
   int64_t arena_bytes_ = 0;
-  bool running_ = false, learning_ = false;
+  int32_t running_ = 0;
+  bool learning_ = false;
   int now_ = -1;
   // When its steps run: at first one after the other, and each is measured; then some of them side by side.
   std::vector<StepTime> times_;  // empty: it is settled

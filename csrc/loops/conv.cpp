@@ -3,13 +3,16 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <shared_mutex>
 #include <string>
 
 #include "core/dims.h"
 #include "core/error.h"
+#include "core/fork.h"
 #include "core/memory.h"
 #include "loops/conv_direct.h"
 #include "loops/gemm.h"
@@ -176,31 +179,47 @@ class LookBriefly {
 
 }  // namespace
 
+namespace {
+
+std::atomic<const OneDnn*> g_onednn{nullptr};
+
+// With the interpreter's lock held: the environment changes for a moment, which threads that hold it may read, and no
+// thread of Python's forks meanwhile.
+void load_onednn() {
+  if (g_onednn) return;
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here)) fail("convolution: cannot find weft's own folder");
+  std::string path = here.dli_fname;
+  path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
+  LookBriefly while_it_is_loaded;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
+  auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
+  if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
+  g_onednn = offer();
+}
+
+}  // namespace
+
+void (*g_with_interpreter)(void (*f)()) = [](void (*f)()) { f(); };
+
 const OneDnn* onednn() {
-  static const OneDnn* found = []() -> const OneDnn* {
-    Dl_info here;
-    if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here))
-      fail("convolution: cannot find weft's own folder");
-    std::string path = here.dli_fname;
-    path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
-    LookBriefly while_it_is_loaded;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
-    auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
-    if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
-    return offer();
-  }();
-  return found;
+  if (!g_onednn) g_with_interpreter(load_onednn);
+  return g_onednn;
 }
 
 namespace {
+
+ForkBarrier g_in_onednn(LockOrder::library);  // oneDNN and OpenMP have locks that fork would copy as they are
 
 // Calls f(oneDNN, threads, work space).
 template <class F>
 void by_onednn(const F& f) {
   std::list<Scratch> spaces;
   auto take = [&](int64_t bytes) { return spaces.emplace_back(bytes).as<void>(); };
-  const char* problem = f(*onednn(), num_openmp_threads(), take);
+  const OneDnn* library = onednn();
+  std::shared_lock no_fork(g_in_onednn);
+  const char* problem = f(*library, num_openmp_threads(), take);
   if (problem) fail("convolution: oneDNN: ", problem);
 }
 

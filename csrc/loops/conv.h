@@ -86,6 +86,7 @@ struct OneDnn {
   const char* (*input)(const Conv& c, int threads, const WorkSpace& space, const float* g, const float* w, float* dx);
   const char* (*weight)(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* g, float* dw);
 };
+extern void (*g_with_interpreter)(void (*f)());  // calls f with the interpreter's lock held; set by bind/
 const OneDnn* onednn();  // throws where it cannot be loaded: a slow convolution must not come unnoticed
 
 }  // namespace weft

@@ -38,7 +38,8 @@ Isa machine_isa();  // the best set that was built and that this CPU has; WEFT_I
                                  : machine_isa() == Isa::avx2 ? avx2::family##_table   \
                                                               : base::family##_table;  \
     return chosen;                                                                     \
-  }
+  }                                                                                    \
+  static const Table& family##_at_load = family(); /* a fork never meets a thread that is choosing */
 #else
 #define WEFT_CHOOSE_KERNELS(Table, family) \
   namespace base {                         \

@@ -1,6 +1,5 @@
 #include "loops/parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/fork.h"
 #include "core/interrupt.h"
 
 namespace weft {
@@ -37,17 +37,19 @@ int available_cpus() {
   return std::max(1, n);
 }
 
+const bool g_watches_forks = [] {
+  in_child([] {
+    g_forked = true;
+    g_threads = 1;  // a program that forks has many children, as a rule
+    forget_helpers();
+  });
+  return true;
+}();
+
 }  // namespace
 
 int num_threads() {
-  if (g_threads == 0) {
-    g_threads = available_cpus();
-    pthread_atfork(nullptr, nullptr, [] {
-      g_forked = true;
-      g_threads = 1;  // a program that forks has many children, as a rule
-      forget_helpers();
-    });
-  }
+  if (g_threads == 0) g_threads = available_cpus();
   return g_threads;
 }
 

@@ -1,8 +1,10 @@
 // The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
 // trace.
 #include <algorithm>
+#include <list>
 #include <optional>
 
+#include "core/fork.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
@@ -79,16 +81,14 @@ class Order {
     each_input(c, [&](int, TensorImpl* t) {
       if (!t || !t->storage->last.channels) return;
       if (!stay) return t->storage->put_in_order();
-      ++t->storage->readers;
       read_.push_back(t->storage);
+      claims_.emplace_back(t->storage->readers);
     });
-  }
-  ~Order() {
-    for (auto& s : read_) --s->readers;
   }
 
  private:
   std::vector<Ref<Storage>> read_;
+  std::list<Claim> claims_;
 };
 
 struct Unlocked {

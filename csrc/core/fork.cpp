@@ -1,0 +1,79 @@
+#include "core/fork.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace weft {
+
+// All that happens at a fork. Never destroyed: threads use its locks until the process ends.
+class AtFork {
+ public:
+  static AtFork& the() {
+    static AtFork* all = new AtFork;
+    return *all;
+  }
+
+  void add(ForkLock* lock) {
+    auto later = [](const ForkLock* a, const ForkLock* b) { return a->order_ < b->order_; };
+    locks_.insert(std::upper_bound(locks_.begin(), locks_.end(), lock, later), lock);
+  }
+  void add(void (*in_child)()) { in_child_.push_back(in_child); }
+
+  std::list<Claim::Entry> claims;
+
+ private:
+  AtFork() {
+    pthread_atfork([] { the().hold(); }, [] { the().release(); }, [] { the().begin_child(); });
+  }
+
+  void hold() {
+    for (ForkLock* lock : locks_) lock->hold();
+  }
+  void release() {
+    for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) (*lock)->release();
+  }
+  void begin_child() {
+    for (ForkLock* lock : locks_) lock->begin_anew();
+    auto is_gone = [](const Claim::Entry& e) { return !pthread_equal(e.by, pthread_self()); };
+    for (Claim::Entry& e : claims)
+      if (is_gone(e)) --*e.count;
+    claims.remove_if(is_gone);
+    for (void (*f)() : in_child_) f();
+  }
+
+  std::vector<ForkLock*> locks_;
+  std::vector<void (*)()> in_child_;
+};
+
+namespace {
+const AtFork& g_at_load = AtFork::the();
+}
+
+ForkLock::ForkLock(LockOrder order) : order_(order) { AtFork::the().add(this); }
+
+ForkBarrier::ForkBarrier(LockOrder order) : ForkLock(order) { begin_anew(); }
+
+void ForkBarrier::begin_anew() {
+  pthread_rwlockattr_t first_come;  // else threads that call again and again would keep fork waiting
+  pthread_rwlockattr_init(&first_come);
+#ifdef __GLIBC__
+  pthread_rwlockattr_setkind_np(&first_come, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+  pthread_rwlock_init(&lock_, &first_come);
+  pthread_rwlockattr_destroy(&first_come);
+}
+
+void in_child(void (*f)()) { AtFork::the().add(f); }
+
+Claim::Claim(int32_t& count) {
+  auto& all = AtFork::the().claims;
+  at_ = all.insert(all.end(), {&count, pthread_self()});
+  ++count;
+}
+
+Claim::~Claim() {
+  --*at_->count;
+  AtFork::the().claims.erase(at_);
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// fork: a child has one thread, and every lock and claim of its parent's other threads. docs/architecture/threads.md.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+
+namespace weft {
+
+// The order in which fork takes locks: who holds one may take those that come after it.
+enum class LockOrder { library, packed, work_space };
+
+// What fork holds while the process is copied: a child finds it free, and what it guards whole. They live as long as
+// the process. Who holds one runs no Python and does not wait for the interpreter's lock, which the thread that forks
+// has.
+class ForkLock {
+ public:
+  ForkLock(const ForkLock&) = delete;
+  ForkLock& operator=(const ForkLock&) = delete;
+
+ protected:
+  explicit ForkLock(LockOrder order);
+  ~ForkLock() = default;
+
+ private:
+  friend class AtFork;
+  virtual void hold() = 0;
+  virtual void release() = 0;
+  virtual void begin_anew() { release(); }  // in the child
+  LockOrder order_;
+};
+
+class ForkMutex final : public ForkLock {
+ public:
+  explicit ForkMutex(LockOrder order) : ForkLock(order) {}
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  void hold() override { lock(); }
+  void release() override { unlock(); }
+  std::mutex mutex_;
+};
+
+// For calls into a library that has locks of its own: any number at a time, none while the process forks.
+class ForkBarrier final : public ForkLock {
+ public:
+  explicit ForkBarrier(LockOrder order);
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+
+ private:
+  void hold() override { pthread_rwlock_wrlock(&lock_); }
+  void release() override { pthread_rwlock_unlock(&lock_); }
+  void begin_anew() override;  // the system knows who holds it by a number that the child has not
+  pthread_rwlock_t lock_;
+};
+
+// Calls f in a child, once its locks are free.
+void in_child(void (*f)());
+
+// While one is alive, this thread uses something although it may give the interpreter's lock away: others wait until
+// the count is zero, or do without. Made and destroyed with that lock held. A child takes back what threads that it
+// does not have counted.
+class Claim {
+ public:
+  explicit Claim(int32_t& count);
+  ~Claim();
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+ private:
+  friend class AtFork;
+  struct Entry {
+    int32_t* count;
+    pthread_t by;
+  };
+  std::list<Entry>::iterator at_;
+};
+
+}  // namespace weft
