@@ -22,7 +22,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run gallery test parity fuzz bench sanitize lint format wheel clean distclean
+.PHONY: help build run gallery test parity fuzz bench sanitize tsan lint format wheel clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -107,15 +107,16 @@ build/dev/build.ninja: $(VENV)/.build
 # Other ways to build the same sources, each in a package directory of its own: the Python files are
 # links into weft/, the native module is that build's.
 FLAGS_sanitize := -DWEFT_SANITIZE=address,undefined
+FLAGS_tsan := -DWEFT_SANITIZE=thread
 FLAGS_bare := -DWEFT_NO_PROVENANCE=ON
 
-build/sanitize/build.ninja build/bare/build.ninja: build/%/build.ninja: $(VENV)/.build
+build/sanitize/build.ninja build/tsan/build.ninja build/bare/build.ninja: build/%/build.ninja: $(VENV)/.build
 	@$(CONFIGURE) -B build/$* -DWEFT_PACKAGE_DIR=$(CURDIR)/build/$*/pkg/weft $(FLAGS_$*) > /dev/null
 	@touch $@
 
 # `bare` is without provenance and counters: `make bench` measures what they cost.
-.PHONY: build/sanitize/pkg build/bare/pkg
-build/sanitize/pkg build/bare/pkg: build/%/pkg: build/%/build.ninja
+.PHONY: build/sanitize/pkg build/tsan/pkg build/bare/pkg
+build/sanitize/pkg build/tsan/pkg build/bare/pkg: build/%/pkg: build/%/build.ninja
 	@$(LOCK) $(CMAKE) --build build/$*
 	@find $@/weft -maxdepth 1 -type l -delete
 	@for f in weft/*; do case $$f in weft/_C.*.so | weft/lib) ;; *) ln -s $(CURDIR)/$$f $@/weft/ ;; esac; done
@@ -128,8 +129,19 @@ sanitize: build/sanitize/pkg $(VENV)/.test ## run the tests under the address an
 	  WEFT_SANITIZE=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1; \
 	cd build/sanitize/pkg && \
-	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py heap ub && \
 	$(CURDIR)/$(PY) -m pytest $(CURDIR)/tests -q -p no:cacheprovider --ignore=$(CURDIR)/tests/parity $(PYTEST_ARGS)
+
+# fork is left to tests/test_fork.py: the sanitizer does not follow the children of a process with threads.
+CHAOS ?= 60
+tsan: build/tsan/pkg $(VENV)/.test ## look for races: threads, signals and CHAOS seconds of both, under ThreadSanitizer
+	@export LD_PRELOAD="$(shell g++ -print-file-name=libtsan.so)" PYTHONPATH=$(CURDIR)/build/tsan/pkg WEFT_SANITIZE=1 \
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:die_after_fork=0:report_signal_unsafe=0:history_size=4; \
+	cd build/tsan/pkg && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py race && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/threads_chaos.py $(CHAOS) && \
+	$(CURDIR)/$(PY) -m pytest $(wildcard $(CURDIR)/tests/test_threads*.py) $(CURDIR)/tests/test_signals.py \
+	  -q -p no:cacheprovider -k 'not fork' $(PYTEST_ARGS)
 
 wheel: $(VENV)/.build ## build a wheel into dist/
 	@mkdir -p build

@@ -171,17 +171,58 @@ def test_many_python_threads_at_once() -> None:
     assert together(work, 6) == [True] * 6
 
 
-def test_the_number_changes_while_others_compute() -> None:
-    expected = WORK["sum"]().item()
+# Large enough to let other threads run meanwhile; most have memory for each of their threads.
+LONG_WORK: dict[str, Callable[[], weft.Tensor]] = {
+    "sum": WORK["sum"],
+    "sort": lambda: draw(700, 301).sort(1).values,
+    "sort of columns": lambda: draw(301, 700).sort(0).indices,
+    "attention": lambda: weft.nn.functional.scaled_dot_product_attention(
+        draw(2, 4, 300, 32), draw(2, 4, 300, 32), draw(2, 4, 300, 32)
+    ),
+    "convolution in float64": lambda: weft.conv2d(
+        draw(16, 6, 32, 32).double(), draw(8, 6, 3, 3).double()
+    ),
+    "3x3 convolution": lambda: weft.conv2d(draw(8, 32, 24, 24), draw(32, 32, 3, 3)),
+    "convolution of few channels": lambda: weft.conv2d(draw(40, 4, 30, 30), draw(8, 4, 3, 3)),
+    "LSTM, back": lstm_gradients,
+}
+
+
+@pytest.mark.parametrize("name", LONG_WORK)
+def test_the_number_changes_while_others_compute(name: str) -> None:
+    expected, done = LONG_WORK[name](), threading.Event()
 
     def work(i: int) -> bool:
         if i == 0:
-            for k in range(300):
-                weft.set_num_threads(1 + k % 4)
+            k = 0
+            while not done.wait(0.0001):
+                weft.set_num_threads((1, 9, 2, 30)[k := (k + 1) % 4])
             return True
-        return all(WORK["sum"]().item() == expected for _ in range(5))
+        try:
+            return all(LONG_WORK[name]().equal(expected) for _ in range(15))
+        finally:
+            done.set()
 
-    assert all(together(work, 4))
+    assert all(together(work, 3))
+
+
+def test_weights_that_change_while_they_are_packed() -> None:
+    """What is kept of them afterwards was made of the last ones."""
+    x, w = draw(4, 32, 30, 30), draw(32, 32, 3, 3)
+    new = [draw(32, 32, 3, 3) * k for k in range(1, 5)]
+
+    def work(i: int) -> None:
+        for k in range(4):
+            if i == 0:
+                w.copy_(new[k])
+            else:
+                with weft.no_grad():
+                    weft.conv2d(x, w)
+
+    for _ in range(40):
+        together(work, 3)
+        with weft.no_grad():
+            assert weft.conv2d(x, w).equal(weft.conv2d(x, new[3].clone()))
 
 
 def test_tiny_numbers_count_as_zero_on_helpers_too() -> None:

@@ -1,4 +1,6 @@
 // The native module weft._C.
+#include <thread>
+
 #include "bind/life.h"
 #include "bind/python.h"
 #include "core/interrupt.h"
@@ -44,8 +46,17 @@ void set_python_error() {
   }
 }
 
-// For `make sanitize`: a fault that the sanitizers must catch, or they catch nothing.
+// For `make sanitize` and `make tsan`: a fault that the sanitizers must catch, or they catch nothing.
 static int plant_fault(const std::string& kind) {
+  if (kind == "race") {
+    volatile int shared = 0;
+    auto count = [&] {
+      for (int i = 0; i < 1000; ++i) shared = shared + 1;
+    };
+    std::thread one(count), other(count);
+    one.join(), other.join();
+    return shared;
+  }
   if (kind == "heap") {
     volatile int* p = new int[4];
     volatile int i = 4;

@@ -95,6 +95,7 @@ bool flush_denormals([[maybe_unused]] bool on) {
 std::vector<int> try_loop(int64_t n, int64_t microseconds, int64_t failing) {
   std::vector<int> on(size_t(n), -1), times(size_t(n), 0);
   {
+    WithExec own(fixed_exec());
     Unlocked free;
     parallel_each(n, [&](int64_t i) {
       uint64_t start = ticks();

@@ -257,8 +257,6 @@ void pool_free(void* p, size_t bytes) {
 #endif
 }
 
-thread_local Loan* Loan::current = nullptr;
-
 void* Loan::take(int64_t bytes) {
   std::lock_guard<std::mutex> hold(lock_);
   for (const Gap& gap : gaps_) {
@@ -280,8 +278,8 @@ void Loan::give_back(void* p) {
 }
 
 Scratch::Scratch(int64_t bytes) : p_(nullptr), bytes_((bytes + kAlign) / kAlign * kAlign) {
-  if (bytes_ >= kLeastLent && Loan::current && (p_ = Loan::current->take(bytes_))) {
-    lender_ = Loan::current;
+  if (Loan* loan = Exec::current().loan; loan && bytes_ >= kLeastLent && (p_ = loan->take(bytes_))) {
+    lender_ = loan;
     return;
   }
   if (bytes_ >= kLeastSpare) {
@@ -307,6 +305,35 @@ Scratch::~Scratch() {
   } catch (const std::bad_alloc&) {  // no room in the list
     unmap(p_, bytes_);
   }
+}
+
+namespace {
+struct KeptPanels {
+  char* p[Panel::kSlots] = {};
+  int64_t bytes[Panel::kSlots] = {};
+  ~KeptPanels() {
+    for (char*& each : p) std::free(std::exchange(each, nullptr));
+  }
+};
+thread_local KeptPanels t_panels;
+}  // namespace
+
+Panel::Panel(int slot, int64_t bytes) : slot_(slot) {
+  if (!bytes) return;
+  KeptPanels& kept = t_panels;
+  p_ = std::exchange(kept.p[slot], nullptr), bytes_ = kept.bytes[slot];
+  if (p_ && bytes_ >= bytes) return;
+  std::free(p_);
+  bytes_ = (bytes + kAlign - 1) / kAlign * kAlign;
+  p_ = static_cast<char*>(std::aligned_alloc(size_t(kAlign), size_t(bytes_)));
+  if (!p_) throw std::bad_alloc();
+}
+
+Panel::~Panel() {
+  if (!p_) return;
+  KeptPanels& kept = t_panels;
+  std::free(kept.p[slot_]);  // of who borrowed meanwhile
+  kept.p[slot_] = p_, kept.bytes[slot_] = bytes_;
 }
 
 }  // namespace weft

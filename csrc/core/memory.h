@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/exec.h"
+
 namespace weft {
 
 struct MemoryStats {
@@ -41,7 +43,6 @@ class Loan {
   void* take(int64_t bytes);  // or null
   void give_back(void* p);
   bool in_use() const { return !taken_.empty(); }
-  static thread_local Loan* current;
 
  private:
   char* memory_;
@@ -50,11 +51,11 @@ class Loan {
   std::vector<Gap> taken_;
 };
 
-// The loan of this thread for a while; null: what is made now may be kept for longer than any.
+// The loan of this call for a while; null: what is made now may be kept for longer than any.
 class WithLoan {
  public:
-  explicit WithLoan(Loan* loan) : before_(std::exchange(Loan::current, loan)) {}
-  ~WithLoan() { Loan::current = before_; }
+  explicit WithLoan(Loan* loan) : before_(std::exchange(Exec::current().loan, loan)) {}
+  ~WithLoan() { Exec::current().loan = before_; }
   WithLoan(const WithLoan&) = delete;
   WithLoan& operator=(const WithLoan&) = delete;
 
@@ -79,6 +80,23 @@ class Scratch {
   void* p_;
   int64_t bytes_;
   Loan* lender_ = nullptr;
+};
+
+// Work space that its thread keeps for the next kernel that asks for the same slot. Where it is lent already, whoever
+// asks gets other memory. Less than Scratch costs, for small kernels.
+class Panel {
+ public:
+  static constexpr int kSlots = 3;
+  Panel(int slot, int64_t bytes);  // 0 bytes: none
+  ~Panel();
+  Panel(const Panel&) = delete;
+  Panel& operator=(const Panel&) = delete;
+  char* data() const { return p_; }
+
+ private:
+  int slot_;
+  char* p_ = nullptr;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // A block of memory that tensors look into, and the count of its changes.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "core/memory.h"
@@ -23,9 +24,19 @@ struct Attached {
   virtual ~Attached() = default;
 };
 
+// Counted up with the interpreter's lock held, read without: who reads a count sees all that was counted.
+class ChangeCount {
+ public:
+  operator uint32_t() const { return count_.load(std::memory_order_acquire); }
+  void operator++() { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+ private:
+  std::atomic<uint32_t> count_{0};
+};
+
 struct Storage : Counted {
   uint32_t version = 0;  // how often it was changed in place
-  uint32_t changes = 0;  // the same, with changes that the tape is not told of (through `.data`, by others)
+  ChangeCount changes;   // the same, with changes that the tape is not told of (through `.data`, by others)
   bool writable = true;
   bool planned = false;  // a place in the memory of a static program: it cannot move, but is nobody else's
   int32_t shown = 0;     // how many buffers look at the data: while there are some, it must not move

@@ -338,11 +338,12 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
 }
 
 void Program::run_steps() {
+  WithExec own(fixed_exec());
   GradMode off(false);
   Scope learning(t_modes.learning, learning_);
   now_ = -1;
   if (schedule_.turns.empty()) {
-    bool measuring = !times_.empty() && !first_run_ && num_threads() > 1;
+    bool measuring = !times_.empty() && !first_run_ && call_threads() > 1;
     for (int i = 0; i < int(steps_.size()); ++i) measuring ? measure(i) : run_step(i);
     measured_ += measuring;
   }

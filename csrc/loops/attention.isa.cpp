@@ -27,19 +27,16 @@ class Spaces {
     T *scores, *other, *top, *sum, *shift;
   };
   Spaces(const Attention& a, int64_t work)
-      : block_(kQueries * std::min(kKeys, a.keys)),
-        each_(2 * block_ + 3 * kQueries),
-        count_(work > 1 && !in_parallel() ? num_threads() : 1),
-        memory_(each_ * int64_t(sizeof(T)) * count_) {}
+      : block_(kQueries * std::min(kKeys, a.keys)), memory_((2 * block_ + 3 * kQueries) * int64_t(sizeof(T)), work) {}
   Space mine() const {
-    T* at = memory_.template as<T>() + thread_index() % count_ * each_;
+    T* at = memory_.template mine<T>();
     T* rows = at + 2 * block_;
     return {at, at + block_, rows, rows + kQueries, rows + 2 * kQueries};
   }
 
  private:
-  int64_t block_, each_, count_;
-  Scratch memory_;
+  int64_t block_;
+  PerThread memory_;
 };
 template <class T>
 using Space = typename Spaces<T>::Space;

@@ -94,14 +94,11 @@ template <class T>
 class Windows {
  public:
   Windows(const Parts& p, int64_t work)
-      : each_(checked_mul(p.inner, p.places)),
-        count_(work > 1 && !in_parallel() ? num_threads() : 1),
-        memory_(checked_mul(checked_mul(each_, int64_t(sizeof(T))), count_)) {}
-  T* mine() const { return memory_.template as<T>() + thread_index() % count_ * each_; }
+      : memory_(checked_mul(checked_mul(p.inner, p.places), int64_t(sizeof(T))), work) {}
+  T* mine() const { return memory_.template mine<T>(); }
 
  private:
-  int64_t each_, count_;
-  Scratch memory_;
+  PerThread memory_;
 };
 
 }  // namespace

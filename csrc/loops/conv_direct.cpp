@@ -38,7 +38,7 @@ void direct_conv_forward(const Conv& given, const float* x, const float* w, Endi
                 int64_t(offsets.size()), offsets.data(), c.out};
   Scratch kernel(c.taps() * c.in * kDirectChannels * int64_t(sizeof(float)));
   lay_out_kernel(c, w, kernel.as<float>());
-  int64_t threads = in_parallel() ? 1 : num_threads(), share = (c.batch + threads - 1) / threads;
+  int64_t threads = loop_threads(), share = (c.batch + threads - 1) / threads;
   Scratch edges(threads * image * int64_t(sizeof(float)));  // an image with its edges, for each thread
   parallel_chunks(c.batch, share, [&](int64_t begin, int64_t end) {
     float* whole = edges.as<float>() + begin / share * image;

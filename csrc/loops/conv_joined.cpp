@@ -14,18 +14,6 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kNear = 32 << 10, kFar = 256 << 10;  // bytes that are read again and again: in the L1 and L2 cache
 
-// Floats for each thread, taken before the threads start.
-class WorkSpace {
- public:
-  explicit WorkSpace(int64_t floats)
-      : each_((floats + 15) / 16 * 16), count_(in_parallel() ? 1 : num_threads()), memory_(each_ * count_ * kFloat) {}
-  float* mine() const { return memory_.as<float>() + thread_index() % count_ * each_; }
-
- private:
-  int64_t each_, count_;
-  Scratch memory_;
-};
-
 // Lines of the result that are made together, and the lines of the image that they see. Lines count over all dimensions
 // but the last.
 struct Stretch {
@@ -93,7 +81,7 @@ struct Taps {
 template <class F>
 void each_vector(const Conv& c, int64_t work, const F& f) {
   int64_t lanes = Joining::lanes(), vectors = (c.batch + lanes - 1) / lanes;
-  int64_t threads = in_parallel() ? 1 : num_threads();
+  int64_t threads = loop_threads();
   int64_t parts = std::clamp<int64_t>((threads + vectors - 1) / vectors, 1, work);
   parallel_each(vectors * parts, [&](int64_t i) {
     int64_t part = i % parts, first = i / parts * lanes;
@@ -107,9 +95,9 @@ void forward(const Conv& c, const float* x, const float* weights, Ending ending,
   Joining joining(c);
   Taps taps(c);
   int64_t lines = c.result[0] * c.result[1], n = c.result[2] * c.out;
-  WorkSpace space(joining.floats() + n * kernels.lanes);
+  PerThread space((joining.floats() + n * kernels.lanes) * kFloat, PerThread::kMany);
   each_vector(c, lines, [&](int64_t first, int64_t images, int64_t begin, int64_t end) {
-    float *joined = space.mine(), *result = joined + joining.floats();
+    float *joined = space.mine<float>(), *result = joined + joining.floats();
     std::vector<int64_t> run_begin, run_number;
     JoinedLine line{c.result[2], c.out, c.stride[2] * c.in, 0, joining.line() + taps.length, 0, taps.length, {}, {}};
     if (taps.runs == 1) line.before = c.pad[2] * c.in, line.within = (c.size[2] + c.pad[2]) * c.in;
@@ -202,9 +190,10 @@ void joined_conv_weight(const Conv& given, const float* x, const float* g, float
   int64_t per_line = (c.kernel[2] * c.in * c.out + 3) / 4 * 4;  // sums of a line of the kernel, filled up to fours
   int64_t near = std::clamp<int64_t>(kNear / ((n + joining.line()) * lanes * kFloat), 1, c.result[1]);
   Scratch all(vectors * kernel_lines * per_line * kFloat);
-  WorkSpace space(joining.floats() + (near * n + kernel_lines * per_line) * lanes);
+  int64_t floats = joining.floats() + (near * n + kernel_lines * per_line) * lanes;
+  PerThread space(floats * kFloat, PerThread::kMany);
   each_vector(c, kernel_lines, [&](int64_t first, int64_t images, int64_t begin, int64_t end) {
-    float *joined = space.mine(), *part = joined + joining.floats(), *sums = part + near * n * lanes;
+    float *joined = space.mine<float>(), *part = joined + joining.floats(), *sums = part + near * n * lanes;
     std::memset(sums, 0, size_t((end - begin) * per_line * lanes * kFloat));
     joining.each_stretch(x + first * c.pixels() * c.in, images, 0, lines, joined, [&](const Stretch& s) {
       for (int64_t l = s.begin, stop; l < s.end; l = stop) {

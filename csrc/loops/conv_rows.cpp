@@ -43,10 +43,11 @@ class KernelRows {
 // From (out, taps, in) to (out, in, taps).
 void put_taps_last(const Conv& c, float* dw) {
   each_kernel_row(c, [&](int64_t at) {
-    thread_local std::vector<float> row;
-    row.assign(dw + at, dw + at + c.in * c.taps());
+    Panel copy(2, c.in * c.taps() * int64_t(sizeof(float)));
+    float* row = reinterpret_cast<float*>(copy.data());
+    std::copy_n(dw + at, c.in * c.taps(), row);
     for (int64_t i = 0; i < c.in; ++i)
-      for (int64_t t = 0; t < c.taps(); ++t) dw[at + i * c.taps() + t] = row[size_t(t * c.in + i)];
+      for (int64_t t = 0; t < c.taps(); ++t) dw[at + i * c.taps() + t] = row[t * c.in + i];
   });
 }
 
@@ -141,7 +142,7 @@ int64_t images_in(int64_t bytes, const Conv& c) { return bytes / 4 / (c.places()
 
 // Images at a time: windows stay in the L2 cache, unless that would mean to go through a large kernel many times.
 int64_t images_at_once(const Conv& c) {
-  int64_t bytes = (has_small_kernel(c) ? kNearBytes : kFarBytes) * num_threads();
+  int64_t bytes = (has_small_kernel(c) ? kNearBytes : kFarBytes) * call_threads();
   return std::clamp<int64_t>(images_in(bytes, c), 1, c.batch);
 }
 

@@ -77,33 +77,29 @@ struct Tiles {
   }
 };
 
-int64_t workers() { return in_parallel() ? 1 : num_threads(); }
-
 // What lies beyond the edge of images: zeros to read, and for each thread a place to write to.
 class Beyond {
  public:
-  explicit Beyond(int64_t channels) : channels_(channels), workers_(workers()), lines_(workers_ * channels * kFloat) {
-    std::memset(lines_.as<float>(), 0, size_t(workers_ * channels * kFloat));
+  explicit Beyond(int64_t channels) : lines_(channels * kFloat, PerThread::kMany) {
+    std::memset(lines_.all<float>(), 0, size_t(lines_.bytes()));
   }
-  const float* zeros() const { return lines_.as<float>(); }
-  float* mine() const { return lines_.as<float>() + thread_index() % workers_ * channels_; }
+  const float* zeros() const { return lines_.all<float>(); }
+  float* mine() const { return lines_.mine<float>(); }
 
  private:
-  int64_t channels_, workers_;
-  Scratch lines_;
+  PerThread lines_;
 };
 
 // The points of some tiles at a time, for each thread.
 class Points {
  public:
   Points(int64_t tiles, int64_t channels, int64_t points)
-      : apart(tiles * channels + kSkew), each_(points * apart), workers_(workers()), all_(workers_ * each_ * kFloat) {}
+      : apart(tiles * channels + kSkew), all_(points * apart * kFloat, PerThread::kMany) {}
   const int64_t apart;
-  float* mine() const { return all_.as<float>() + thread_index() % workers_ * each_; }
+  float* mine() const { return all_.mine<float>(); }
 
  private:
-  int64_t each_, workers_;
-  Scratch all_;
+  PerThread all_;
 };
 
 // A kernel, and which way it is read: `back` is turned by half, from `out` to `in` channels.
@@ -150,7 +146,7 @@ class KernelPoints final : public PackedKernel {
 int64_t tiles_at_once(const KernelPoints& k, int64_t tiles) {
   int64_t bytes = k.way.points() * kFloat, near = kNear / ((k.reads + k.makes) * bytes);
   near = std::max<int64_t>(near, k.reads * k.makes * bytes < kLarge ? 32 : 128);
-  int64_t parts = std::max((tiles + near - 1) / near, std::min(workers(), (tiles + 7) / 8));
+  int64_t parts = std::max((tiles + near - 1) / near, std::min<int64_t>(loop_threads(), (tiles + 7) / 8));
   return ((tiles + parts - 1) / parts + 7) / 8 * 8;
 }
 
@@ -260,7 +256,7 @@ void winograd_conv_forward(const Conv& c, const float* x, const float* w, Ending
   auto points = packed ? std::dynamic_pointer_cast<KernelPoints>(*packed) : nullptr;
   bool fits = points && &points->way == &way && points->reads == c.in && points->makes == c.out;  // w may be a part
   if (!fits) {
-    WithLoan unless_kept(packed ? nullptr : Loan::current);
+    WithLoan unless_kept(packed ? nullptr : Exec::current().loan);
     points = std::make_shared<KernelPoints>(kernel, 0, c.out);
   }
   if (packed) *packed = points;
@@ -286,7 +282,7 @@ void winograd_conv_weight(const Conv& c, const float* x, const float* g, float* 
   int64_t share = (tiles.count + groups - 1) / groups, block = std::min(kBlock, share);
   int64_t rows = way.side;  // those whose points stay near, and enough jobs for all
   auto too_many = [&] { return (c.in + c.out) * rows * way.side * block * kFloat > 2 * kNear; };
-  while (rows > 1 && (way.side % rows || too_many() || groups * way.side / rows < workers())) --rows;
+  while (rows > 1 && (way.side % rows || too_many() || groups * way.side / rows < loop_threads())) --rows;
   int64_t jobs = way.side / rows;  // of a group
   Scratch sums(groups * bytes);
   Points pixel_points(block, c.in, way.side * rows), place_points(block, c.out, way.side * rows);

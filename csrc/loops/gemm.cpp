@@ -38,18 +38,6 @@ Buffer allocate(int64_t bytes) {
   return Buffer(static_cast<char*>(p));
 }
 
-// Memory of this thread that one call may use until it returns. Slots 0 and 1 hold panels of a and b.
-char* scratch(int slot, int64_t bytes) {
-  thread_local Buffer kept[2];
-  thread_local int64_t sizes[2] = {0, 0};
-  if (sizes[slot] < bytes) {
-    sizes[slot] = 0;
-    kept[slot] = allocate(bytes);
-    sizes[slot] = bytes;
-  }
-  return kept[slot].get();
-}
-
 const char* at(const void* base, DType type, int64_t offset) {
   return static_cast<const char*>(base) + offset * item_size(type);
 }
@@ -69,7 +57,7 @@ Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int6
   return r;
 }
 
-int threads_for(double work) { return work < kThreadedWork || in_parallel() ? 1 : num_threads(); }
+int threads_for(double work) { return work < kThreadedWork ? 1 : loop_threads(); }
 
 double work_of(const Product& p) { return double(p.m) * double(p.n) * double(p.k); }
 
@@ -106,9 +94,10 @@ void multiply_in_panels(DType type, const Product& p, const Plan& how) {
   bool one_panel = p.n <= how.width;
   if (how.pack_a) rows = std::min(p.m, one_panel ? kNearRows : kBlockRows);
   int64_t rows_at_once = how.pack_a ? rows : kernels.blocks.rows;
-  char *packed_a = nullptr, *packed_b = nullptr;
-  if (how.pack_a) packed_a = scratch(0, round_up(rows, kernels.tile_rows) * std::min(how.depth, p.k) * size);
-  if (how.pack_b) packed_b = scratch(1, round_up(std::min(how.width, p.n), tile) * std::min(how.depth, p.k) * size);
+  int64_t depth = std::min(how.depth, p.k) * size;
+  Panel panel_a(0, how.pack_a ? round_up(rows, kernels.tile_rows) * depth : 0);
+  Panel panel_b(1, how.pack_b ? round_up(std::min(how.width, p.n), tile) * depth : 0);
+  char *packed_a = panel_a.data(), *packed_b = panel_b.data();
   auto panel = [&](int64_t i, int64_t j, int64_t q, bool fresh_a, bool fresh_b) {
     int64_t m = std::min(rows, p.m - i), n = std::min(how.width, p.n - j), k = std::min(how.depth, p.k - q);
     Product piece = part(type, p, i, m, j, n, q, k);
@@ -160,14 +149,20 @@ void multiply_matrices(DType type, const Product& p) {
 
 // ---- vectors ----
 
-// x as a contiguous vector; copied into slot 0 if it is not one.
-const void* contiguous(DType type, const void* x, int64_t stride, int64_t n) {
-  if (stride == 1 || n <= 1) return x;
-  char* copy = scratch(0, n * item_size(type));
-  int64_t one = 1;
-  copy_kernels().copy(type, copy, &one, type, static_cast<const char*>(x), &stride, &n, 1);
-  return copy;
-}
+// x as a contiguous vector, copied if it is not one.
+class Contiguous {
+ public:
+  Contiguous(DType type, const void* x, int64_t stride, int64_t n)
+      : copy_(0, stride == 1 || n <= 1 ? 0 : n * item_size(type)), data_(copy_.data() ? copy_.data() : x) {
+    int64_t one = 1;
+    if (char* to = copy_.data()) copy_kernels().copy(type, to, &one, type, static_cast<const char*>(x), &stride, &n, 1);
+  }
+  const void* data() const { return data_; }
+
+ private:
+  Panel copy_;
+  const void* data_;
+};
 
 // c = beta c + the sum of `count` rows of n elements, in their order.
 template <class T>
@@ -215,22 +210,23 @@ void vector_matrix(DType type, const Product& p) {
 void multiply_vectors(DType type, const Product& p) {
   Product r = p;
   if (p.m == 1) {
-    r.a = contiguous(type, p.a, p.trans_a ? p.lda : 1, p.k);
-    r.trans_a = false;
+    Contiguous a(type, p.a, p.trans_a ? p.lda : 1, p.k);
+    r.a = a.data(), r.trans_a = false;
     return vector_matrix(type, r);
   }
   // A column is the transposed product: c^T = op(b)^T op(a)^T.
   r.m = 1, r.n = p.m;
-  r.a = contiguous(type, p.b, p.trans_b ? 1 : p.ldb, p.k), r.trans_a = false;
+  Contiguous b(type, p.b, p.trans_b ? 1 : p.ldb, p.k);
+  r.a = b.data(), r.trans_a = false;
   r.b = p.a, r.ldb = p.lda, r.trans_b = !p.trans_a;
   if (p.ldc == 1) return vector_matrix(type, r);
-  Buffer column = allocate(p.m * item_size(type));
+  Panel column(1, p.m * item_size(type));
   int64_t one = 1;
-  r.c = column.get();
+  r.c = column.data();
   const auto& copy = copy_kernels().copy;
-  if (p.beta != 0) copy(type, column.get(), &one, type, static_cast<const char*>(p.c), &p.ldc, &p.m, 1);
+  if (p.beta != 0) copy(type, column.data(), &one, type, static_cast<const char*>(p.c), &p.ldc, &p.m, 1);
   vector_matrix(type, r);
-  copy(type, static_cast<char*>(p.c), &p.ldc, type, column.get(), &one, &p.m, 1);
+  copy(type, static_cast<char*>(p.c), &p.ldc, type, column.data(), &one, &p.m, 1);
 }
 
 // ---- float, double, int32, int64 ----
@@ -494,11 +490,11 @@ void gemm_batched(DType type, const Product& first, int64_t batch, int64_t strid
     gemm(type, r);
   };
   double work = std::max(1.0, work_of(p));
-  if (batch < num_threads() || work * double(batch) < kThreadedWork) {
+  if (batch < call_threads() || work * double(batch) < kThreadedWork) {
     for (int64_t i = 0; i < batch; ++i) one(i);
     return;
   }
-  int64_t grain = std::max<int64_t>(1, std::min<int64_t>(int64_t(kThreadedWork / 2 / work), batch / num_threads()));
+  int64_t grain = std::max<int64_t>(1, std::min<int64_t>(int64_t(kThreadedWork / 2 / work), batch / call_threads()));
   parallel_chunks(batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) one(i);
   });

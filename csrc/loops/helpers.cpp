@@ -54,9 +54,6 @@ unsigned arithmetic() { return 0; }
 void set_arithmetic(unsigned) {}
 #endif
 
-thread_local int t_index = 0;
-thread_local bool t_working = false;
-
 // Part of a loop: a thread first works through its own, in order, then through what is left of the others'.
 struct alignas(64) Share {
   std::atomic<int64_t> next;
@@ -76,7 +73,8 @@ class Helpers {
     if (start < alone && alone - start <= kLongRest) return false;
     if (taken_.test_and_set(std::memory_order_acquire)) return false;
     threads = std::min({threads, kMost, 1 + hire(threads - 1)});
-    run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic(), loan_ = Loan::current;
+    run_ = run, f_ = f, threads_ = threads, arithmetic_ = arithmetic();
+    exec_threads_ = Exec::current().threads, loan_ = Exec::current().loan;
     for (int t = 0; t < threads; ++t) {
       auto border = [&](int64_t k) { return n / threads * k + std::min(k, n % threads); };
       shares_[t].next.store(border(t), std::memory_order_relaxed);
@@ -110,13 +108,13 @@ class Helpers {
         bool done = false;
         ~Leaving() {
           if (!done) all.stopped_ = true;
-          t_working = false;
+          Exec::current().working = false;
           all.wait_for_helpers(start);
           error = std::exchange(all.error_, nullptr);
           all.taken_.clear(std::memory_order_release);
         }
       } leaving{*this, start, error};
-      t_working = true;
+      Exec::current().working = true;
       work(0);
       leaving.done = true;
     }
@@ -187,8 +185,6 @@ class Helpers {
 
   void help(int me) {
     pthread_setname_np(pthread_self(), "weft helper");
-    t_index = me;
-    t_working = true;
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     sched_getaffinity(0, sizeof allowed, &allowed);
@@ -207,7 +203,9 @@ class Helpers {
   void help_with_loop(int me) {
     call_helpers(me);
     if (arithmetic() != arithmetic_) set_arithmetic(arithmetic_);
-    WithLoan of_caller(loan_);
+    Exec mine;
+    mine.threads = exec_threads_, mine.loan = loan_, mine.index = me, mine.working = true;
+    WithExec of_caller(mine);
     uint64_t start = ticks();
     try {
       work(me);
@@ -257,6 +255,7 @@ class Helpers {
   const void* f_ = nullptr;
   int threads_ = 0;
   unsigned arithmetic_ = 0;
+  int exec_threads_ = 0;
   Loan* loan_ = nullptr;
   std::exception_ptr error_;  // the first of a helper
   std::atomic<bool> stopped_{false}, crowded_{false};
@@ -284,10 +283,6 @@ uint64_t ticks() {
 #endif
 }
 
-bool in_parallel() { return t_working; }
-int thread_index() { return t_index; }
-Alone::Alone() : before_(std::exchange(t_working, true)) {}
-Alone::~Alone() { t_working = before_; }
 bool loop_stopped() { return Helpers::the().stopped(); }
 
 bool share_out(int64_t n, int threads, void (*run)(const void* f, int64_t i), const void* f) {

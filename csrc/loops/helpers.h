@@ -2,18 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+
+#include "core/exec.h"
 
 namespace weft {
 
 uint64_t ticks();  // of the CPU's clock: about three in a nanosecond
 
-bool in_parallel();  // this thread works for a parallel loop already: then everything it calls runs on it alone
-int thread_index();  // 0 on the thread that called the loop, 1, 2 … on those that help it
+inline bool in_parallel() {
+  return Exec::current().working;
+}  // this thread works for a parallel loop already: then everything it calls runs on it alone
+inline int thread_index() {
+  return Exec::current().index;
+}  // 0 on the thread that called the loop, 1, 2 … on those that help it
 // While one is alive, this thread works alone.
 class Alone {
  public:
-  Alone();
-  ~Alone();
+  Alone() : before_(std::exchange(Exec::current().working, true)) {}
+  ~Alone() { Exec::current().working = before_; }
 
  private:
   bool before_;

@@ -50,7 +50,7 @@ void triangle(int64_t item, char* out, const char* x, int64_t batch, int64_t row
 void join(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
   int64_t width = 0;
   for (int64_t p = 0; p < count; ++p) width += parts[p].bytes;
-  int64_t total = width * rows, threads = in_parallel() || total < 2 * kTaskBytes ? 1 : num_threads();
+  int64_t total = width * rows, threads = total < 2 * kTaskBytes ? 1 : loop_threads();
   int64_t share = (total + threads - 1) / threads;
   share += -share & 63;
   parallel_chunks(total, share, [&](int64_t begin, int64_t end) {

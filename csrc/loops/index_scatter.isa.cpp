@@ -232,7 +232,7 @@ constexpr Range kAll = {0, 0, true};
 
 template <Scatter op, class T>
 bool scatter_threaded(const IndexWalk& w, char* table, const char* dense) {
-  int64_t threads = in_parallel() ? 1 : num_threads(), useful = w.count() / kShare;
+  int64_t threads = loop_threads(), useful = w.count() / kShare;
   if (threads > useful) threads = useful;
   if (threads <= 1) return scatter_part<op, T>(w, table, dense, kAll);
   bool failed = false;

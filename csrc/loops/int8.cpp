@@ -96,12 +96,12 @@ void int8_convolve(const Conv& given, const uint8_t* image, int32_t zero, const 
   Conv c = moved_to_end(given);
   int64_t channels = c.in / c.groups, out = c.out / c.groups, k = c.taps() * channels, row = int8_row(k);
   int64_t places = c.places(), block = std::clamp<int64_t>(kWindows / row / 4 * 4, 4, 256);
-  int64_t blocks = (places + block - 1) / block, threads = in_parallel() ? 1 : num_threads();
-  Scratch windows(checked_mul(threads, block * row));
-  std::memset(windows.as<uint8_t>(), 0, size_t(threads * block * row));  // what fills rows up stays zero
+  int64_t blocks = (places + block - 1) / block, count = c.batch * blocks * c.groups;
+  PerThread windows(block * row, count);
+  std::memset(windows.all<uint8_t>(), 0, size_t(windows.bytes()));  // what fills rows up stays zero
   auto part = [&](int64_t i) {
     int64_t group = i % c.groups, b = i / c.groups % blocks, n = i / c.groups / blocks, first = b * block;
-    uint8_t* mine = windows.as<uint8_t>() + thread_index() % threads * block * row;
+    uint8_t* mine = windows.mine<uint8_t>();
     Int8Product q = p;
     q.m = std::min(block, places - first), q.n = out, q.k = row, q.a = mine;
     const uint8_t* from = image + n * c.pixels() * c.in + group * channels;
@@ -111,7 +111,6 @@ void int8_convolve(const Conv& given, const uint8_t* image, int32_t zero, const 
     q.y += (n * places + first) * c.out + group * out, q.ldy = c.out;
     int8_kernels().multiply(q);
   };
-  int64_t count = c.batch * blocks * c.groups;
   if (count * std::min(block, places) * out * row < 2 * kWork)
     serial_each(count, part);
   else

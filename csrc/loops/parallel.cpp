@@ -17,8 +17,6 @@ std::atomic<int> g_threads{0};
 bool g_forked = false;
 
 constexpr uint64_t kPatience = 40'000'000;  // ticks between two looks: about 15 ms
-thread_local uint64_t t_next_look = 0;
-thread_local int t_uninterrupted = 0;
 
 // The CPUs that affinity and the cgroup's quota leave to this process.
 int available_cpus() {
@@ -63,10 +61,11 @@ int num_openmp_threads() { return g_forked ? 1 : num_threads(); }
 bool (*g_ask_interpreter)() = nullptr;
 
 bool interrupt_pending() {
+  Exec& exec = Exec::current();
   uint64_t now = ticks();
-  if (now < t_next_look && t_next_look - now <= kPatience) return false;
-  t_next_look = now + kPatience;
-  return !t_uninterrupted && g_ask_interpreter && g_ask_interpreter();
+  if (now < exec.next_look && exec.next_look - now <= kPatience) return false;
+  exec.next_look = now + kPatience;
+  return !exec.uninterrupted && g_ask_interpreter && g_ask_interpreter();
 }
 
 void leave_loop() { throw Interrupted(); }
@@ -74,8 +73,5 @@ void leave_loop() { throw Interrupted(); }
 void leave_if_interrupted() {
   if (thread_index() == 0 ? interrupt_pending() : loop_stopped()) leave_loop();
 }
-
-Uninterrupted::Uninterrupted() { ++t_uninterrupted; }
-Uninterrupted::~Uninterrupted() { --t_uninterrupted; }
 
 }  // namespace weft

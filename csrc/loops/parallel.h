@@ -5,13 +5,28 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/dims.h"
 #include "core/error.h"
+#include "core/exec.h"
+#include "core/memory.h"
 #include "loops/helpers.h"
 
 namespace weft {
 
 int num_threads();  // what set_num_threads chose, or the CPUs this process may use
 void set_num_threads(int n);
+// How many threads the loops of this call may have; the same until it ends.
+inline int call_threads() {
+  int fixed = Exec::current().threads;
+  return fixed ? fixed : num_threads();
+}
+inline int loop_threads() { return in_parallel() ? 1 : call_threads(); }  // those of a loop that begins here
+// The context for a kernel that gives the interpreter's lock away.
+inline Exec fixed_exec() {
+  Exec exec = Exec::current();
+  exec.threads = call_threads();
+  return exec;
+}
 int num_openmp_threads();  // the same for libraries on OpenMP, whose threads a child after fork cannot replace
 
 constexpr int64_t kGrain = 32768;  // elements of light work per chunk
@@ -23,11 +38,35 @@ bool interrupt_pending();        // looks every few milliseconds; true: a Python
 void leave_if_interrupted();     // both, from anywhere in a loop
 extern bool (*g_ask_interpreter)();
 
-// While one is alive, loops of this thread are not interrupted: what they write must be whole.
+// While one is alive, loops of this call are not interrupted: what they write must be whole.
 class Uninterrupted {
  public:
-  Uninterrupted();
-  ~Uninterrupted();
+  Uninterrupted() { ++Exec::current().uninterrupted; }
+  ~Uninterrupted() { --Exec::current().uninterrupted; }
+};
+
+// Memory for each thread of loops of up to `items` items, taken before the threads start. These loops must begin where
+// this is made.
+class PerThread {
+ public:
+  static constexpr int64_t kMany = INT64_MAX;  // items: as many threads as there are
+  PerThread(int64_t bytes, int64_t items)
+      : each_(checked_add(bytes, 63) / 64 * 64),
+        count_(items > 1 ? loop_threads() : 1),
+        memory_(checked_mul(each_, count_)) {}
+  template <class T>
+  T* mine() const {
+    return reinterpret_cast<T*>(memory_.as<char>() + (count_ > 1 ? thread_index() : 0) * each_);
+  }
+  template <class T>
+  T* all() const {
+    return memory_.as<T>();
+  }
+  int64_t bytes() const { return each_ * count_; }
+
+ private:
+  int64_t each_, count_;
+  Scratch memory_;
 };
 
 // Calls f(i) for every i in [0, n): one after the other, or each on some thread.
@@ -42,7 +81,7 @@ inline void serial_each(int64_t n, const F& f) {
 
 template <class F>
 inline void parallel_each(int64_t n, const F& f) {
-  int threads = n > 1 && !in_parallel() ? int(std::min<int64_t>(n, num_threads())) : 1;
+  int threads = n > 1 ? int(std::min<int64_t>(n, loop_threads())) : 1;
   auto run = [](const void* f, int64_t i) { (*static_cast<const F*>(f))(i); };
   if (threads <= 1 || !share_out(n, threads, run, &f)) serial_each(n, f);
 }
@@ -64,7 +103,7 @@ inline void parallel_shares(int64_t n, int64_t grain, int64_t unit, const F& f) 
     if (n > 0) f(0, n);
     return;
   }
-  int64_t parts = n > grain && !in_parallel() ? num_threads() : 1;
+  int64_t parts = loop_threads();
   if (parts > 1 && parts * grain > n) parts = (n + grain - 1) / grain;
   int64_t units = (n + unit - 1) / unit;
   int64_t share = (units + parts - 1) / parts;

@@ -107,6 +107,13 @@ bool is_long(Call& c) {
   return work >= kLongRun;
 }
 
+[[gnu::noinline]] void run_unlocked(Call& c) {
+  Order order(c);
+  WithExec own(fixed_exec());
+  Unlocked unlocked;
+  c.op.form.run(c);
+}
+
 }  // namespace
 
 void run_kernel(Call& c) {
@@ -114,13 +121,10 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  if (is_long(c) && g_interpreter.release_lock && !keeps_lock(c)) {
-    Order order(c);
-    Unlocked unlocked;
+  if (is_long(c) && g_interpreter.release_lock && !keeps_lock(c))
+    run_unlocked(c);
+  else
     c.op.form.run(c);
-  } else {
-    c.op.form.run(c);
-  }
 }
 
 void run_kernels(const std::vector<Call*>& calls) {
@@ -130,6 +134,7 @@ void run_kernels(const std::vector<Call*>& calls) {
     for (Call* c : calls) run_kernel(*c);
     return;
   }
+  WithExec own(fixed_exec());
   std::optional<Unlocked> unlocked;
   bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
   if (any_long && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();
@@ -331,6 +336,7 @@ void write_out(Tensor& target, const Tensor& result, const char* op, bool casts)
     resize_to(target, result.sizes());
     check_apart(target, op);
   }
+  Uninterrupted whole_copy;
   copy_data(target, result);
   note_change(target);
 }

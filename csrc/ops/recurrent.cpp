@@ -82,8 +82,8 @@ class Steps {
   template <class F>
   void by_sequences(const F& f) const {
     constexpr double kWork = double(int64_t(1) << 22);  // multiplications that are worth it
-    int64_t threads = std::min<int64_t>(num_threads(), batch / kFew);
-    if (threads < 2 || in_parallel() || double(total()) * double(width) * double(n) < kWork) return f(Range{0, batch});
+    int64_t threads = std::min<int64_t>(loop_threads(), batch / kFew);
+    if (threads < 2 || double(total()) * double(width) * double(n) < kWork) return f(Range{0, batch});
     std::vector<int64_t> ends(size_t(threads), batch);
     int64_t row = 0, done = 0;
     for (size_t i = 0; i + 1 < ends.size(); ++i) {
@@ -105,8 +105,8 @@ class Steps {
   // from a copy as one sum along its column, for a single sequence as an inner product of which none is cut.
   std::vector<Range> units_by_threads() const {
     constexpr int64_t kUnits = 64, kWork = 1 << 15;  // of a thread at least; multiplications that are worth it
-    int64_t threads = std::min<int64_t>({num_threads(), n / kUnits, batch * width * n / kWork});
-    if (threads < 2 || batch >= 2 * kFew || in_parallel() || !(batch == 1 || pack())) return {};
+    int64_t threads = std::min<int64_t>({loop_threads(), n / kUnits, batch * width * n / kWork});
+    if (threads < 2 || batch >= 2 * kFew || !(batch == 1 || pack())) return {};
     int64_t share = ((n + threads - 1) / threads + kUnits - 1) / kUnits * kUnits;
     std::vector<Range> parts;
     for (int64_t begin = 0; begin < n; begin += share) parts.push_back({begin, std::min(n, begin + share)});

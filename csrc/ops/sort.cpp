@@ -33,11 +33,9 @@ void each_line(const Tensor& x, int axis, int64_t m, F f) {
     if (i < axis) outer *= x.size(i);
   }
   int64_t lines = x.numel() ? outer * inner : 0, grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1));
-  int workers = lines > grain && !in_parallel() ? num_threads() : 1;
-  int64_t each = sort_scratch_bytes(x.dtype(), n);
-  Scratch scratch(each * workers);
+  PerThread scratch(sort_scratch_bytes(x.dtype(), n), lines > grain ? lines : 1);
   parallel_chunks(lines, grain, [&](int64_t begin, int64_t end) {
-    char* mine = scratch.as<char>() + (workers > 1 ? thread_index() : 0) * each;
+    char* mine = scratch.mine<char>();
     for (int64_t k = begin; k < end; ++k) {
       int64_t at = k, offset = 0;  // the k-th line in the order of the kept dimensions
       for (int d = x.dim() - 1; d >= 0; --d) {

@@ -36,8 +36,9 @@ void each_piece(const TensorList& params, const F& f) {
   std::vector<std::pair<int, int64_t>> pieces;
   for (size_t i = 0; i < params.size(); ++i)
     for (int64_t at = 0; at < params[i].numel(); at += kChunk) pieces.push_back({int(i), at});
-  Unlocked others_may_run;
+  WithExec own(fixed_exec());
   Uninterrupted whole_step;
+  Unlocked others_may_run;
   parallel_chunks(int64_t(pieces.size()), 1 + int64_t(pieces.size()) / 64, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       auto [i, at] = pieces[size_t(k)];
