@@ -16,6 +16,11 @@ inline void copy_box(char* at, const Dims& strides, const Tensor& src, const Dim
                       sizes.size());
 }
 
+// How many elements there are from the first to the last.
+int64_t extent_of(const Dims& sizes, const Dims& strides);
+// The elements of t with these strides, in memory of their own from its first element on: gaps hold zeros.
+Tensor spread(const Tensor& t, const Dims& strides);
+
 // The same memory read as elements of another type; sizes, strides and offset count those.
 Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset);
 
