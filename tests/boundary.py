@@ -63,6 +63,8 @@ def params(op: str) -> list[str]:
 
 def encode(x: Any) -> Any:
     """An argument as data."""
+    if isinstance(x, weft.Tensor) and x.is_sparse:
+        return {"sparse": encode(x.to_dense())}
     if isinstance(x, weft.Tensor):
         dtype = str(x.dtype).removeprefix("torch.")
         whole = not x.dtype.is_floating_point and not x.dtype.is_complex
@@ -76,7 +78,7 @@ def encode(x: Any) -> Any:
         return {"float": repr(x)}
     if isinstance(x, (list, tuple)):
         return [encode(v) for v in x]
-    return x if isinstance(x, (bool, int, str, type(None))) else {"object": 0}
+    return x if isinstance(x, (bool, int, str, dict, type(None))) else {"object": 0}
 
 
 def decode(x: Any, seed: int = 1) -> Any:
@@ -88,6 +90,8 @@ def decode(x: Any, seed: int = 1) -> Any:
     ((kind, inside),) = x.items()
     if kind == "tensor":
         return tensor(*inside, seed)
+    if kind == "sparse":
+        return decode(inside, seed).to_sparse()
     if kind == "dtype":
         return DTYPES[inside]
     if kind == "complex":
@@ -188,7 +192,7 @@ def valid_calls() -> dict[str, list[Call]]:
     for name, row in samples.ROWS.items():
         f = resolve(weft, name)
         for sample in row.samples()[:4] if f else ():
-            lifted = lift(weft, sample, "float32")
+            lifted = lift(weft, sample, "float32" if "f" in row.dtypes else "int64")
             _listen(calls, f, *lifted.args, **lifted.kwargs)
     for more in _further():
         _listen(calls, more)
@@ -297,8 +301,21 @@ def _by_hand() -> dict[str, list[Call]]:
         ("select_backward", weft.rand(4), (3, 4), 0, 1),
         ("index_put.places", x, [None, weft.tensor([1, 2])], weft.rand(3, 2), True),
         ("index.places", x, [weft.tensor([1, 2])]),
-        ("nonzero.columns", x),
-        ("to_sparse", x, 2), ("sparse_layout", x, "torch.sparse_csr"), ("to_dense", x),
+        ("nonzero.columns", x), ("gelu_tanh", x), ("median", x), ("view.dtype", x, weft.int32),
+        ("pool_pick", weft.rand(2, 4), weft.tensor([[0, 3], [1, 1]]), 1),
+        ("adam_step_", *([weft.rand(3)] for _ in range(4)), [], [weft.rand(1)], 0.1, 0.9, 0.99, 0.1,
+         0.1, True, False),
+        ("_linalg_pinv", weft.rand(2, 2), weft.tensor(0.1), weft.tensor(0.1), False),
+        ("to_sparse", x, 2), ("sparse_layout", x.to_sparse(), "torch.sparse_csr"), ("to_dense", x),
+        ("sparse_values", x.to_sparse(), x.to_sparse().indices(), 1),
+        ("sparse_join", x.to_sparse()), ("sparse_clone", x.to_sparse()),
+        ("sparse_as", x.to_sparse(), 1, 1), ("sparse_mask", x, x.to_sparse()),
+        ("coalesce", x.to_sparse()), ("values", x.to_sparse()),
+        ("zero_", x), ("normal_", x, 0.0, 1.0), ("random_", x), ("random_.to", x, 5),
+        ("random_.from", x, 1, 5), ("cauchy_", x), ("log_normal_", x), ("geometric_", x, 0.5),
+        ("bernoulli.p", x, 0.5), ("bernoulli_.tensor", x, {"tensor": ["float32", [3, 4], "plain", [1]]}),
+        *((op, weft.tensor([6, 4]), weft.tensor([2, 3])) for op in
+          ("gcd", "lcm", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")),
     ]  # fmt: skip
     calls: dict[str, list[Call]] = {}
     for op, *args in made:
@@ -360,7 +377,7 @@ def any_value(rng: random.Random) -> Any:
     return rng.choice(
         (None, True, rng.choice(NUMBERS), {"float": repr(rng.choice(REALS))}, "x", "", "mul", [],
          [1, 2], [plain], [None], plain, {"dtype": rng.choice(list(DTYPES))}, {"object": 0},
-         {"complex": [1.0, 2.0]}, [plain, None], "\udc80")
+         {"complex": [1.0, 2.0]}, [plain, None], "\udc80", {"sparse": plain})
     )  # fmt: skip
 
 

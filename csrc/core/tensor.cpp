@@ -182,14 +182,16 @@ Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides) {
   return t;
 }
 
-void give_memory(TensorImpl& t) {
+int64_t bytes_of(const TensorImpl& t) {
   int64_t last = t.numel;
   if (!t.contiguous && t.numel) {
     last = 1;
     for (int i = 0; i < t.sizes.size(); ++i) last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
   }
-  t.storage = Storage::make(checked_mul(last, item_size(t.dtype)));
+  return checked_mul(last, item_size(t.dtype));
 }
+
+void give_memory(TensorImpl& t) { t.storage = Storage::make(bytes_of(t)); }
 
 Tensor empty(const Dims& sizes, DType dtype) {
   Tensor t = meta(dtype, sizes);

@@ -65,7 +65,7 @@ int Program::add_input(const Tensor& like) {
   if (like.sparse()) fail_missing("a program takes no sparse tensors");
   Tensor t = alias(like);
   t->offset = 0;
-  t->storage = Storage::foreign(nullptr, like->storage->bytes, nullptr, nullptr);  // two inputs may share theirs
+  t->storage = Storage::foreign(nullptr, bytes_of(*like.get()), nullptr, nullptr);  // two inputs may share theirs
   int memory = add_memory(Memory::input, t->storage, 0);
   inputs_.push_back({add_value(t, memory), memory});
   return inputs_.back().value;
@@ -136,6 +136,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     Tensor& out = c.out[i];
     if (c.inplace && i == 0) {
       Tensor self = c.tensor(0);
+      check_changeable(self, op.base);
       if (!(out.sizes() == self.sizes()) || !can_cast(out.dtype(), self.dtype()))
         fail(op.name, "_: the result does not fit into ", name_of(self.dtype()), self.sizes());
       step.self = self;
@@ -145,10 +146,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     int memory = out->storage ? memory_of(out) : -1;
     if (out->storage && memory < 0) fail_missing("a program cannot hold ", op.name, ", which brings memory of its own");
     if (memory < 0) {  // nothing is in it yet: its place follows in the end
-      int64_t last = out.numel() ? 1 : 0;
-      for (int d = 0; d < out.dim() && last; ++d) last += (out.size(d) - 1) * out.stride(d);
-      int64_t bytes = checked_mul(last, item_size(out.dtype()));
-      out->storage = Storage::foreign(nullptr, bytes, nullptr, nullptr);
+      out->storage = Storage::foreign(nullptr, bytes_of(*out.get()), nullptr, nullptr);
       memory = add_memory(Memory::inside, out->storage, now);
     }
     memories_[size_t(memory)].last = now;

@@ -106,6 +106,10 @@ Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int64_t dims) {
   return p;
 }
 
+void need_inside(Call& c, const Pool& p, bool inside) {
+  if (!inside) fail_index(c.name(), ": indices must name places of a plane of ", p.pixels(), " elements");
+}
+
 // Places that lie channels last say that the image did.
 bool puts_last(Call& c) {
   const Tensor &g = c.tensor(0), &at = c.tensor(1);
@@ -131,13 +135,16 @@ WEFT_OP{
         if (puts_last(c)) {
           Last g(c.tensor(0));
           LastWritten dx(c.out[0]);
-          return pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
-                                         reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data()));
+          return need_inside(c, p,
+                             pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
+                                                     reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))),
+                                                     floats(dx.data())));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written dx(c.out[0], type);
-        pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data());
+        need_inside(c, p,
+                    pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data()));
       },
   .any_order = puts_last,
   .keeps = keep::x1,
@@ -160,7 +167,8 @@ WEFT_OP{
         Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), c.integer(2));
         LaidOut x(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written y(c.out[0], type);
-        pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data());
+        need_inside(c, p,
+                    pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data()));
       },
   .keeps = keep::x1,
   .back = [](Grad& d) { d.give(0, pool_put(d.g(), d.x(1), d.shape(0), d.arg(2))); },

@@ -85,6 +85,7 @@ bool wants_grad(TensorImpl& t);                          // looks through views 
 void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
 uint32_t versions_of(const TensorList& list);            // grows with every change of one of them
 void check_apart(const Tensor& target, const char* op);  // what is written to has a place for each element
+void check_changeable(const Tensor& self, std::string_view op);   // the same of what an op changes in place
 void check_inplace(const Tensor& self, const char* op);  // leaf, view and inference rules
 void check_rebase(const Tensor& self);                   // can an in-place change of self be recorded?
 void visit_kept(const Value& v, OwnedVisitor& visitor);
