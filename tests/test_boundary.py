@@ -24,7 +24,9 @@ LIMIT = 240  # seconds of a child
 def test_every_op_has_a_valid_call() -> None:
     """The registry is enumerated: an op without one would not be tested below."""
     calls = boundary.valid_calls()
-    assert [name for name, op in boundary.ops().items() if not op["composed"] and name not in calls] == []
+    assert [
+        name for name, op in boundary.ops().items() if not op["composed"] and name not in calls
+    ] == []
 
 
 def hostile_values(arg: Any, rng: random.Random) -> Iterator[Any]:

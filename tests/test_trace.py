@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import weft
-from weft import _C
 
 
 def line() -> str:

@@ -296,7 +296,8 @@ bool Program::fits(const std::vector<Tensor>& inputs) const {
     if (given.dtype() != mine.dtype() || given.sparse() || !(given.sizes() == mine.sizes()) ||
         !(given.strides() == mine.strides()))
       return false;
-    if (bytes_before(given) % memories_[size_t(inputs_[i].memory)].item) return false;  // seen as larger elements, it would begin inside of one
+    if (bytes_before(given) % memories_[size_t(inputs_[i].memory)].item)
+      return false;  // seen as larger elements, it would begin inside of one
   }
   return !stale() && may_write(inputs);
 }

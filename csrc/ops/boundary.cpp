@@ -32,8 +32,7 @@ bool may_be_none(const Param& p) { return p.nullable || (p.has_default && p.fall
 
 void check_arguments(Call& c) {
   const Op& op = c.op;
-  if (c.count != int(op.params.size()))
-    fail_type(op.name, ": takes ", op.params.size(), " arguments, got ", c.count);
+  if (c.count != int(op.params.size())) fail_type(op.name, ": takes ", op.params.size(), " arguments, got ", c.count);
   for (int i = 0; i < c.count; ++i) {
     const Param& p = op.params[size_t(i)];
     const Value& v = c.arg(i);

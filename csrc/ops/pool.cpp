@@ -135,10 +135,10 @@ WEFT_OP{
         if (puts_last(c)) {
           Last g(c.tensor(0));
           LastWritten dx(c.out[0]);
-          return need_inside(c, p,
-                             pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
-                                                     reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))),
-                                                     floats(dx.data())));
+          return need_inside(
+              c, p,
+              pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
+                                      reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data())));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);

@@ -113,8 +113,7 @@ void check_range(const Tensor& indices, const Dims& sizes, ErrorKind kind, const
   for (int d = 0; d < int(indices.size(0)); ++d)
     for (int64_t i = 0; i < n; ++i)
       if (int64_t v = at[d * n + i]; v < 0 || v >= sizes[d])
-        fail(kind, op, ": index ", v, " of entry ", i, " is out of range for dimension ", d, " with size ",
-             sizes[d]);
+        fail(kind, op, ": index ", v, " of entry ", i, " is out of range for dimension ", d, " with size ", sizes[d]);
 }
 
 WEFT_OP{

@@ -85,7 +85,8 @@ void expect_alike(Call& c, int i, bool optional, bool written) {
     bool real = t.dtype() == DType::Float || t.dtype() == DType::Double;
     if (!real || t.sparse() || !t.contiguous() || !(t.sizes() == p.sizes()) || t.dtype() != p.dtype())
       fail(c.name(), ": a parameter is ", name_of(p.dtype()), p.sizes(), ", but its place in ",
-           c.op.params[size_t(i)].name, " is ", name_of(t.dtype()), t.sizes(), t.contiguous() ? "" : ", not contiguous");
+           c.op.params[size_t(i)].name, " is ", name_of(t.dtype()), t.sizes(),
+           t.contiguous() ? "" : ", not contiguous");
     if (written && !t->storage->writable) fail(c.name(), ": ", c.op.params[size_t(i)].name, " are read-only");
   }
 }
