@@ -119,8 +119,10 @@ bool overlaps_itself(const Dims& sizes, const Dims& strides) {
     if (strides[i] == 0 && sizes[i] > 1) return true;
     extent += __int128(strides[i]) * (sizes[i] - 1);
   }
-  if (numel > extent) return true;
-  std::vector<bool> taken(size_t(extent), false);  // strides may interlock: only a look at every place tells
+  // Strides may interlock: only a look at every place tells. Where that would take too long it counts as an overlap.
+  constexpr int64_t kMostPlaces = int64_t(1) << 32;
+  if (numel > extent || extent > kMostPlaces) return true;
+  std::vector<bool> taken(size_t(extent), false);
   Dims at(sizes.size());
   int64_t place = 0;
   for (int64_t i = 0; i < numel; ++i) {
