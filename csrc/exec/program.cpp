@@ -123,9 +123,9 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     int memory = out->storage ? memory_of(out) : -1;
     if (out->storage && memory < 0) fail_missing("a program cannot hold ", op.name, ", which brings memory of its own");
     if (memory < 0) {  // nothing is in it yet: its place follows in the end
-      int64_t last = out.numel() ? 1 : 0;
-      for (int d = 0; d < out.dim() && last; ++d) last += (out.size(d) - 1) * out.stride(d);
-      int64_t bytes = checked_mul(last, item_size(out.dtype()));
+      Size last = out.numel() ? 1 : 0;
+      for (int d = 0; d < out.dim() && last; ++d) last += Size(out.size(d) - 1) * out.stride(d);
+      int64_t bytes = last * item_size(out.dtype());
       out->storage = Storage::foreign(nullptr, bytes, nullptr, nullptr);
       memory = add_memory(Memory::inside, out->storage, now);
     }

@@ -60,7 +60,7 @@ Tensor clone_data(const Tensor& t) {
 
 void resize_to(Tensor& t, const Dims& sizes) {
   Dims strides = contiguous_strides(sizes);
-  t->storage->resize(checked_mul(checked_add(t->offset, numel_of(sizes)), item_size(t.dtype())));
+  t->storage->resize((t->offset + Size(numel_of(sizes))) * item_size(t.dtype()));
   t->set_geometry(sizes, strides, t->offset);
 }
 

@@ -90,7 +90,7 @@ tensor([0, 2]))",
         int64_t times = mask.numel() ? numel_of(sizes) / mask.numel()
                                      : 0;  // a broadcast mask keeps its elements that often
         InOrder ordered(mask, mask.sizes());
-        c.give(0, meta(x.dtype(), Dims{checked_mul(Counts(DType::Bool, ordered.data(), mask.numel()).total, times)}));
+        c.give(0, meta(x.dtype(), Dims{Size(Counts(DType::Bool, ordered.data(), mask.numel()).total) * times}));
       },
   .run =
       [](Call& c) {

@@ -23,8 +23,8 @@ void need_floating(Call& c) {
 // ---- by rows
 
 int64_t rows_of(Call& c, int at) {
-  int64_t n = c.integer(at);
-  return n > 0 ? c.tensor(0).numel() / n : 0;
+  Size n = c.integer(at);
+  return n > 0 ? c.tensor(0).numel() / n : Size(0);
 }
 
 WEFT_OP{
@@ -89,12 +89,12 @@ WEFT_OP{
       [](Call& c) {
         c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes()));
         for (int i = 1; i < 3; ++i)
-          c.give(i, meta(work_type(c.tensor(1).dtype()), Dims{c.flag(5 + i) ? c.integer(5) : 0}));
+          c.give(i, meta(work_type(c.tensor(1).dtype()), Dims{c.flag(5 + i) ? c.integer(5) : Size(0)}));
       },
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(1).dtype());
-        int64_t n = c.integer(5);
+        Size n = c.integer(5);
         if (c.out[0].numel() == 0) {
           for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
           return;
@@ -296,7 +296,7 @@ WEFT_OP{
       [](Call& c) {
         need_floating(c);
         const Tensor& x = c.tensor(0);
-        int64_t groups = c.integer(3);
+        Size groups = c.integer(3);
         if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
         if (groups < 1 || x.size(1) % groups)
           fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
@@ -304,7 +304,7 @@ WEFT_OP{
           if (c.has(i) && c.tensor(i).numel() != x.size(1))
             fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
                  c.tensor(i).numel());
-        Dims rows{x.numel() ? x.size(0) * groups : 0};
+        Dims rows{x.numel() ? x.size(0) * groups : Size(0)};
         c.give(0, meta(x.dtype(), x.sizes()));
         c.give(1, meta(work_type(x.dtype()), rows));
         c.give(2, meta(work_type(x.dtype()), rows));

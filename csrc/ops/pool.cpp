@@ -22,7 +22,8 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
          dilation, ", ", result, " for shape ", sizes);
   Pool p;
   p.planes = 1;
-  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
+  for (int i = 0; i < sizes.size() - n; ++i) p.planes = p.planes * sizes[i];
+  Size window = 1;  // what it may divide by
   for (int i = 0; i < n; ++i) {
     int d = 3 - n + i;
     p.size[d] = sizes[sizes.size() - n + i];
@@ -31,10 +32,12 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
     bool reads = (result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
                  2 * padding[i] <= dilation[i] * (kernel[i] - 1) + 1;
     if (kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
-        (result[i] > 0 && !reads))
+        (result[i] > 0 && !reads) || std::max<int64_t>(stride[i], dilation[i] * kernel[i]) > kMaxExtent)
       fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
            " do not fit ", result, " times into ", sizes);
+    window *= kernel[i];
   }
+  if (window > kMaxExtent) fail(c.name(), ": windows of ", kernel, " have more than 2^56 elements");
   return p;
 }
 
@@ -94,10 +97,10 @@ Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
   if (n < 1 || n > sizes.size()) fail(c.name(), ": planes of ", n, " dimensions in shape ", sizes);
   Pool p;
   p.planes = 1;
-  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
-  for (int i = sizes.size() - n; i < sizes.size(); ++i) p.size[2] *= sizes[i];
+  for (int i = 0; i < sizes.size() - n; ++i) p.planes = p.planes * sizes[i];
+  for (int i = sizes.size() - n; i < sizes.size(); ++i) p.size[2] = p.size[2] * sizes[i];
   p.result[2] = p.planes ? at.numel() / p.planes : 0;
-  if (at.dtype() != DType::Int64 || p.planes * p.result[2] != at.numel())
+  if (at.dtype() != DType::Int64 || Size(p.planes) * p.result[2] != at.numel())
     fail(c.name(), ": indices of shape ", at.sizes(), " do not fit planes of ", sizes);
   return p;
 }

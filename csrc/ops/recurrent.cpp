@@ -18,6 +18,11 @@ constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiate
 
 constexpr int64_t kFew = 8;  // sequences: a thread that takes some from end to end wants as many
 
+Cell cell_of(Call& c, int at) {
+  Size kind = c.integer(at);
+  if (kind < 0 || kind > int64_t(Cell::lstm)) fail(c.name(), ": no kind of cell has the number ", kind);
+  return Cell(int64_t(kind));
+}
 int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 : 0; }
 
@@ -32,7 +37,7 @@ struct Range {
 class Steps {
  public:
   Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
-      : cell(Cell(c.integer(mode))), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
+      : cell(cell_of(c, mode)), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
     int last = packed ? 1 : 2;
     if (x.dim() != last + 1 || w.dim() != 2 || x.size(last) != w.size(0) || w.size(0) != gates * w.size(1))
       fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x.sizes(),
@@ -297,10 +302,10 @@ WEFT_OP{
         Dims sizes = c.tensor(0).sizes(), state = c.tensor(2).sizes();
         sizes[sizes.size() - 1] = w.size(0);
         c.give(0, meta(type, sizes));
-        int64_t states = !c.flag(11) ? 0 : Cell(c.integer(9)) == Cell::lstm ? 2 : 1;
+        int64_t states = !c.flag(11) ? 0 : cell_of(c, 9) == Cell::lstm ? 2 : 1;
         c.give(1, meta(type, {states, state[0], state[1]}));
         c.give(2, meta(type, w.sizes()));
-        c.give(3, meta(type, {Cell(c.integer(9)) == Cell::gru ? w.size(0) : 0}));
+        c.give(3, meta(type, {cell_of(c, 9) == Cell::gru ? w.size(0) : 0}));
       },
   .run =
       [](Call& c) {

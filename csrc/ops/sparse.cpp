@@ -159,7 +159,10 @@ WEFT_OP{
   .traits = kHidden | kNoOut | kTakesSparse | kDynamic,
   .infer =
       [](Call& c) {
-        auto layout = Layout(c.integer(1));
+        Size wanted = c.integer(1);
+        if (wanted < int64_t(Layout::SparseCoo) || wanted > int64_t(Layout::SparseCsc) || !c.tensor(0).sparse())
+          fail(c.name(), ": no sparse layout has the number ", wanted);
+        auto layout = Layout(int64_t(wanted));
         Tensor t = layout == Layout::SparseCoo ? alias(c.tensor(0)) : coalesced_data(c.tensor(0));
         t->layout = layout;
         c.give(0, t);
@@ -244,7 +247,7 @@ WEFT_OP{
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        int64_t k = c.integer(1);
+        Size k = c.integer(1);
         if (k < 0 || k > x.dim())
           fail("to_sparse: sparse_dim must be between 0 and ", x.dim(), " for shape ", x.sizes(), ", got ", k);
         if (k == 0 && x.dim()) fail("to_sparse: sparse_dim must be greater than 0 for a tensor with dimensions");

@@ -31,7 +31,7 @@ tensor([[0, 1],
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         const Dims &sizes = c.ints(1), &strides = c.ints(2);
-        int64_t offset = c.has(3) ? c.integer(3) : x->offset;
+        int64_t offset = c.has(3) ? c.integer(3) : Size(x->offset);
         if (sizes.size() != strides.size())
           fail("as_strided: mismatch in length of strides and shape: ", strides, " and ", sizes);
         for (int64_t s : sizes)
@@ -44,7 +44,7 @@ tensor([[0, 1],
       [](Grad& d) {
         static const OpRef back{"as_strided_backward"};
         Tensor x = input_place(d);
-        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
+        int64_t offset = d.arg(3).none() ? Size(0) : Size(d.arg(3).integer()) - x->offset;
         if (!is_dense(x.sizes(), x.strides()) || offset < 0)
           fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",
                x.strides(), "); clone() it first");
@@ -68,7 +68,8 @@ WEFT_OP{
           using T = decltype(zero);
           Dims at(g.dim());
           for (int64_t i = 0; i < g.numel(); ++i) {
-            int64_t from = 0, to = c.integer(5);
+            int64_t from = 0;
+            Size to = c.integer(5);
             for (int d = 0; d < g.dim(); ++d) {
               from += at[d] * g.stride(d);
               to += at[d] * c.ints(4)[d];
@@ -78,7 +79,7 @@ WEFT_OP{
               if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
                 place = T(float(place) + float(g.data<T>()[from]));
               else
-                place = T(place + g.data<T>()[from]);
+                place = modular::add(place, g.data<T>()[from]);
             }
             for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
           }
@@ -121,7 +122,7 @@ WEFT_OP{
         const Dims &sizes = d.arg(2).ints(), &strides = d.arg(3).ints();
         Tensor g = is_dense(x.sizes(), x.strides()) ? layout_as(d.g(), x.strides()) : contiguous_of(d.g());
         if (d.needs(0)) d.give(0, replace_strided(g, zeros(sizes, g.dtype()), sizes, strides, d.arg(4)));
-        if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + d.arg(4).integer()));
+        if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + Size(d.arg(4).integer())));
       },
 };
 
@@ -161,7 +162,7 @@ tensor([[0, 1],
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         int dim = wrap_dim(c.integer(1), x.dim(), "unfold");
-        int64_t size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
+        Size size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
         if (size < 0 || size > n)
           fail("unfold: maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
         if (step <= 0) fail("unfold: step is ", step, " but must be > 0");
@@ -169,7 +170,7 @@ tensor([[0, 1],
         int64_t stride = x.dim() ? strides[dim] : 1;
         if (x.dim()) {
           sizes[dim] = (n - size) / step + 1;
-          strides[dim] = checked_mul(stride, step);
+          strides[dim] = stride * step;
         }
         sizes.push(size);
         strides.push(stride);
@@ -182,7 +183,7 @@ tensor([[0, 1],
         int dim = wrap_dim(d.arg(1).integer(), shape.size(), "unfold");
         Dims flat = contiguous_strides(shape), strides = flat;
         int64_t stride = shape.empty() ? 1 : flat[dim];
-        if (!shape.empty()) strides[dim] = stride * d.arg(3).integer();
+        if (!shape.empty()) strides[dim] = Size(stride) * d.arg(3).integer();
         strides.push(stride);
         d.give(0, back(d.g(), shape, flat, d.g().sizes(), strides, 0));
       },
@@ -200,9 +201,8 @@ tensor([0, 3]))",
         const Tensor& x = c.tensor(0);
         int a = wrap_dim(c.integer(2), x.dim(), "diagonal"), b = wrap_dim(c.integer(3), x.dim(), "diagonal");
         if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-        int64_t k = c.integer(1);
-        int64_t n = std::max<int64_t>(0, k >= 0 ? std::min(x.size(a), x.size(b) - std::min(k, x.size(b)))
-                                                : std::min(x.size(a) + std::max(k, -x.size(a)), x.size(b)));
+        int64_t k = std::clamp<int64_t>(c.integer(1), -x.size(a), x.size(b));
+        int64_t n = k >= 0 ? std::min(x.size(a), x.size(b) - k) : std::min(x.size(a) + k, x.size(b));
         int64_t offset = x->offset;
         if (n) offset += k >= 0 ? k * x.stride(b) : -k * x.stride(a);
         Dims sizes = x.sizes(), strides = x.strides();
@@ -233,7 +233,7 @@ WEFT_OP{
         fill_data(y, Value(0));
         if (!c.tensor(0).numel()) return;
         int a = wrap_dim(c.integer(3), y.dim(), "diagonal"), b = wrap_dim(c.integer(4), y.dim(), "diagonal");
-        int64_t k = c.integer(2), step = y.stride(a) + y.stride(b);
+        Size k = c.integer(2), step = y.stride(a) + y.stride(b);
         Dims strides = y.strides();
         for (int d : {std::max(a, b), std::min(a, b)}) strides.erase(d);
         strides.push(step);

@@ -13,7 +13,7 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
   }
   strides->resize(sizes.size());
   int d = sizes.size() - 1;
-  int64_t chunk = 1, wanted = 1;
+  Size chunk = 1, wanted = 1;
   int64_t base = x.dim() ? x.stride(x.dim() - 1) : 1;
   for (int i = x.dim() - 1; i >= 0; --i) {
     chunk *= x.size(i);
@@ -36,7 +36,7 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
 Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
   Dims sizes = asked;
   int unknown = -1;
-  int64_t known = 1;
+  Size known = 1;
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
       if (unknown >= 0) fail(op, ": only one dimension can be inferred, got shape ", asked);
@@ -44,7 +44,7 @@ Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
     } else if (sizes[i] < 0) {
       fail(op, ": invalid shape dimension ", sizes[i], " in ", asked);
     } else {
-      known = checked_mul(known, sizes[i]);
+      known *= sizes[i];
     }
   }
   if (unknown >= 0) {
@@ -306,7 +306,7 @@ tensor([2, 3]))",
         const Tensor& x = c.tensor(0);
         if (x.dim() == 0) fail_index("select: cannot be applied to a 0-dim tensor.");
         int dim = wrap_dim(c.integer(1), x.dim(), "select");
-        int64_t i = c.integer(2), n = x.size(dim);
+        Size i = c.integer(2), n = x.size(dim);
         if (i < -n || i >= n)
           fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
         Dims sizes = x.sizes(), strides = x.strides();
@@ -331,15 +331,15 @@ WEFT_OP{
         const Tensor& x = c.tensor(0);
         if (x.dim() == 0) fail("slice: cannot be applied to a 0-dim tensor.");
         int dim = wrap_dim(c.integer(1), x.dim(), "slice");
-        int64_t n = x.size(dim), step = c.integer(4);
-        int64_t start = c.has(2) ? c.integer(2) : 0, end = c.has(3) ? c.integer(3) : n;
+        Size n = x.size(dim), step = c.integer(4), start = c.has(2) ? c.integer(2) : Size(0),
+             end = c.has(3) ? c.integer(3) : n;
         if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
         start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
         end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
         Dims sizes = x.sizes(), strides = x.strides();
         int64_t offset = x->offset + start * strides[dim];
         sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-        strides[dim] = sizes[dim] > 1 ? checked_mul(strides[dim], step) : strides[dim];
+        if (sizes[dim] > 1) strides[dim] = strides[dim] * step;
         give_view(c, sizes, strides, sizes[dim] ? offset : x->offset);
       },
   .back =
@@ -360,7 +360,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor& y = c.out[0];
         int dim = wrap_dim(c.integer(2), y.dim(), "select");
-        int64_t i = c.integer(3) < 0 ? c.integer(3) + y.size(dim) : c.integer(3);
+        Size i = c.integer(3) < 0 ? c.integer(3) + y.size(dim) : c.integer(3);
         fill_data(y, Value(0));
         Dims sizes = y.sizes(), strides = y.strides();
         char* at = y.data() + i * strides[dim] * item_size(y.dtype());
@@ -380,13 +380,13 @@ WEFT_OP{
       [](Call& c) {
         const Tensor& y = c.out[0];
         int dim = wrap_dim(c.integer(2), y.dim(), "slice");
-        int64_t n = y.size(dim), start = c.has(3) ? c.integer(3) : 0;
+        Size n = y.size(dim), start = c.has(3) ? c.integer(3) : Size(0);
         start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
         fill_data(y, Value(0));
         if (!c.tensor(0).numel()) return;
         Dims strides = y.strides();
         char* at = y.data() + start * strides[dim] * item_size(y.dtype());
-        strides[dim] *= c.integer(5);
+        strides[dim] = strides[dim] * c.integer(5);
         copy_box(at, strides, c.tensor(0), c.tensor(0).sizes());
       },
   .back = [](Grad& d) { d.give(0, slice(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5))); },
