@@ -220,14 +220,14 @@ Tensor from_dlpack(nb::handle capsule) {
   Size last = 0;
   for (int i = 0; i < sizes.size(); ++i) {
     if (strides[i] < 0) fail_value("from_dlpack: negative strides are not supported");
-    last += strides[i] * (sizes[i] > 0 ? sizes[i] - 1 : Size(0));
+    if (sizes[i] > 0) last += Size(strides[i]) * (sizes[i] - 1);
   }
   extent_of(sizes);  // while nobody but the capsule owns the memory
   check_steps(strides, 0);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
   t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset,
-                                numel_of(sizes) ? (last + 1) * item_size(dtype) : 0, m, [](void* p) {
+                                numel_of(sizes) ? (last + 1) * item_size(dtype) : Size(0), m, [](void* p) {
                                   auto* owner = static_cast<DLManaged*>(p);
                                   if (owner->deleter) owner->deleter(owner);
                                 });

@@ -45,7 +45,6 @@ TensorList index_tensors(const Tensor& x, const TensorList& indices) {
 }
 
 IndexedShape::IndexedShape(const Tensor& x, const TensorList& indices) {
-  check_dims(int(indices.size()), "index");
   int last = -1;
   bool together = true;
   for (int d = 0; d < int(indices.size()); ++d) {

@@ -93,12 +93,14 @@ WEFT_OP{
 };
 
 // The planes of `sizes` as the kernels of pick and put see them: `at` has a place of each plane.
-Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
+Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int64_t n) {
   if (n < 1 || n > sizes.size()) fail(c.name(), ": planes of ", n, " dimensions in shape ", sizes);
   Pool p;
   p.planes = 1;
-  for (int i = 0; i < sizes.size() - n; ++i) p.planes = p.planes * sizes[i];
-  for (int i = sizes.size() - n; i < sizes.size(); ++i) p.size[2] = p.size[2] * sizes[i];
+  for (int i = 0; i < sizes.size(); ++i) {
+    int64_t& part = i < sizes.size() - n ? p.planes : p.size[2];
+    part = part * sizes[i];
+  }
   p.result[2] = p.planes ? at.numel() / p.planes : 0;
   if (at.dtype() != DType::Int64 || Size(p.planes) * p.result[2] != at.numel())
     fail(c.name(), ": indices of shape ", at.sizes(), " do not fit planes of ", sizes);
@@ -117,14 +119,14 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (c.tensor(0).numel() != c.tensor(1).numel())
           fail(c.name(), ": a gradient of shape ", c.tensor(0).sizes(), " for indices of shape ", c.tensor(1).sizes());
         c.give(0, meta(c.tensor(0).dtype(), c.ints(2)));
       },
   .run =
       [](Call& c) {
-        Pool p = places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        Pool p = places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (puts_last(c)) {
           Last g(c.tensor(0));
           LastWritten dx(c.out[0]);
@@ -147,13 +149,13 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        places_of(c, c.tensor(0).sizes(), c.tensor(1), c.integer(2));
         c.give(0, meta(c.tensor(0).dtype(), c.tensor(1).sizes()));
       },
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(0).dtype());
-        Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), c.integer(2));
         LaidOut x(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written y(c.out[0], type);
         pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data());

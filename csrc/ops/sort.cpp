@@ -104,7 +104,7 @@ tensor([3, 2]))",
         const Tensor& x = c.tensor(0);
         if (x.dtype() == DType::Bool) fail("topk: bool has no order worth the name; cast it to uint8 first");
         int axis = axis_of(c, 2);
-        int64_t k = c.integer(1), n = x.dim() ? x.size(axis) : 1;
+        Size k = c.integer(1), n = x.dim() ? x.size(axis) : 1;
         if (k < 0 || k > n)
           fail("topk: selected index k out of range: k is ", k, ", dimension ", axis, " has size ", n);
         Dims sizes = x.sizes();
