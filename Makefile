@@ -106,7 +106,7 @@ build/dev/build.ninja: $(VENV)/.build
 
 # Other ways to build the same sources, each in a package directory of its own: the Python files are
 # links into weft/, the native module is that build's.
-FLAGS_sanitize := -DWEFT_SANITIZE=address,undefined
+FLAGS_sanitize := -DWEFT_SANITIZE=address,undefined,float-cast-overflow
 FLAGS_tsan := -DWEFT_SANITIZE=thread
 FLAGS_bare := -DWEFT_NO_PROVENANCE=ON
 

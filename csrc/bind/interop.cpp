@@ -31,7 +31,7 @@ struct Shown {
 };
 struct BufferShape {
   Shown shown;
-  Py_ssize_t shape[64], strides[64];
+  Py_ssize_t shape[kMaxRank], strides[kMaxRank];
   explicit BufferShape(TensorImpl& t) : shown(t) {}
 };
 
@@ -43,7 +43,6 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     if (!format_of(t.dtype))
       throw nb::builtin_exception(nb::exception_type::buffer_error,
                                   "bfloat16 has no buffer format: convert it to float32 first");
-    if (t.sizes.size() > 64) throw nb::builtin_exception(nb::exception_type::buffer_error, "more than 64 dimensions");
     if ((flags & PyBUF_WRITABLE) && !t.storage->writable)
       throw nb::builtin_exception(nb::exception_type::buffer_error, "the memory is read-only");
     if (!(flags & PyBUF_STRIDES) && !t.contiguous)
@@ -218,15 +217,17 @@ Tensor from_dlpack(nb::handle capsule) {
   if (d.device.type != 1) fail("from_dlpack: the data is on device type ", d.device.type, "; weft has only 'cpu'");
   DType dtype = from_dl_type(d.dtype);
   Dims sizes(d.shape, d.ndim), strides = d.strides ? Dims(d.strides, d.ndim) : contiguous_strides(sizes);
-  int64_t last = 0;
+  Size last = 0;
   for (int i = 0; i < sizes.size(); ++i) {
     if (strides[i] < 0) fail_value("from_dlpack: negative strides are not supported");
-    last += strides[i] * (sizes[i] > 0 ? sizes[i] - 1 : 0);
+    if (sizes[i] > 0) last += Size(strides[i]) * (sizes[i] - 1);
   }
+  extent_of(sizes);  // while nobody but the capsule owns the memory
+  check_steps(strides, 0);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
   t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset,
-                                numel_of(sizes) ? (last + 1) * item_size(dtype) : 0, m, [](void* p) {
+                                numel_of(sizes) ? (last + 1) * item_size(dtype) : Size(0), m, [](void* p) {
                                   auto* owner = static_cast<DLManaged*>(p);
                                   if (owner->deleter) owner->deleter(owner);
                                 });

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "bind/life.h"
+#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/pointwise.h"
 #include "ops/record.h"
@@ -341,10 +342,20 @@ PyObject* is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(
 
 PyObject* list_level(TensorImpl& t, int d, char* at) {
   if (d == t.sizes.size()) return wrap_number(t.dtype, at);
-  PyObject* list = PyList_New(Py_ssize_t(t.sizes[d]));
-  for (int64_t i = 0; i < t.sizes[d]; ++i)
-    PyList_SET_ITEM(list, Py_ssize_t(i), list_level(t, d + 1, at + i * t.strides[d] * item_size(t.dtype)));
-  return list;
+  int64_t n = t.sizes[d], step = t.strides[d] * item_size(t.dtype);
+  nb::object list = nb::steal(PyList_New(Py_ssize_t(n)));
+  if (!list) {
+    PyErr_Clear();
+    fail(ErrorKind::Memory, "tolist: out of memory: a list of ", n, " elements takes ", n * int64_t(sizeof(PyObject*)),
+         " bytes");
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (i % 4096 == 4095) leave_if_interrupted();
+    PyObject* element = list_level(t, d + 1, at + i * step);
+    if (!element) throw PythonError();
+    PyList_SET_ITEM(list.ptr(), Py_ssize_t(i), element);
+  }
+  return list.release().ptr();
 }
 PyObject* tolist(PyObject* o, PyObject*) {
   return guarded([&] {

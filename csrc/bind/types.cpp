@@ -97,6 +97,15 @@ void bind_types(nb::module_& m) {
       fail_type("set_default_dtype: only floating-point types are supported as the default type");
     set_default_dtype(t);
   });
+  m.def("_checked_arithmetic", [](const std::string& operation, int64_t a, int64_t b) -> int64_t {  // for tests
+    switch (operation.at(0)) {
+      case '+': return Size(a) + b;
+      case '-': return Size(a) - b;
+      case '*': return Size(a) * b;
+      case '/': return Size(a) / b;
+      default: return Size(a) % b;
+    }
+  });
   m.def("_promote", [](nb::handle a, nb::handle b) {
     DType x, y;
     if (!read_dtype(a.ptr(), &x) || !read_dtype(b.ptr(), &y)) fail_type("promote_types: expected two dtypes");

@@ -17,30 +17,52 @@ std::string to_string(const Dims& d) {
   return s.str();
 }
 
+void refuse_rank(int n) { fail("tensors have at most ", kMaxRank, " dimensions, got ", n); }
+
+void refuse_sizes(const Dims& sizes) {
+  for (int64_t s : sizes)
+    if (s < 0) fail("negative dimension ", s, " in the sizes ", sizes);
+  fail(ErrorKind::Memory, "out of memory: a tensor of sizes ", sizes, " has more than 2^56 elements");
+}
+
+int64_t extent_of(const Dims& sizes) {
+  if (sizes.size() > kMaxRank) refuse_rank(sizes.size());
+  int64_t extent = 1;
+  for (int64_t s : sizes)
+    if (s != 0 && (s < 0 || __builtin_mul_overflow(extent, s, &extent) || extent > kMaxExtent)) refuse_sizes(sizes);
+  return extent;
+}
+
+void check_steps(const Dims& strides, int64_t offset) {
+  bool fits = offset >= 0 && offset <= kMaxExtent;
+  for (int64_t s : strides) fits &= s >= 0 && s <= kMaxExtent;
+  if (!fits) fail("strides and offsets are numbers from 0 to 2^56, got strides ", strides, " and offset ", offset);
+}
+
 int64_t numel_of(const Dims& sizes) {
-  int64_t n = 1;
+  Size n = 1;
   bool zero = false;
   for (int64_t s : sizes) {
     if (s == 0)
       zero = true;
     else
-      n = checked_mul(n, s);
+      n *= s;
   }
-  return zero ? 0 : n;
+  return zero ? 0 : int64_t(n);
 }
 
 Dims contiguous_strides(const Dims& sizes) {
   Dims strides(sizes.size());
-  int64_t step = 1;
+  Size step = 1;
   for (int i = sizes.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    step = checked_mul(step, std::max<int64_t>(sizes[i], 1));
+    step *= std::max<int64_t>(sizes[i], 1);
   }
   return strides;
 }
 
 bool is_contiguous(const Dims& sizes, const Dims& strides) {
-  int64_t step = 1;
+  Size step = 1;
   for (int i = sizes.size() - 1; i >= 0; --i) {
     if (sizes[i] == 1) continue;
     if (strides[i] != step) return numel_of(sizes) == 0;
@@ -72,7 +94,7 @@ Dims inner_to_outer(const Dims& sizes, const Dims& strides) {
 
 bool is_dense(const Dims& sizes, const Dims& strides) {
   if (is_contiguous(sizes, strides)) return true;
-  int64_t step = 1;
+  Size step = 1;
   for (int64_t d : inner_to_outer(sizes, strides)) {
     if (sizes[int(d)] == 1) continue;
     if (strides[int(d)] != step) return false;
@@ -83,10 +105,10 @@ bool is_dense(const Dims& sizes, const Dims& strides) {
 
 Dims strides_like(const Dims& sizes, const Dims& strides) {
   Dims out(sizes.size());
-  int64_t step = 1;
+  Size step = 1;
   for (int64_t d : inner_to_outer(sizes, strides)) {
     out[int(d)] = step;
-    step = checked_mul(step, std::max<int64_t>(sizes[int(d)], 1));
+    step *= std::max<int64_t>(sizes[int(d)], 1);
   }
   return out;
 }
@@ -143,7 +165,9 @@ Dims broadcast(const Dims& a, const Dims& b, const char* op) {
   Dims out(longer);
   int shift_a = out.size() - a.size(), shift_b = out.size() - b.size();
   for (int i = 0; i < out.size(); ++i) {
-    int64_t x = i < shift_a ? 1 : a[i - shift_a], y = i < shift_b ? 1 : b[i - shift_b];
+    int64_t x = 1, y = 1;
+    if (i >= shift_a) x = a[i - shift_a];
+    if (i >= shift_b) y = b[i - shift_b];
     if (x != y && x != 1 && y != 1)
       fail(op, ": the size of tensor a (", x, ") must match the size of tensor b (", y, ") at dimension ", i,
            "; got shapes ", a, " and ", b);

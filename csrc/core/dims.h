@@ -1,6 +1,7 @@
 // Sizes and strides: a short list of 64-bit integers kept in place up to five, and checked arithmetic on them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -10,6 +11,76 @@
 #include "core/error.h"
 
 namespace weft {
+
+// A number that a user, a file or a program gave, or that was computed from one: sizes, strides, offsets, counts,
+// paddings. Arithmetic on it that leaves 64 bits is an error, never a wrap. It becomes a plain integer where it is stored.
+class Size {
+ public:
+  constexpr Size() = default;
+  template <std::integral I>
+  constexpr Size(I v) : v_(int64_t(v)) {
+    static_assert(sizeof(I) < 8 || std::is_signed_v<I>, "an unsigned number of 64 bits may not fit");
+  }
+  constexpr operator int64_t() const { return v_; }
+
+  constexpr Size operator-() const { return Size(0) - *this; }
+  constexpr Size operator+() const { return *this; }
+  Size& operator+=(Size o) { return *this = *this + o; }
+  Size& operator-=(Size o) { return *this = *this - o; }
+  Size& operator*=(Size o) { return *this = *this * o; }
+  Size& operator/=(Size o) { return *this = *this / o; }
+  Size& operator++() { return *this += 1; }
+
+  friend constexpr Size operator+(Size a, Size b) {
+    int64_t r = 0;
+    if (__builtin_add_overflow(a.v_, b.v_, &r)) leaves_64_bits(a.v_, " + ", b.v_);
+    return r;
+  }
+  friend constexpr Size operator-(Size a, Size b) {
+    int64_t r = 0;
+    if (__builtin_sub_overflow(a.v_, b.v_, &r)) leaves_64_bits(a.v_, " - ", b.v_);
+    return r;
+  }
+  friend constexpr Size operator*(Size a, Size b) {
+    int64_t r = 0;
+    if (__builtin_mul_overflow(a.v_, b.v_, &r)) leaves_64_bits(a.v_, " * ", b.v_);
+    return r;
+  }
+  friend constexpr Size operator/(Size a, Size b) {
+    if (b.v_ == 0 || (b.v_ == -1 && a.v_ == INT64_MIN)) leaves_64_bits(a.v_, " / ", b.v_);
+    return a.v_ / b.v_;
+  }
+  friend constexpr Size operator%(Size a, Size b) {
+    if (b.v_ == 0) leaves_64_bits(a.v_, " % ", b.v_);
+    return b.v_ == -1 ? 0 : a.v_ % b.v_;
+  }
+
+ private:
+  [[noreturn, gnu::cold]] static void leaves_64_bits(int64_t a, const char* operation, int64_t b) {
+    fail(ErrorKind::Memory, "size ", a, operation, b, " does not fit in 64 bits");
+  }
+  int64_t v_ = 0;
+};
+
+// With a plain integer on one side the operation is checked too.
+#define WEFT_MIXED(op)                                   \
+  template <std::integral I>                             \
+  constexpr Size operator op(Size a, I b) {              \
+    return a op Size(b);                                 \
+  }                                                      \
+  template <std::integral I>                             \
+  constexpr Size operator op(I a, Size b) {              \
+    return Size(a) op b;                                 \
+  }
+WEFT_MIXED(+) WEFT_MIXED(-) WEFT_MIXED(*) WEFT_MIXED(/) WEFT_MIXED(%)
+#undef WEFT_MIXED
+// `n += size` on a plain n would not be: n = n + size is.
+template <std::integral I>
+I& operator+=(I&, Size) = delete;
+template <std::integral I>
+I& operator-=(I&, Size) = delete;
+template <std::integral I>
+I& operator*=(I&, Size) = delete;
 
 class Dims {
  public:
@@ -40,7 +111,7 @@ class Dims {
   int64_t* data() { return cap_ > kInline ? heap_ : local_; }
   const int64_t* data() const { return cap_ > kInline ? heap_ : local_; }
   int64_t& operator[](int i) { return data()[i]; }
-  int64_t operator[](int i) const { return data()[i]; }
+  Size operator[](int i) const { return data()[i]; }
   int64_t* begin() { return data(); }
   int64_t* end() { return data() + n_; }
   const int64_t* begin() const { return data(); }
@@ -122,18 +193,15 @@ class Dims {
 std::ostream& operator<<(std::ostream& s, const Dims& d);  // [2, 3]
 std::string to_string(const Dims& d);
 
-// Products and sums of sizes: an overflow is an error, never a wrap.
-inline int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t r;
-  if (__builtin_mul_overflow(a, b, &r)) fail(ErrorKind::Memory, "size ", a, " * ", b, " does not fit in 64 bits");
-  return r;
-}
-inline int64_t checked_add(int64_t a, int64_t b) {
-  int64_t r;
-  if (__builtin_add_overflow(a, b, &r)) fail(ErrorKind::Memory, "size ", a, " + ", b, " does not fit in 64 bits");
-  return r;
-}
-int64_t numel_of(const Dims& sizes);         // checked product
+// What holds of every tensor, so that arithmetic on one tensor's numbers, in bytes too, cannot leave 64 bits: it has at
+// most 64 dimensions (PyTorch's limit), and no size, stride, offset or product of sizes is beyond 2^56.
+constexpr int kMaxRank = 64;
+constexpr int64_t kMaxExtent = int64_t(1) << 56;
+[[noreturn, gnu::cold]] void refuse_rank(int n);
+[[noreturn, gnu::cold]] void refuse_sizes(const Dims& sizes);  // one is negative, or there are too many elements
+int64_t extent_of(const Dims& sizes);  // the product of those that are not zero, within these limits
+void check_steps(const Dims& strides, int64_t offset);
+int64_t numel_of(const Dims& sizes);  // checked product
 Dims contiguous_strides(const Dims& sizes);  // row major
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 bool is_dense(const Dims& sizes, const Dims& strides);         // no holes, no overlap, in some order of the dimensions

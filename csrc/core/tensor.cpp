@@ -158,10 +158,14 @@ void TensorImpl::retain_grad(bool on) {
 }
 
 void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) {
+  int64_t extent = extent_of(new_sizes);
+  check_steps(new_strides, new_offset);
   sizes = new_sizes;
   strides = new_strides;
   offset = new_offset;
-  numel = numel_of(sizes);
+  numel = extent;
+  for (int64_t s : sizes)
+    if (s == 0) numel = 0;
   contiguous = is_contiguous(sizes, strides);
 }
 
@@ -171,20 +175,25 @@ static void check_sizes(const Dims& sizes) {
 }
 
 Tensor meta(DType dtype, const Dims& sizes) {
+  int n = sizes.size();
+  if (n > kMaxRank) [[unlikely]]
+    refuse_rank(n);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
   t->sizes = sizes;
-  int n = sizes.size();
   t->strides.resize(n);
   int64_t step = 1;
-  bool zero = false;
+  bool zero = false, fits = true;
   for (int i = n - 1; i >= 0; --i) {
     t->strides[i] = step;
-    if (sizes[i] > 1)
-      step = checked_mul(step, sizes[i]);
-    else if (sizes[i] != 1)
-      zero = true, check_sizes(sizes);
+    int64_t s = sizes[i];
+    if (s > 1)
+      fits &= !__builtin_mul_overflow(step, s, &step) && step <= kMaxExtent;
+    else if (s <= 0)
+      zero = true, fits &= s == 0;
   }
+  if (!fits) [[unlikely]]
+    refuse_sizes(sizes);
   t->numel = zero ? 0 : step;
   return t;
 }
@@ -205,9 +214,9 @@ int64_t bytes_of(const TensorImpl& t) {
   int64_t last = t.numel;
   if (!t.contiguous && t.numel) {
     last = 1;
-    for (int i = 0; i < t.sizes.size(); ++i) last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
+    for (int i = 0; i < t.sizes.size(); ++i) last = last + Size(t.strides[i]) * (t.sizes[i] - 1);
   }
-  return checked_mul(last, item_size(t.dtype));
+  return Size(last) * item_size(t.dtype);
 }
 
 void give_memory(TensorImpl& t) { t.storage = Storage::make(bytes_of(t)); }
@@ -244,7 +253,15 @@ const char* name_of(Layout layout) {
 }
 
 Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values, bool coalesced) {
-  Tensor t = meta_strided(values.dtype(), sizes, Dims(sizes.size()));
+  // Its sizes stand for no memory: only their product has to fit.
+  if (sizes.size() > kMaxRank) refuse_rank(sizes.size());
+  for (int64_t s : sizes)
+    if (s < 0) refuse_sizes(sizes);
+  Tensor t(TensorImpl::make());
+  t->dtype = values.dtype();
+  t->numel = numel_of(sizes);
+  t->sizes = sizes;
+  t->strides.resize(sizes.size());
   auto entries = std::make_unique<Entries>();
   entries->indices = alias(indices);
   entries->values = alias(values);

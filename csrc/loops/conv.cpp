@@ -17,6 +17,7 @@
 #include "loops/conv_direct.h"
 #include "loops/gemm.h"
 #include "loops/parallel.h"
+#include "loops/modular.h"
 
 namespace weft {
 namespace {
@@ -57,7 +58,7 @@ void add_back(const Conv& c, const T* windows, T* x) {
   for (int64_t k = 0; k < channels * taps; ++k) {
     T* image = x + k / taps * c.pixels();
     const T* row = windows + k * places;
-    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { image[pixel] = T(image[pixel] + row[place]); });
+    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { image[pixel] = modular::add(image[pixel], row[place]); });
   }
 }
 
@@ -94,7 +95,7 @@ template <class T>
 class Windows {
  public:
   Windows(const Parts& p, int64_t work)
-      : memory_(checked_mul(checked_mul(p.inner, p.places), int64_t(sizeof(T))), work) {}
+      : memory_(Size(p.inner) * p.places * int64_t(sizeof(T)), work) {}
   T* mine() const { return memory_.template mine<T>(); }
 
  private:

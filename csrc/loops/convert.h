@@ -1,15 +1,12 @@
 // Conversion of contiguous elements, for inclusion in *.isa.cpp files.
-//
-// Out of the range of its target, a float turns into what the x86 instruction gives, on every machine: the
-// smallest int32 or int64; the narrower integers are the low bits of that int32.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "core/dtype.h"
 #include "loops/isa.h"
+#include "loops/modular.h"
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -44,15 +41,7 @@ struct Stored<c128> {
   using type = Complex<double>;
 };
 
-template <class Int, class Float>
-inline Int truncate(Float x) {
-  if constexpr (sizeof(Int) < 4) {
-    return Int(truncate<int32_t>(x));
-  } else {
-    constexpr Float low = Float(std::numeric_limits<Int>::min());
-    return x >= low && x < -low ? Int(x) : std::numeric_limits<Int>::min();
-  }
-}
+using modular::truncate;
 
 template <class To, class From>
 inline To cast(From x) {

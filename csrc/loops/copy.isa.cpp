@@ -5,6 +5,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/dims.h"
 #include "loops/convert.h"
 #include "loops/parallel.h"
 #include "loops/transpose.h"
@@ -12,7 +13,7 @@
 namespace weft::WEFT_ISA {
 namespace {
 
-constexpr int kMaxDims = 64;
+constexpr int kMaxDims = kMaxRank;
 constexpr int64_t kBuffer = 512;     // elements converted at a time
 constexpr int64_t kSide = 64;        // the side of a block that is transposed at a time
 constexpr int64_t kRowPart = 16384;  // elements of a row that one task copies

@@ -7,6 +7,7 @@
 
 #include "loops/copy.h"
 #include "loops/parallel.h"
+#include "loops/modular.h"
 
 namespace weft {
 namespace {
@@ -517,7 +518,7 @@ T dot_in_chunks(DType type, int64_t n, const void* a, const void* b) {
     kernels.dot(type, at(a, type, begin), at(b, type, begin), end - begin, at(partial.get(), type, begin / kDotChunk));
   });
   T sum = 0;
-  for (int64_t c = 0; c < chunks; ++c) sum += reinterpret_cast<const T*>(partial.get())[c];
+  for (int64_t c = 0; c < chunks; ++c) sum = modular::add(sum, reinterpret_cast<const T*>(partial.get())[c]);
   return sum;
 }
 

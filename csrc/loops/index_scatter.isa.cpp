@@ -14,15 +14,9 @@ constexpr int kMostScanning = 8;   // threads that each look at all places and t
 template <Scatter op, class T>
 inline T combine_numbers(T a, T b) {
   if constexpr (op == Scatter::add) {
-    if constexpr (std::is_integral_v<T>)
-      return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
-    else
-      return a + b;
+    return modular::add(a, b);
   } else if constexpr (op == Scatter::mul) {
-    if constexpr (std::is_integral_v<T>)
-      return T(uint64_t(a) * uint64_t(b));
-    else
-      return a * b;
+    return modular::mul(a, b);
   } else if constexpr (op == Scatter::amin) {
     return a <= b || a != a ? a : b;  // NaN stays, from either side
   } else {

@@ -97,7 +97,7 @@ void int8_convolve(const Conv& given, const uint8_t* image, int32_t zero, const 
   int64_t channels = c.in / c.groups, out = c.out / c.groups, k = c.taps() * channels, row = int8_row(k);
   int64_t places = c.places(), block = std::clamp<int64_t>(kWindows / row / 4 * 4, 4, 256);
   int64_t blocks = (places + block - 1) / block, count = c.batch * blocks * c.groups;
-  PerThread windows(block * row, count);
+  PerThread windows(Size(block) * row, count);
   std::memset(windows.all<uint8_t>(), 0, size_t(windows.bytes()));  // what fills rows up stays zero
   auto part = [&](int64_t i) {
     int64_t group = i % c.groups, b = i / c.groups % blocks, n = i / c.groups / blocks, first = b * block;

@@ -15,6 +15,12 @@ struct Pool {
 
   int64_t pixels() const { return size[0] * size[1] * size[2]; }
   int64_t places() const { return result[0] * result[1] * result[2]; }
+  // Elements that the windows of a plane read, about.
+  double work() const {
+    double taps = 1;
+    for (int d = 0; d < 3; ++d) taps *= double(kernel[d] < size[d] ? kernel[d] : size[d]);
+    return double(places()) * taps + double(pixels());
+  }
 };
 
 struct PoolKernels {

@@ -4,6 +4,7 @@
 
 #include "loops/lanes.h"
 #include "loops/parallel.h"
+#include "loops/modular.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -17,8 +18,7 @@ constexpr T kLeast = std::numeric_limits<T>::has_infinity ? -std::numeric_limits
 
 template <class F>
 void each_plane(const Pool& p, const F& f) {
-  int64_t work = p.places() * p.kernel[0] * p.kernel[1] * p.kernel[2] + p.pixels();
-  parallel_chunks(p.planes, 1 + kWork / (work + 1), [&](int64_t begin, int64_t end) {
+  parallel_chunks(p.planes, 1 + int64_t(kWork / (p.work() + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });
 }
@@ -32,13 +32,34 @@ inline void reach(const Pool& p, int d, int64_t tap, int64_t* first, int64_t* la
   if (*last > p.result[d]) *last = p.result[d];
 }
 
+// The taps that read inside in one of the places [from, to); of windows much larger than the plane not all are looked
+// at.
+struct Taps {
+  int64_t first = 0, last;
+  Taps(const Pool& p, int d, int64_t from, int64_t to) : last(p.kernel[d]) {
+    if (last <= 2 * p.size[d] + 64) [[likely]]
+      return;
+    int64_t before = p.pad[d] - (to - 1) * p.stride[d], behind = p.size[d] + p.pad[d] - from * p.stride[d];
+    if (before > 0) first = (before + p.dilation[d] - 1) / p.dilation[d];
+    int64_t inside = behind > 0 ? (behind + p.dilation[d] - 1) / p.dilation[d] : 0;
+    if (last > inside) last = inside;
+  }
+};
+
+// Windows so large that a row of them takes long are left between two of them when Ctrl-C comes.
+inline void pause(const Pool& p, int64_t place) {
+  constexpr int64_t kLong = 1 << 12;
+  if (p.kernel[0] * p.kernel[1] * p.kernel[2] >= kLong || place % kLong == 0) leave_if_interrupted();
+}
+
 // Calls f(tap's row of the plane, where it begins) for the rows that the windows of result row (a, b) read.
 template <class F>
 inline void each_row(const Pool& p, int64_t a, int64_t b, const F& f) {
-  for (int64_t i = 0; i < p.kernel[0]; ++i) {
+  const Taps planes(p, 0, a, a + 1), rows(p, 1, b, b + 1);
+  for (int64_t i = planes.first; i < planes.last; ++i) {
     int64_t x0 = a * p.stride[0] + i * p.dilation[0] - p.pad[0];
     if (x0 < 0 || x0 >= p.size[0]) continue;
-    for (int64_t j = 0; j < p.kernel[1]; ++j) {
+    for (int64_t j = rows.first; j < rows.last; ++j) {
       int64_t x1 = b * p.stride[1] + j * p.dilation[1] - p.pad[1];
       if (x1 >= 0 && x1 < p.size[1]) f((x0 * p.size[1] + x1) * p.size[2]);
     }
@@ -69,6 +90,8 @@ void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
         int64_t n = p.result[2] - begin < kRow ? p.result[2] - begin : kRow;
         for (int64_t e = 0; e < n; ++e) best[e] = kLeast<T>, where[e] = 0;  // what a window of padding alone has
         bool fresh = true;  // the first element of a window is taken, whatever it is
+        pause(p, begin);
+        const Taps taps(p, 2, begin, begin + n);
         each_row(p, row / p.result[1], row % p.result[1], [&](int64_t line) {
           for (int64_t e = 0; fresh && e < n; ++e) {
             int64_t x2 = (begin + e) * p.stride[2] - p.pad[2];
@@ -78,7 +101,7 @@ void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
             best[e] = in[line + x2];
           }
           fresh = false;
-          for (int64_t k = 0; k < p.kernel[2]; ++k) {
+          for (int64_t k = taps.first; k < taps.last; ++k) {
             int64_t first, last;
             reach(p, 2, k, &first, &last);
             if (first < begin) first = begin;
@@ -118,7 +141,9 @@ inline void each_pair(const Pool& p, const F& f) {
       each_row(p, a, b, [&](int64_t line) {
         for (int64_t e = 0; e < p.result[2]; ++e) {
           int64_t divisor = p.divisor ? p.divisor : ab * extent(p, 2, e), begin = e * p.stride[2] - p.pad[2];
-          for (int64_t k = 0; k < p.kernel[2]; ++k)
+          pause(p, e + 1);
+          const Taps taps(p, 2, e, e + 1);
+          for (int64_t k = taps.first; k < taps.last; ++k)
             if (begin + k >= 0 && begin + k < p.size[2]) f(place + e, line + begin + k, divisor);
         }
       });
@@ -131,7 +156,7 @@ inline T share(T x, int64_t divisor) {
   if constexpr (std::is_floating_point_v<T>)
     return x / T(divisor);
   else
-    return T(int64_t(x) / divisor);
+    return divisor == -1 ? modular::neg(x) : T(int64_t(x) / divisor);
 }
 
 template <class T>
@@ -140,7 +165,7 @@ void mean_of(const Pool& p, const T* x, T* y) {
     const T* in = x + plane * p.pixels();
     T* out = y + plane * p.places();
     for (int64_t i = 0; i < p.places(); ++i) out[i] = T(0);
-    each_pair(p, [&](int64_t place, int64_t pixel, int64_t) { out[place] = T(out[place] + in[pixel]); });
+    each_pair(p, [&](int64_t place, int64_t pixel, int64_t) { out[place] = modular::add(out[place], in[pixel]); });
     for (int64_t a = 0, i = 0; a < p.result[0]; ++a)
       for (int64_t b = 0; b < p.result[1]; ++b)
         for (int64_t e = 0; e < p.result[2]; ++e, ++i)
@@ -154,7 +179,7 @@ void mean_back_of(const Pool& p, const T* g, T* dx) {
     T* out = dx + plane * p.pixels();
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
     each_pair(p, [&](int64_t place, int64_t pixel, int64_t divisor) {
-      out[pixel] = T(out[pixel] + share(in[place], divisor));
+      out[pixel] = modular::add(out[pixel], share(in[place], divisor));
     });
   });
 }
@@ -191,7 +216,7 @@ bool put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
     T* out = dx + plane * p.pixels();
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
     for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i)
-      if (inside(at[i])) out[at[i]] = T(out[at[i]] + g[i]);
+      if (inside(at[i])) out[at[i]] = modular::add(out[at[i]], g[i]);
   });
   return inside.all();
 }
@@ -250,8 +275,8 @@ bool put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) 
 // Calls f(image) on several threads.
 template <class F>
 void each_image(const Pool& p, int64_t channels, const F& f) {
-  int64_t work = (p.places() * p.kernel[0] * p.kernel[1] * p.kernel[2] + p.pixels()) * channels;
-  parallel_chunks(p.planes / channels, 1 + kWork / (work + 1), [&](int64_t begin, int64_t end) {
+  double work = p.work() * double(channels);
+  parallel_chunks(p.planes / channels, 1 + int64_t(kWork / (work + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });
 }
@@ -259,8 +284,10 @@ void each_image(const Pool& p, int64_t channels, const F& f) {
 // Calls f(pixel) for the pixels of the window of place (a, b, e).
 template <class F>
 inline void each_pixel(const Pool& p, int64_t a, int64_t b, int64_t e, const F& f) {
+  pause(p, e + 1);
+  const Taps taps(p, 2, e, e + 1);
   each_row(p, a, b, [&](int64_t line) {
-    for (int64_t k = 0; k < p.kernel[2]; ++k) {
+    for (int64_t k = taps.first; k < taps.last; ++k) {
       int64_t x2 = e * p.stride[2] + k * p.dilation[2] - p.pad[2];
       if (x2 >= 0 && x2 < p.size[2]) f(line + x2);
     }

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "core/dims.h"
 #include "loops/parallel.h"
 
 namespace weft {
 namespace {
 
-constexpr int kMaxAxes = 64;
+constexpr int kMaxAxes = kMaxRank;
+constexpr int64_t kLongest = int64_t(1) << 24;   // elements that are joined before Ctrl-C is looked for
 constexpr int64_t kPackItems = 4096;             // elements that are copied together before a kernel sees them
-constexpr int64_t kLongest = int64_t(1) << 28;   // positions of a chunk that are joined without a look for Ctrl-C
 constexpr int64_t kMaxPartials = 4096;           // partial results of one reduction that is cut into chunks
 constexpr int64_t kMaxAccSize = 24;              // count, mean and squares
 constexpr int64_t kShortRow = kShortestMadeRow;  // shorter rows are taken across, many at a time
@@ -155,16 +156,17 @@ struct Walk {
   void part(char* acc, const char* base, int64_t i, int64_t width, int64_t from, int64_t to) const {
     op.start(acc, width);
     base = at(base, i * across.in);
+    const int64_t most = kLongest / width;
     while (from < to) {
       int64_t outer = from / along.size, k = from - outer * along.size;
-      int64_t n = std::min({along.size - k, to - from, kLongest});
+      int64_t n = std::min({along.size - k, to - from, most});
       const char* p = at(base, offsets(reduced, reduced_n, outer).in + k * along.in);
       if (grouped > 1 && width == across.size)
         feed_grouped(acc, p, n, from);
       else
         feed(acc, p, width, across.in, n, along.in, from);
       from += n;
-      if (n == kLongest) leave_if_interrupted();
+      if (from < to) leave_if_interrupted();
     }
   }
 

@@ -48,7 +48,7 @@ struct Prod : Operation {
   static Vec<A> map(Vec<T, kLanes<A>> x, double) { return convert_lanes<A, T, kLanes<A>>(x); }
   template <class V>
   static V join(V a, V b) {
-    return a * b;
+    return modular::mul(a, b);
   }
   static A start() { return A(1); }
   static A widen(A a) { return a; }

@@ -162,7 +162,7 @@ struct Sum : Operation {
   static Vec<A> map(Vec<T, kLanes<A>> x, double) { return convert_lanes<A, T, kLanes<A>>(x); }
   template <class V>
   static V join(V a, V b) {
-    return a + b;
+    return modular::add(a, b);
   }
   static W start() { return W{}; }
   static W widen(A a) { return W(a); }

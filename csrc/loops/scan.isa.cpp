@@ -61,7 +61,7 @@ struct Carried<Complex<double>> {
 struct Plus {
   template <class V>
   static V join(V a, V b) {
-    return a + b;
+    return modular::add(a, b);
   }
   template <class A>
   static A start() {
@@ -71,7 +71,7 @@ struct Plus {
 struct Times {
   template <class V>
   static V join(V a, V b) {
-    return a * b;
+    return modular::mul(a, b);
   }
   template <class A>
   static A start() {

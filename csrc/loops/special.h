@@ -3,6 +3,7 @@
 #pragma once
 
 #include "loops/math.h"
+#include "loops/parallel.h"
 
 namespace weft::WEFT_ISA::special {
 
@@ -11,6 +12,7 @@ using math::inf;
 using math::nan;
 using math::pi;
 constexpr double kTiny = 1e-17;  // a term this small beside the sum no longer counts
+constexpr int64_t kManySteps = 1 << 16;  // of a loop whose length a number decides: then it asks for Ctrl-C
 
 // ---- gamma functions
 
@@ -26,7 +28,9 @@ inline double zeta(double s, double q) {
     if (s != math::floor(s)) return nan<double>;  // a negative number to a broken power
   }
   double sum = 0, a = q;
+  int64_t steps = 0;
   do {
+    if (++steps % kManySteps == 0) leave_if_interrupted();
     double term = __builtin_pow(a, -s);
     sum += term;
     if (abs(term) < kTiny * abs(sum)) return sum;
@@ -216,10 +220,14 @@ inline double airy_ai(double x) {
 template <class Step>
 inline double recurrence(double n, double first, double second, Step step) {
   if (!(n > -1)) return n != n ? n : 0;
-  int64_t last = int64_t(n);
+  int64_t last = n < 0x1p62 ? int64_t(n) : int64_t(1) << 62;
   if (last == 0) return first;
   double before = first, now = second;
   for (int64_t k = 1; k < last; ++k) {
+    if (k % kManySteps == 0) {
+      if (now != now) break;
+      leave_if_interrupted();
+    }
     double next = step(double(k), now, before);
     before = now;
     now = next;

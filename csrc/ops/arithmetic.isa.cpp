@@ -25,7 +25,7 @@ constexpr T whole_div(T a, T b) {
     return q - down > T(0.5) ? down + 1 : down;
   } else {
     if (b == T(0)) return T(0);
-    if (b == T(-1)) return T(-a);
+    if (b == T(-1)) return modular::neg(a);
     T q = T(a / b);
     return T(a % b) != T(0) && (a < T(0)) != (b < T(0)) ? T(q - 1) : q;
   }
@@ -48,7 +48,7 @@ constexpr T trunc_div(T a, T b) {
   else if (b == T(0))
     return T(0);
   else
-    return b == T(-1) ? T(-a) : T(a / b);
+    return b == T(-1) ? modular::neg(a) : T(a / b);
 }
 template <class T>
 constexpr T trunc_mod(T a, T b) {
@@ -62,8 +62,8 @@ T integer_power(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) return a || !b;
   if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
   T r = 1;
-  for (auto e = uint64_t(b); e; e >>= 1, a = T(a * a))
-    if (e & 1) r = T(r * a);
+  for (auto e = uint64_t(b); e; e >>= 1, a = modular::mul(a, a))
+    if (e & 1) r = modular::mul(r, a);
   return r;
 }
 template <class T>
@@ -100,14 +100,14 @@ WEFT_ROWS(arithmetic) {
 
   r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
             Rule::promote, kInplace},
-           types::all, light([](auto a, auto b) { return a + b; }), pass, pass);
+           types::all, light([](auto a, auto b) { return modular::add(a, b); }), pass, pass);
   r.binary({"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Subtracts other from input, element by element.",
             Rule::promote,
             kInplace | kRefusesBool,
             {},
             "subtract"},
-           types::arithmetic, light([](auto a, auto b) { return a - b; }), pass,
+           types::arithmetic, light([](auto a, auto b) { return modular::sub(a, b); }), pass,
            d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
   r.binary({"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Multiplies input by other, element by element.",
@@ -115,7 +115,7 @@ WEFT_ROWS(arithmetic) {
             kInplace,
             {},
             "multiply"},
-           types::all, light([](auto a, auto b) { return a * b; }),
+           types::all, light([](auto a, auto b) { return modular::mul(a, b); }),
            d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
            d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
   r.binary({"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",

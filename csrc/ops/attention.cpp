@@ -22,7 +22,7 @@ class Matrices {
     for (int64_t b : batch) n *= b;
     at_.reserve(size_t(n));
     for (int64_t k = 0; k < n; ++k) {
-      int64_t rest = k, offset = 0;
+      Size rest = k, offset = 0;
       for (int d = dims_ - 1; d >= 0; --d) {
         int own = d - (dims_ - (t.dim() - 2));  // a mask may have fewer dimensions, or ones
         if (own >= 0 && t.size(own) != 1) offset += rest % batch[d] * t.stride(own);

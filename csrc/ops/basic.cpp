@@ -66,7 +66,7 @@ Tensor clone_data(const Tensor& t) {
 
 void resize_to(Tensor& t, const Dims& sizes) {
   Dims strides = contiguous_strides(sizes);
-  t->storage->resize(checked_mul(checked_add(t->offset, numel_of(sizes)), item_size(t.dtype())));
+  t->storage->resize((t->offset + Size(numel_of(sizes))) * item_size(t.dtype()));
   t->set_geometry(sizes, strides, t->offset);
 }
 
@@ -186,7 +186,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         expect_count(c, 1, x.dim()), expect_not_negative(c, 1);
-        if (may_overlap(x.sizes(), c.ints(1))) refuse(c, 1, "give each element of ", x.sizes(), " a place");
+        if (overlaps_itself(x.sizes(), c.ints(1))) refuse(c, 1, "give each element of ", x.sizes(), " a place");
         c.give(0, meta_strided(x.dtype(), x.sizes(), c.ints(1)));
       },
   .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },

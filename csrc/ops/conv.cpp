@@ -24,18 +24,27 @@ Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
   if (v.out % v.groups || w[1] * v.groups != v.in)
     fail(c.name(), ": Given groups=", v.groups, ", weight of size ", w, ", expected input", x, " to have ",
          w[1] * v.groups, " channels, but got ", v.in, " channels instead");
+  Size padded = Size(std::max<int64_t>(v.batch, 1)) * v.in;  // elements with their edges, which some loops lay out
   for (int i = 0; i < v.dims; ++i) {
     v.size[i] = x[i + 2], v.kernel[i] = w[i + 2];
     v.stride[i] = stride[i], v.pad[i] = padding[i], v.dilation[i] = dilation[i];
     if (v.stride[i] <= 0) fail(c.name(), ": non-positive stride is not supported, got ", stride);
     if (v.pad[i] < 0) fail(c.name(), ": negative padding is not supported, got ", padding);
     if (v.dilation[i] <= 0) fail(c.name(), ": dilation should be greater than zero, got ", dilation);
-    int64_t reach = v.dilation[i] * (v.kernel[i] - 1) + 1, room = v.size[i] + 2 * v.pad[i];
+    Size reach = dilation[i] * (v.kernel[i] - 1) + 1, room = v.size[i] + 2 * padding[i];
     if (reach > room || v.kernel[i] <= 0)
       fail(c.name(), ": Calculated padded input size per channel: ", room, ". Kernel size: ", reach,
            ". Kernel size can't be greater than actual input size (dimension ", i + 2, ")");
-    v.result[i] = (room - reach) / v.stride[i] + 1;
+    v.result[i] = (room - reach) / stride[i] + 1;
+    // A step beyond the only window, or between the taps of one, says nothing: loops need not see its size.
+    v.stride[i] = std::min<int64_t>(v.stride[i], room);
+    if (v.kernel[i] == 1) v.dilation[i] = 1;
+    padded *= room;
   }
+  constexpr int64_t kMostPadded = int64_t(1) << 48;
+  if (padded > kMostPadded)
+    fail(ErrorKind::Memory, c.name(), ": out of memory: an input of shape ", x, " with padding ", padding, " has ",
+         padded, " elements");
   return v;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "loops/copy.h"
+#include "loops/parallel.h"
 #include "ops/api.h"
 
 namespace weft {
@@ -224,12 +225,14 @@ void generate(const Tensor& out, F f) {
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* y = out.data<T>();
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        y[i] = T(float(f(i, zero)));
-      else
-        y[i] = T(f(i, zero));
-    }
+    in_pieces(out.numel(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+          y[i] = T(float(f(i, zero)));
+        else
+          y[i] = T(f(i, zero));
+      }
+    });
   });
 }
 
@@ -240,8 +243,6 @@ DType arange_dtype(Call& c, int dtype_at) {
   return DType::Int64;
 }
 
-int64_t whole(const Value& v) { return v.tag() == Tag::Float ? int64_t(v.real()) : v.integer(); }
-
 void infer_arange(Call& c, const Value& from, const Value& to, const Value& by, DType dtype) {
   double start = from.real(), end = to.real(), step = by.real();
   if (dtype == DType::Bool || is_complex(dtype)) fail_missing("arange: not implemented for '", name_of(dtype), "'");
@@ -250,21 +251,22 @@ void infer_arange(Call& c, const Value& from, const Value& to, const Value& by, 
   if ((step > 0) != (end >= start) && start != end)
     fail("arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
   if (dtype == DType::Int64) {  // whole numbers are counted with whole numbers, as PyTorch does
-    __int128 gap = __int128(whole(to)) - whole(from), s = whole(by);
+    __int128 gap = __int128(to.integer()) - from.integer(), s = by.integer();
     if (s == 0) fail("arange: step must be nonzero, got one that rounds to 0 as int64");
     __int128 n = gap / s + (gap % s != 0 && (gap > 0) == (s > 0));
+    if (n > kMaxExtent) fail(ErrorKind::Memory, "out of memory: arange from ", start, " to ", end, " by ", step);
     return c.give(0, meta(dtype, Dims{n > 0 ? int64_t(n) : 0}));
   }
   double n = std::ceil((end - start) / step);
-  if (n > 9e18) fail("arange: invalid size, possible overflow");
+  if (!(n >= 0 && n < double(kMaxExtent))) fail("arange: invalid size, possible overflow");
   c.give(0, meta(dtype, Dims{int64_t(n)}));
 }
 
 void run_arange(const Tensor& out, const Value& start, const Value& step) {
-  int64_t a = whole(start), s = whole(step);
+  int64_t a = start.integer(), s = step.integer();
   double x = start.real(), dx = step.real();
   if (is_integral(out.dtype()))
-    generate(out, [=](int64_t i, auto) { return a + i * s; });
+    generate(out, [=](int64_t i, auto) { return modular::add(a, modular::mul(i, s)); });
   else
     generate(out, [=](int64_t i, auto) { return x + double(i) * dx; });
 }
@@ -315,7 +317,7 @@ tensor([0.0000, 0.5000, 1.0000]))",
           return z;
         };
         c128 a = number(0), b = number(1);
-        int64_t n = c.integer(2);
+        Size n = c.integer(2);
         generate(c.out[0], [=](int64_t i, auto zero) {
           using T = decltype(zero);
           if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
@@ -324,9 +326,10 @@ tensor([0.0000, 0.5000, 1.0000]))",
           } else {
             double lo = a.real(), hi = b.real();
             if constexpr (std::is_integral_v<T>) {
-              double step = n > 1 ? (double(int64_t(hi)) - double(int64_t(lo))) / double(n - 1) : 0;
-              return int64_t(i < n / 2 || n == 1 ? double(int64_t(lo)) + step * double(i)
-                                                 : double(int64_t(hi)) - step * double(n - 1 - i));
+              lo = std::trunc(lo), hi = std::trunc(hi);
+              double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
+              return modular::truncate<int64_t>(i < n / 2 || n == 1 ? lo + step * double(i)
+                                                                 : hi - step * double(n - 1 - i));
             } else {
               double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
               return i < n / 2 || n == 1 ? lo + step * double(i) : hi - step * double(n - 1 - i);

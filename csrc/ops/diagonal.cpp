@@ -23,8 +23,7 @@ tensor([[1, 0],
         if (x.dim() == 0) fail("diag_embed: the input must have at least one dimension");
         int n = x.dim() + 1, a = wrap_dim(c.integer(2), n, "diag_embed"), b = wrap_dim(c.integer(3), n, "diag_embed");
         if (a == b) fail("diag_embed: diagonal dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-        int64_t offset = c.integer(1);
-        int64_t side = checked_add(x.size(-1), offset < 0 ? checked_mul(offset, -1) : offset);
+        Size offset = c.integer(1), side = x.size(-1) + (offset < 0 ? -offset : offset);
         Dims sizes = x.sizes();
         sizes.pop();
         sizes.insert(std::min(a, b), side);

@@ -27,7 +27,6 @@ Planner plan_rows(const Tensor& dense, const Tensor& table, const Tensor& indice
 
 void check_indices(const Tensor& indices) {
   check_index_dtype(indices, "embedding");
-  check_dims(indices.dim() + 1, "embedding");
 }
 
 // The order of dimensions in which the rows of g lie below each other, if g has no holes; else that of its shape.

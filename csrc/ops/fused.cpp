@@ -255,7 +255,7 @@ void run_reducing(Call& c, const FusedKernel& k, const Dims& sizes) {
     parallel_shares(n, grain_of(k), 64, [&](int64_t begin, int64_t end) { box.run(begin, end); });
     return run_reduce(op, c.out[plain + 1], type, dims, y.data());
   }
-  int64_t length = dims.size() == sizes.size() ? n : sizes[sizes.size() - 1];
+  int64_t length = dims.size() == sizes.size() ? n : sizes.back();
   Made made{[](const void* b, char* to, int64_t at, int64_t count) {
               static_cast<const FusedBox*>(b)->run(at, at + count, to);
             },

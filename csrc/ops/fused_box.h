@@ -20,7 +20,7 @@ class FusedBox {
   static constexpr int kBlock = 256;  // elements that are gathered at a time
 
  private:
-  static constexpr int kMaxDims = 64;
+  static constexpr int kMaxDims = kMaxRank;
   struct Operand {
     char* data;
     int64_t item;

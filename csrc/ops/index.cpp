@@ -81,7 +81,9 @@ Dims IndexedShape::broadcast_indices(const TensorList& indices, int d) const {
   Dims out = block.size() >= next.size() ? block : next;
   int a = out.size() - block.size(), b = out.size() - next.size();
   for (int i = 0; i < out.size(); ++i) {
-    int64_t x = i < a ? 1 : block[i - a], y = i < b ? 1 : next[i - b];
+    int64_t x = 1, y = 1;
+    if (i >= a) x = block[i - a];
+    if (i >= b) y = next[i - b];
     if (x != y && x != 1 && y != 1)
       fail_index("index: shape mismatch: indexing tensors could not be broadcast together with shapes ", block, ", ",
                  next);
@@ -154,19 +156,20 @@ WEFT_OP{
 // integer, (-1, 0, 0) of a new dimension. Dimensions behind the last item stay as they are.
 struct BasicView {
   Dims sizes, strides;
-  int64_t offset = 0;
+  Size offset = 0;
   BasicView(const Dims& of_sizes, const Dims& of_strides, const Dims& spec) {
     int d = 0;
     if (spec.size() % 3) refuse(of_sizes, spec);
     for (int k = 0; k + 2 < spec.size(); k += 3) {
-      int64_t step = spec[k], start = spec[k + 1], length = spec[k + 2];
+      Size step = spec[k], start = spec[k + 1], length = spec[k + 2];
+      bool inside = d < of_sizes.size();
       if (step < 0) {
-        sizes.push(1), strides.push(d < of_sizes.size() ? of_sizes[d] * of_strides[d] : 1);
+        sizes.push(1), strides.push(inside ? of_sizes[d] * of_strides[d] : Size(1));
         continue;
       }
-      if (!fits(step, start, length, d < of_sizes.size() ? of_sizes[d] : -1)) refuse(of_sizes, spec);
+      if (!inside || !fits(step, start, length, of_sizes[d])) refuse(of_sizes, spec);
       if (step == 0 || length > 0) offset += start * of_strides[d];
-      if (step > 0) sizes.push(length), strides.push(length > 1 ? checked_mul(of_strides[d], step) : of_strides[d]);
+      if (step > 0) sizes.push(length), strides.push(length > 1 ? of_strides[d] * step : of_strides[d]);
       ++d;
     }
     for (; d < of_sizes.size(); ++d) sizes.push(of_sizes[d]), strides.push(of_strides[d]);
@@ -175,7 +178,7 @@ struct BasicView {
  private:
   // Whether a dimension of `size` has the elements that an integer or a slice names.
   static bool fits(int64_t step, int64_t start, int64_t length, int64_t size) {
-    if (step > 0 && length == 0) return size >= 0;
+    if (step > 0 && length == 0) return true;
     if (start < 0 || start >= size) return false;
     return step == 0 || (length > 0 && length - 1 <= (step == 1 ? size - 1 - start : (size - 1 - start) / step));
   }
@@ -357,7 +360,7 @@ tensor([1, 2, 3]))",
         const Tensor& x = c.tensor(0);
         if (x.dim() == 0) fail("narrow: cannot be applied to a 0-dim tensor.");
         int dim = wrap_dim(c.integer(1), x.dim(), "narrow");
-        int64_t start = c.integer(2), length = c.integer(3), n = x.size(dim);
+        Size start = c.integer(2), length = c.integer(3), n = x.size(dim);
         if (length < 0) fail("narrow: length must be non-negative, got ", length);
         if (start < -n || start > n)
           fail_index("narrow: start out of range (expected to be in range of [", -n, ", ", n, "], but got ", start,

@@ -97,10 +97,6 @@ void check_index_dtype(const Tensor& index, const char* op) {
     fail(op, ": Expected dtype int32 or int64 for index, got ", name_of(index.dtype()));
 }
 
-void check_dims(int n, const char* op) {
-  if (n > 64) fail(op, ": at most 64 dimensions are supported, got ", n);
-}
-
 bool shares_memory(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
 
 void check_out_apart(Call& c) {

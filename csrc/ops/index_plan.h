@@ -57,7 +57,6 @@ struct IndexedShape {
 TensorList index_tensors(const Tensor& x, const TensorList& indices);
 
 void check_index_dtype(const Tensor& index, const char* op);
-void check_dims(int n, const char* op);  // no more than the kernels take
 bool shares_memory(const Tensor& a, const Tensor& b);
 void check_out_apart(Call& c);  // out= of these ops must have memory of its own
 

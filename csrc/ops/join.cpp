@@ -40,7 +40,7 @@ void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int
     if (rows && inner && !parts.empty()) index_kernels().join(out.data(), parts.data(), int64_t(parts.size()), rows);
     return;
   }
-  int64_t at = 0;
+  Size at = 0;
   for (size_t i = 0; i < list.size(); at += widths[int(i++)]) {
     const Tensor& x = list[i];
     Dims sizes = out.sizes(), strides(out.dim());
@@ -334,10 +334,10 @@ TensorList split_by_size(const Tensor& x, int64_t width, int64_t along, const ch
 TensorList split_by_sizes(const Tensor& x, const Dims& widths, int64_t along, const char* op) {
   if (x.dim() == 0) fail(op, ": expects at least a 1-dimensional tensor");
   int dim = wrap_dim(along, x.dim(), op);
-  int64_t sum = 0;
+  Size sum = 0;
   for (int64_t n : widths) {
     if (n < 0) fail(op, ": expects split_sizes to have only non-negative entries, but got ", widths);
-    sum = checked_add(sum, n);
+    sum += n;
   }
   if (sum != x.size(dim))
     fail(op, ": expects split_sizes to sum exactly to ", x.size(dim), " (size of dimension ", dim, "), but got ",
@@ -399,7 +399,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         if (x.dim() == 0) fail("chunk expects at least a 1-dimensional tensor");
-        int64_t chunks = c.integer(1);
+        Size chunks = c.integer(1);
         if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
         int dim = wrap_dim(c.integer(2), x.dim(), "chunk");
         if (x.size(dim) == 0) check_parts(chunks, "chunk");
@@ -426,7 +426,7 @@ TensorList tensor_split(const Tensor& x, const Dims& cuts, int dim) {
   bool in_order = true;
   Dims widths;
   for (int i = 0; i <= cuts.size(); ++i) {
-    int64_t to = i < cuts.size() ? cuts[i] : n;
+    Size to = i < cuts.size() ? cuts[i] : Size(n);
     to = std::clamp<int64_t>(to < 0 ? to + n : to, 0, n);
     in_order = in_order && to >= last;
     widths.push(to - last);
@@ -461,7 +461,7 @@ void along_fixed(Call& c, int least, int dim) {
     fail(c.name(), " requires a tensor with at least ", least, " dimension(s), but got a tensor with ", x.dim(),
          " dimensions!");
   if (c.arg(1).tag() != Tag::Ints) {
-    int64_t sections = c.integer(1);
+    Size sections = c.integer(1);
     if (sections <= 0 || x.size(dim) % sections)
       fail(c.name(), " attempted to split along dimension ", dim, ", but the size of the dimension ", x.size(dim),
            " is not divisible by the split_size ", sections, "!");

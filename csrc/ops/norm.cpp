@@ -108,7 +108,7 @@ WEFT_OP{
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(1).dtype());
-        int64_t n = c.integer(5);
+        Size n = c.integer(5);
         if (c.out[0].numel() == 0) {
           for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
           return;

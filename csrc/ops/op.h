@@ -189,7 +189,7 @@ class Call {
   bool has(int i) { return !arg(i).none(); }
   const Tensor& tensor(int i) { return arg(i).tensor(); }
   const TensorList& tensors(int i) { return arg(i).tensors(); }
-  int64_t integer(int i) { return arg(i).integer(); }
+  Size integer(int i) { return arg(i).integer(); }
   double real(int i) { return arg(i).real(); }
   bool flag(int i) { return arg(i).flag(); }
   const Dims& ints(int i) { return arg(i).ints(); }

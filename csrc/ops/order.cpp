@@ -20,7 +20,7 @@ DType mover(int64_t item) {
 
 Dims last_strides(const Dims& sizes) {
   Dims strides(sizes.size());
-  int64_t step = sizes[1];
+  Size step = sizes[1];
   strides[1] = 1;
   for (int i = sizes.size() - 1; i > 1; --i) strides[i] = step, step *= sizes[i];
   strides[0] = step;

@@ -79,7 +79,7 @@ namespace {
 
 constexpr int kBlock = 512;      // elements that are cast, gathered or repeated at a time: they stay in the first cache
 constexpr int kMaxOperands = 6;  // with the output
-constexpr int kMaxDims = 64;
+constexpr int kMaxDims = kMaxRank;
 
 struct Plan {
   int operands = 0, dims = 0;

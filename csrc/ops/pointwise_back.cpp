@@ -91,7 +91,7 @@ WEFT_OP{
         const Op* op = Registry::get().find(c.text(0));
         if (!op || !op->form.row) fail("pointwise_gradient: there is no pointwise op named '", c.text(0), "'");
         const Row& row = *static_cast<const Row*>(op->form.row);
-        int64_t i = c.integer(1);
+        Size i = c.integer(1);
         if (i < 0 || i >= row.operands || !row.derivative[i] || !is_floating(c.tensor(2).dtype()) ||
             !row.back(int(i), compute_of(c.tensor(2).dtype())))
           fail("pointwise_gradient: ", c.text(0), " has no derivative by operand ", i, " for ",

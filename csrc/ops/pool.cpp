@@ -23,6 +23,7 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
          dilation, ", ", result, " for shape ", sizes);
   Pool p;
   p.planes = numel_of(Dims(sizes.data(), sizes.size() - n));
+  Size window = 1;  // what it may divide by
   for (int i = 0; i < n; ++i) {
     int d = 3 - n + i;
     p.size[d] = sizes[sizes.size() - n + i];
@@ -31,10 +32,13 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
     bool reads = __int128(result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
                  2 * __int128(padding[i]) <= __int128(dilation[i]) * (kernel[i] - 1) + 1;
     if (p.size[d] < 0 || kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
-        (result[i] > 0 && !reads))
+        (result[i] > 0 && !reads) ||
+        std::max(__int128(stride[i]), __int128(dilation[i]) * kernel[i]) > kMaxExtent)
       fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
            " do not fit ", result, " times into ", sizes);
+    window *= kernel[i];
   }
+  if (window > kMaxExtent) fail(c.name(), ": windows of ", kernel, " have more than 2^56 elements");
   return p;
 }
 
@@ -101,7 +105,7 @@ Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int64_t dims) {
   p.planes = numel_of(Dims(sizes.data(), sizes.size() - n));
   p.size[2] = numel_of(Dims(sizes.data() + sizes.size() - n, n));
   p.result[2] = p.planes ? at.numel() / p.planes : 0;
-  if (at.dtype() != DType::Int64 || p.planes * p.result[2] != at.numel())
+  if (at.dtype() != DType::Int64 || Size(p.planes) * p.result[2] != at.numel())
     fail(c.name(), ": indices of shape ", at.sizes(), " do not fit planes of ", sizes);
   return p;
 }

@@ -25,12 +25,12 @@ std::shared_ptr<ByteRows> packed(const Dims& shape, const int8_t* w) {
   auto made = std::make_shared<ByteRows>();
   WithLoan none(nullptr);
   int64_t out = shape[0], channels = shape[1], taps = 1;
-  for (int i = 2; i < shape.size(); ++i) taps *= shape[i];
+  for (int i = 2; i < shape.size(); ++i) taps = taps * shape[i];
   int64_t k = channels * taps, row = int8_row(k);
   made->shape = shape;
   made->sums.emplace(out * int64_t(sizeof(int32_t)));
   bool as_it_is = row == k && (taps == 1 || channels == 1);
-  if (!as_it_is) made->rows.emplace(checked_mul(out, row));
+  if (!as_it_is) made->rows.emplace(Size(out) * row);
   for (int64_t i = 0; i < out; ++i) {
     const int8_t* from = w + i * k;
     int32_t sum = 0;
@@ -85,7 +85,7 @@ class Weights {
 void check_grid(Call& c, int at, const char* what) {
   if (!c.has(at)) return;
   double scale = c.real(at);
-  int64_t zero = c.integer(at + 1);
+  Size zero = c.integer(at + 1);
   if (!(scale > 0) || !std::isfinite(1 / float(scale)) || !std::isfinite(float(scale)))
     fail(c.name(), ": ", what, "_scale must be positive and finite, got ", scale);
   if (zero < 0 || zero > 255) fail(c.name(), ": ", what, "_zero_point must be between 0 and 255, got ", zero);
@@ -149,7 +149,7 @@ WEFT_OP{
         LaidOut laid_out(x, DType::Float);
         const float* from = floats(laid_out.data());
         ByteGrid grid = input_grid(c, 4, from, m * k);
-        Scratch bytes(checked_mul(m, row));
+        Scratch bytes(Size(m) * row);
         int8_quantize(from, m, k, grid, bytes.as<uint8_t>(), row);
         Weights weights(w, c.tensor(2), grid);
         Given bias(c, 3, DType::Float);

@@ -352,7 +352,7 @@ WEFT_OP{
       },
   .run =
       [](Call& c) {
-        int64_t low = c.integer(1);
+        Size low = c.integer(1);
         uint64_t end = c.has(2) ? uint64_t(c.integer(2)) : uint64_t(integers_of(c.out[0].dtype()).most) + 1;
         fill_integers(c, 3, low, end - uint64_t(low));
       },

@@ -251,7 +251,7 @@ tensor([0, 1, 2, 3]))",
   .traits = kCreation | kNoMethod,
   .infer =
       [](Call& c) {
-        int64_t n = c.integer(0);
+        Size n = c.integer(0);
         DType t = c.dtype_or(2, DType::Int64);
         if (n < 0) fail("randperm: n must be non-negative, got ", n);
         if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
@@ -340,7 +340,7 @@ tensor([1, 1]))",
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        int64_t n = c.integer(1);
+        Size n = c.integer(1);
         if (x.dim() != 1 && x.dim() != 2) fail("multinomial: prob_dist must be 1 or 2 dim, got ", x.dim());
         if (!is_floating(x.dtype()))
           fail("multinomial only supports floating-point dtypes for input, got: ", name_of(x.dtype()));
@@ -365,9 +365,9 @@ tensor([1, 1]))",
         for (int64_t r = 0; r < rows; ++r)
           sums[size_t(r)] = Weights{weights.as<double>() + r * count, count}.check(n, replacement);
         Generator& generator = generator_of(c, 3);
-        Scratch numbers(rows * draws * 8);
+        int64_t all = Size(rows) * draws;
+        Scratch numbers(Size(all) * 8);
         auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
-        int64_t all = checked_mul(rows, draws);
         draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(), generator.take(all));
         draw_into(c.out[0], [&](char* to) {
           parallel_each(rows, [&](int64_t r) {

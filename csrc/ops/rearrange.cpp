@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "loops/copy.h"
+#include "loops/parallel.h"
 #include "ops/index_plan.h"
 #include "ops/rules.h"
 
@@ -13,7 +14,6 @@ const OpRef roll_dim{"roll.dim"}, repeat{"repeat"};
 // ---- flips and rolls
 
 uint64_t dims_as_bits(const Dims& dims, int n, const char* op) {
-  check_dims(n, op);
   uint64_t bits = 0;
   for (int64_t d : dims) {
     int w = wrap_dim(d, n, op);
@@ -126,7 +126,7 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &x = c.tensor(0), &y = c.out[0];
         if (!y.numel()) return;
-        int dim = int(c.integer(2));
+        int dim = wrap_dim(c.integer(2), x.dim(), "roll");
         InOrder ordered(x, x.sizes());
         int64_t n = x.size(dim), shift = ((c.integer(1) % n) + n) % n, rows = 1, inner = item_size(x.dtype());
         for (int d = 0; d < dim; ++d) rows *= x.size(d);
@@ -168,13 +168,14 @@ tensor([3, 0, 1, 2]))",
 
 // ---- repeats
 
-// [r0, s0, r1, s1, …]: the repeats of each dimension in front of it.
-Dims interleaved(const Dims& repeats, const Dims& sizes) {
+// [r0, s0, r1, s1, …]: the repeats of each dimension in front of it. Ones are left out, so that there are not more
+// dimensions than a tensor may have; `repeated` receives where the repeats are.
+Dims interleaved(const Dims& repeats, const Dims& sizes, Dims* repeated) {
   Dims out;
   int shift = repeats.size() - sizes.size();
   for (int d = 0; d < repeats.size(); ++d) {
-    out.push(repeats[d]);
-    out.push(d < shift ? 1 : sizes[d - shift]);
+    if (repeats[d] != 1) repeated->push(out.size()), out.push(repeats[d]);
+    if (d >= shift && sizes[d - shift] != 1) out.push(sizes[d - shift]);
   }
   return out;
 }
@@ -200,7 +201,7 @@ tensor([[1, 2, 1, 2],
         Dims sizes(repeats.size());
         for (int d = 0; d < sizes.size(); ++d) {
           if (repeats[d] < 0) fail("repeat: Trying to create tensor with negative dimension: repeats ", repeats);
-          sizes[d] = checked_mul(repeats[d], d < shift ? 1 : x.size(d - shift));
+          sizes[d] = repeats[d] * (d < shift ? 1 : x.size(d - shift));
         }
         c.give(0, meta(x.dtype(), sizes));
       },
@@ -208,19 +209,23 @@ tensor([[1, 2, 1, 2],
       [](Call& c) {
         const Tensor &x = c.tensor(0), &y = c.out[0];
         if (!y.numel()) return;
-        Dims sizes = interleaved(c.ints(1), x.sizes()), to = contiguous_strides(sizes), from(sizes.size());
-        int shift = c.ints(1).size() - x.dim();
-        for (int d = shift; d < c.ints(1).size(); ++d) from[2 * d + 1] = x.stride(d - shift);
+        Dims repeated, sizes = interleaved(c.ints(1), x.sizes(), &repeated), to = contiguous_strides(sizes), from;
+        for (int d = 0, k = 0, next = 0; d < sizes.size(); ++d) {
+          bool repeats = next < repeated.size() && repeated[next] == d;
+          if (repeats) ++next;
+          while (!repeats && x.size(k) == 1) ++k;
+          from.push(repeats ? 0 : x.stride(k++));
+        }
         copy_kernels().copy(y.dtype(), y.data(), to.data(), x.dtype(), x.data(), from.data(), sizes.data(),
                             sizes.size());
       },
   .back =
       [](Grad& d) {
         const Dims& repeats = d.arg(1).ints();
-        if (repeats.empty()) return d.give(0, d.g());
-        Dims repeated;
-        for (int k = 0; k < repeats.size(); ++k) repeated.push(2 * k);
-        d.give(0, sum_dim(reshape(d.g(), interleaved(repeats, d.shape(0))), repeated));
+        if (d.g().numel() == 0) return d.give(0, zeros(d.shape(0), d.g().dtype()));
+        Dims repeated, sizes = interleaved(repeats, d.shape(0), &repeated);
+        Tensor parts = reshape(d.g(), sizes);
+        d.give(0, reshape(repeated.empty() ? parts : sum_dim(parts, repeated), d.shape(0)));
       },
 };
 
@@ -252,11 +257,11 @@ WEFT_OP{
           fail("repeat_interleave: repeats has to be Long or Int tensor, got ", name_of(repeats.dtype()));
         Tensor wide = to_dtype(repeats, DType::Int64);
         InOrder counts(wide, wide.sizes());
-        int64_t total = 0;
+        Size total = 0;
         for (int64_t i = 0; i < repeats.numel(); ++i) {
           int64_t n = reinterpret_cast<const int64_t*>(counts.data())[i];
           if (n < 0) fail("repeat_interleave: repeats can not be negative, got ", n);
-          total = checked_add(total, n);
+          total += n;
         }
         if (c.has(1) && c.integer(1) != total)
           fail("repeat_interleave: allocated size ", c.integer(1), " does not match required size ", total);
@@ -313,9 +318,9 @@ WEFT_OP{
       [](Call& c) {
         static const OpRef arange{"arange"}, floor_divide{"floor_divide"};
         auto [x, dim] = interleaved(c.tensor(0), c.arg(2));
-        int64_t n = c.integer(1);
+        Size n = c.integer(1);
         if (n < 0) fail("repeat_interleave: repeats can not be negative, got ", n);
-        int64_t total = checked_mul(x.size(dim), n);
+        Size total = x.size(dim) * n;
         if (c.has(3) && c.integer(3) != total)
           fail("repeat_interleave: allocated size ", c.integer(3), " does not match required size ", total);
         Tensor places = arange(total);
@@ -377,29 +382,26 @@ tensor([[1., 1.],
 // The columns [first, last) of row r that lie in the triangle.
 struct TriangleRow {
   int64_t first, last;
-  TriangleRow(int64_t r, int64_t cols, int64_t offset, bool upper) {
+  TriangleRow(Size r, Size cols, Size offset, bool upper) {
     int64_t border = std::clamp<int64_t>(r + offset + !upper, 0, cols);
     first = upper ? border : 0;
-    last = upper ? cols : border;
+    last = upper ? int64_t(cols) : border;
   }
 };
 
 // How many of the first `rows` rows' columns lie at or left of the diagonal: 0, then one more in each row, then all.
-int64_t count_lower(int64_t rows, int64_t cols, int64_t offset) {
-  int64_t empty = std::clamp<int64_t>(-offset, 0, rows), full = std::clamp<int64_t>(cols - offset - 1, empty, rows);
-  __int128 growing = full - empty, first = empty + offset + 1;
-  __int128 n = growing * first + growing * (growing - 1) / 2 + __int128(rows - full) * cols;
-  if (n > INT64_MAX)
-    fail(ErrorKind::Memory, "the triangle of ", rows, " rows and ", cols, " columns does not fit in memory");
-  return int64_t(n);
+Size count_lower(Size rows, Size cols, Size offset) {
+  Size empty = std::clamp<int64_t>(-offset, 0, rows), full = std::clamp<int64_t>(cols - offset - 1, empty, rows);
+  Size growing = full - empty, first = empty + offset + 1;
+  return growing * first + growing * (growing - 1) / 2 + (rows - full) * cols;
 }
 
 void infer_triangle_indices(Call& c, bool upper) {
-  int64_t rows = c.integer(0), cols = c.integer(1);
+  Size rows = c.integer(0), cols = c.integer(1);
   if (rows < 0) fail(c.name(), ": row must be non-negative, got ", rows);
   if (cols < 0) fail(c.name(), ": col must be non-negative, got ", cols);
-  int64_t offset = std::clamp(c.integer(2), -rows, cols);
-  int64_t n = upper ? checked_mul(rows, cols) - count_lower(rows, cols, offset - 1) : count_lower(rows, cols, offset);
+  Size offset = std::clamp<int64_t>(c.integer(2), -rows, cols);
+  Size n = upper ? rows * cols - count_lower(rows, cols, offset - 1) : count_lower(rows, cols, offset);
   DType t = c.dtype_or(3, DType::Int64);
   if (t != DType::Int64 && t != DType::Int32) fail_missing(c.name(), ": not implemented for '", name_of(t), "'");
   c.give(0, meta(t, Dims{2, n}));
@@ -408,11 +410,19 @@ void infer_triangle_indices(Call& c, bool upper) {
 template <class T>
 void write_triangle_indices(Call& c, bool upper) {
   const Tensor& y = c.out[0];
-  int64_t rows = c.integer(0), cols = c.integer(1), n = y.size(1), k = 0,
-          offset = std::clamp(c.integer(2), -rows, cols);
-  for (int64_t r = 0; r < rows; ++r) {
+  Size rows = c.integer(0), cols = c.integer(1), offset = std::clamp<int64_t>(c.integer(2), -rows, cols);
+  int64_t n = y.size(1);
+  T *row_of = y.data<T>(), *column_of = row_of + n;
+  // Rows without a column in the triangle, of which there may be very many, are not visited.
+  Size r = upper ? Size(0) : Size(std::clamp<int64_t>(-offset, 0, rows));
+  for (int64_t k = 0; k < n; ++r) {
     TriangleRow row(r, cols, offset, upper);
-    for (int64_t j = row.first; j < row.last; ++j, ++k) y.data<T>()[k] = T(r), y.data<T>()[n + k] = T(j);
+    int64_t count = row.last - row.first;
+    in_pieces(count, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) row_of[k + j] = T(int64_t(r)), column_of[k + j] = T(row.first + j);
+    });
+    leave_if_interrupted();
+    k += count;
   }
 }
 

@@ -19,6 +19,11 @@ constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiate
 
 constexpr int64_t kFew = 8;  // sequences: a thread that takes some from end to end wants as many
 
+Cell cell_of(Call& c, int at) {
+  Size kind = c.integer(at);
+  if (kind < 0 || kind > int64_t(Cell::lstm)) fail(c.name(), ": no kind of cell has the number ", kind);
+  return Cell(int64_t(kind));
+}
 int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 int64_t kept_of(Cell cell) { return cell == Cell::lstm || cell == Cell::gru ? 4 : 0; }
 
@@ -34,8 +39,7 @@ class Steps {
  public:
   // Shapes only: rules read no elements.
   Steps(Call& c, const Dims& x, const Tensor& w, const Tensor& h, int sizes, int mode)
-      : cell(Cell(c.integer(mode))), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
-    expect_range(c, mode, int64_t(Cell::rnn_tanh), int64_t(Cell::lstm));
+      : cell(cell_of(c, mode)), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
     int last = packed ? 1 : 2;
     if (x.size() != last + 1 || w.dim() != 2 || x[last] != w.size(0) || w.size(0) != gates * w.size(1))
       fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x, " and ",

@@ -43,7 +43,7 @@ Dims kept_sizes(const Dims& sizes, const Dims& dims, bool keepdim) {
 }
 
 int64_t count_of(const Dims& sizes, const Dims& dims) {
-  int64_t n = 1;
+  Size n = 1;
   for (int64_t d : dims) n *= sizes[int(d)];
   return n;
 }
@@ -79,7 +79,10 @@ void LaidOut::copy(const Tensor& x, DType type, const Dims& sizes, const Dims& s
 
 Lines lines_of(const Dims& sizes, int axis) {
   Lines l{1, 1, 1};
-  for (int i = 0; i < sizes.size(); ++i) (i < axis ? l.outer : i == axis ? l.n : l.inner) *= sizes[i];
+  for (int i = 0; i < sizes.size(); ++i) {
+    int64_t& part = i < axis ? l.outer : i == axis ? l.n : l.inner;
+    part = part * sizes[i];
+  }
   return l;
 }
 

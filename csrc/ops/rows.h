@@ -18,6 +18,7 @@
 #include "loops/isa.h"
 #include "loops/math.h"
 #include "loops/math_lanes.h"
+#include "loops/modular.h"
 
 #define WEFT_ISA_IS_base 1
 #define WEFT_ROWS_JOIN2(a, b) a##b
@@ -86,7 +87,7 @@ constexpr T abs(T x) {
   if constexpr (std::is_floating_point_v<T>)
     return sizeof(T) == 4 ? T(__builtin_fabsf(float(x))) : T(__builtin_fabs(double(x)));
   else
-    return x < T(0) ? T(-x) : x;
+    return x < T(0) ? modular::neg(x) : x;
 }
 template <class T>
   requires std::is_arithmetic_v<T>

@@ -105,7 +105,7 @@ tensor([3, 2]))",
         const Tensor& x = c.tensor(0);
         if (x.dtype() == DType::Bool) fail("topk: bool has no order worth the name; cast it to uint8 first");
         int axis = axis_of(c, 2);
-        int64_t k = c.integer(1), n = x.dim() ? x.size(axis) : 1;
+        Size k = c.integer(1), n = x.dim() ? x.size(axis) : 1;
         if (k < 0 || k > n)
           fail("topk: selected index k out of range: k is ", k, ", dimension ", axis, " has size ", n);
         Dims sizes = x.sizes();
@@ -117,7 +117,7 @@ tensor([3, 2]))",
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         if (!c.out[0].numel()) return;
-        int64_t k = x.dim() ? c.integer(1) : 1;
+        int64_t k = x.dim() ? c.integer(1) : Size(1);
         each_line(x, axis_of(c, 2), k, [&](const Line& line, int64_t at, int64_t stride, void* scratch) {
           sort_kernels().topk(x.dtype(), line, place(c.out[0], c.out[1], at, stride), k, c.flag(3), scratch);
         });
@@ -455,12 +455,12 @@ tensor([1, 2]))",
         if (c.has(1) && !(c.tensor(1).sizes() == x.sizes()))
           fail("bincount: weights should be 1-d and have the same length as input, got ", c.tensor(1).sizes(), " for ",
                x.sizes());
-        int64_t size = c.integer(2);
+        Size size = c.integer(2);
         if (x.numel()) {
           int64_t n = x.numel(), step = x.stride(0), low = element_at(x, Reduce::min, n, step),
                   high = element_at(x, Reduce::max, n, step);
           if (low < 0) fail("bincount: bincount only supports 1-d non-negative integral inputs, got ", low);
-          size = std::max(size, checked_add(high, 1));
+          size = std::max<int64_t>(size, Size(high) + 1);
         }
         DType t = c.has(1) ? (c.tensor(1).dtype() == DType::Float ? DType::Float : DType::Double) : DType::Int64;
         c.give(0, meta(t, Dims{size}));

@@ -263,7 +263,7 @@ WEFT_OP{
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        int64_t k = c.integer(1);
+        Size k = c.integer(1);
         if (k < 0 || k > x.dim())
           fail("to_sparse: sparse_dim must be between 0 and ", x.dim(), " for shape ", x.sizes(), ", got ", k);
         if (k == 0 && x.dim()) fail("to_sparse: sparse_dim must be greater than 0 for a tensor with dimensions");

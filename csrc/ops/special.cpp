@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "loops/copy.h"
+#include "loops/parallel.h"
 #include "ops/api.h"
 
 namespace weft {
@@ -97,11 +98,14 @@ tensor([0.]))",
   .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
-        int64_t p = c.integer(1);
+        Size p = c.integer(1);
         if (p < 1) fail("mvlgamma: p has to be greater than or equal to 1, got ", p);
         Tensor x = c.tensor(0), sum = lgamma(x);
-        for (int64_t j = 1; j < p; ++j) sum = sum + lgamma(x - 0.5 * double(j));
-        c.give(0, sum + 0.25 * double(p * (p - 1)) * std::log(M_PI));
+        for (int64_t j = 1; j < p; ++j) {
+          leave_if_interrupted();
+          sum = sum + lgamma(x - 0.5 * double(j));
+        }
+        c.give(0, sum + 0.25 * double(p) * double(p - 1) * std::log(M_PI));
       },
 };
 

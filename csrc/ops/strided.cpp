@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "loops/modular.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -53,7 +54,7 @@ tensor([[0, 1],
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         const Dims &sizes = c.ints(1), &strides = c.ints(2);
-        int64_t offset = c.has(3) ? c.integer(3) : x->offset;
+        int64_t offset = c.has(3) ? c.integer(3) : Size(x->offset);
         if (sizes.size() != strides.size())
           fail("as_strided: mismatch in length of strides and shape: ", strides, " and ", sizes);
         for (int64_t s : sizes)
@@ -72,7 +73,7 @@ tensor([[0, 1],
       [](Grad& d) {
         static const OpRef back{"as_strided_backward"};
         Place x = d.place();
-        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x.offset;
+        int64_t offset = d.arg(3).none() ? Size(0) : Size(d.arg(3).integer()) - x.offset;
         d.give(0, back(d.g(), x.sizes, x.strides, d.arg(1).ints(), d.arg(2).ints(), offset));
       },
 };
@@ -92,7 +93,7 @@ void add_at(T* buffer, int64_t extent, const Tensor& g, const Dims& strides, int
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
         buffer[to] = T(float(buffer[to]) + float(from[here]));
       else
-        buffer[to] = T(buffer[to] + from[here]);
+        buffer[to] = modular::add(buffer[to], from[here]);
     }
     for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
   }
@@ -175,7 +176,7 @@ WEFT_OP{
         const Dims &sizes = d.arg(2).ints(), &strides = d.arg(3).ints();
         Tensor g = is_dense(x.sizes, x.strides) ? layout_as(d.g(), x.strides) : contiguous_of(d.g());
         if (d.needs(0)) d.give(0, replace_strided(g, zeros(sizes, g.dtype()), sizes, strides, d.arg(4)));
-        if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + d.arg(4).integer()));
+        if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + Size(d.arg(4).integer())));
       },
 };
 
@@ -216,7 +217,7 @@ tensor([[0, 1],
       [](Call& c) {
         const Tensor& x = c.tensor(0);
         int dim = wrap_dim(c.integer(1), x.dim(), "unfold");
-        int64_t size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
+        Size size = c.integer(2), step = c.integer(3), n = x.dim() ? x.size(dim) : 1;
         if (size < 0 || size > n)
           fail("unfold: maximum size for tensor at dimension ", dim, " is ", n, " but size is ", size);
         if (step <= 0) fail("unfold: step is ", step, " but must be > 0");
@@ -224,7 +225,7 @@ tensor([[0, 1],
         int64_t stride = x.dim() ? strides[dim] : 1;
         if (x.dim()) {
           sizes[dim] = (n - size) / step + 1;
-          strides[dim] = checked_mul(stride, step);
+          strides[dim] = stride * step;
         }
         sizes.push(size);
         strides.push(stride);
@@ -237,7 +238,7 @@ tensor([[0, 1],
         int dim = wrap_dim(d.arg(1).integer(), shape.size(), "unfold");
         Dims flat = contiguous_strides(shape), strides = flat;
         int64_t stride = shape.empty() ? 1 : flat[dim];
-        if (!shape.empty()) strides[dim] = stride * d.arg(3).integer();
+        if (!shape.empty()) strides[dim] = Size(stride) * d.arg(3).integer();
         strides.push(stride);
         d.give(0, back(d.g(), shape, flat, d.g().sizes(), strides, 0));
       },

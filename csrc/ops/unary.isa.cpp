@@ -91,7 +91,7 @@ WEFT_ROWS(unary) {
       d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
   r.unary(
       {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
-      types::arithmetic, [](auto x) { return -x; }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
+      types::arithmetic, [](auto x) { return modular::neg(x); }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));
@@ -125,7 +125,7 @@ WEFT_ROWS(unary) {
       d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
   r.unary(
       {"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
-      [](auto x) { return x * x; }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
+      [](auto x) { return modular::mul(x, x); }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
   r.unary(
       {"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
       [](auto x) { return lit(x, 1) / x; }, d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));

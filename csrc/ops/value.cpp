@@ -54,7 +54,7 @@ void Value::store(DType t, void* at) const {
     else if constexpr (std::is_same_v<T, bool>)
       out = tag_ == Tag::Float ? as_.real != 0 : flag();
     else if constexpr (std::is_integral_v<T>)
-      out = tag_ == Tag::Float || tag_ == Tag::Complex ? T(int64_t(as_.real)) : T(as_.integer);
+      out = tag_ == Tag::Float || tag_ == Tag::Complex ? T(modular::truncate<int64_t>(as_.real)) : T(as_.integer);
     else if constexpr (std::is_same_v<T, double>)
       out = real();
     else

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "loops/modular.h"
 
 namespace weft {
 
@@ -58,7 +59,7 @@ class Value {
   const Tensor& tensor() const { return reinterpret_cast<const Tensor&>(as_.tensor); }
   const TensorList& tensors() const { return *as_.tensors; }
   TensorList& tensors() { return *as_.tensors; }
-  int64_t integer() const { return tag_ == Tag::Float ? int64_t(as_.real) : as_.integer; }
+  int64_t integer() const { return tag_ == Tag::Float ? modular::truncate<int64_t>(as_.real) : as_.integer; }
   double real() const { return tag_ == Tag::Float || tag_ == Tag::Complex ? as_.real : double(as_.integer); }
   bool flag() const { return tag_ == Tag::Float ? as_.real != 0 : as_.integer != 0; }
   std::complex<double> complex() const {

@@ -13,7 +13,7 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
   }
   strides->resize(sizes.size());
   int d = sizes.size() - 1;
-  int64_t chunk = 1, wanted = 1;
+  Size chunk = 1, wanted = 1;
   int64_t base = x.dim() ? x.stride(x.dim() - 1) : 1;
   for (int i = x.dim() - 1; i >= 0; --i) {
     chunk *= x.size(i);
@@ -36,7 +36,7 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
 Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
   Dims sizes = asked;
   int unknown = -1;
-  int64_t known = 1;
+  Size known = 1;
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
       if (unknown >= 0) fail(op, ": only one dimension can be inferred, got shape ", asked);
@@ -44,7 +44,7 @@ Dims infer_sizes(const Dims& asked, int64_t numel, const char* op) {
     } else if (sizes[i] < 0) {
       fail(op, ": invalid shape dimension ", sizes[i], " in ", asked);
     } else {
-      known = checked_mul(known, sizes[i]);
+      known *= sizes[i];
     }
   }
   if (unknown >= 0) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 
 import weft
 from weft._C import Tensor
@@ -104,9 +104,24 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.numel()), r))
-    return input[weft.tensor(rows, dtype=weft.int64).reshape(len(rows), r)]
+    return input[_choices(input.numel(), r, with_replacement)]
+
+
+def _choices(n: int, r: int, again: bool) -> Tensor:
+    """Return the indices of all choices of r among n, in order, one in each row, column by column."""
+    if r > n and (n == 0 or not again):
+        return weft.empty(0, r, dtype=weft.int64)
+    count = math.comb(n + r - 1 if again else n, r)
+    weft.empty(count, r, dtype=weft.int64)  # refused now, not when memory is full
+    rows, low = weft.empty(1, 0, dtype=weft.int64), weft.zeros(1, dtype=weft.int64)
+    for left in range(r - 1, -1, -1):  # columns that still follow need larger indices, unless again
+        counts = (n if again else n - left) - low
+        kept = weft.repeat_interleave(counts)
+        first = low - (counts.cumsum(0) - counts)
+        column = weft.arange(kept.numel()) + first[kept]
+        rows = weft.cat([rows[kept], column[:, None]], 1)
+        low = column if again else column + 1
+    return rows
 
 
 @op(method=False)
