@@ -51,9 +51,9 @@ class PerThread {
  public:
   static constexpr int64_t kMany = INT64_MAX;  // items: as many threads as there are
   PerThread(int64_t bytes, int64_t items)
-      : each_(checked_add(bytes, 63) / 64 * 64),
+      : each_((Size(bytes) + 63) / 64 * 64),
         count_(items > 1 ? loop_threads() : 1),
-        memory_(checked_mul(each_, count_)) {}
+        memory_(Size(each_) * count_) {}
   template <class T>
   T* mine() const {
     return reinterpret_cast<T*>(memory_.as<char>() + (count_ > 1 ? thread_index() : 0) * each_);

@@ -83,7 +83,7 @@ WEFT_OP{
         int dim = expect_axis(c, 1, sizes.size());
         if (Dims widths = matching_widths(list, dim); !(widths == c.ints(2))) refuse(c, 2, "be ", widths);
         sizes[dim] = 0;
-        for (int64_t n : c.ints(2)) sizes[dim] = checked_add(sizes[dim], n);
+        for (int64_t n : c.ints(2)) sizes[dim] = Size(sizes[dim]) + n;
         c.give(0, meta(joint_dtype(list), sizes));
       },
   .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },

@@ -294,7 +294,7 @@ Dims group_rows(Call& c, const Tensor& x, int at, std::initializer_list<int> eac
   int64_t groups = c.integer(at);
   if (groups < 1 || x.size(1) % groups)
     fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
-  return {x.numel() ? checked_mul(x.size(0), groups) : 0};
+  return {x.numel() ? int64_t(Size(x.size(0)) * groups) : 0};
 }
 
 // The same of the derivative.

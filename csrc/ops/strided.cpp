@@ -17,10 +17,10 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
 }
 
 int64_t extent_of(const Dims& sizes, const Dims& strides) {
-  int64_t extent = 1;
+  Size extent = 1;
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
-    extent = checked_add(extent, checked_mul(strides[i], sizes[i] - 1));
+    extent += strides[i] * (sizes[i] - 1);
   }
   return extent;
 }
@@ -112,12 +112,14 @@ WEFT_OP{
         expect_shape(c, 0, shown);
         expect_count(c, 4, shown.size()), expect_not_negative(c, 4);
         expect_range(c, 5, -kMostPlaces, kMostPlaces);
-        checked_add(c.integer(5), extent_of(shown, c.ints(4)));
+        Size furthest = c.integer(5);
+        furthest += extent_of(shown, c.ints(4));
         if (overlaps_itself(sizes, strides))
           fail("as_strided: no derivative for an input whose elements share memory (shape ", sizes, ", strides ",
                strides, "); clone() it first");
         bool dense = is_dense(sizes, strides);
-        if (!dense) checked_mul(extent_of(sizes, strides), item_size(c.tensor(0).dtype()));
+        Size bytes = item_size(c.tensor(0).dtype());  // of the buffer that has the gaps
+        if (!dense) bytes *= extent_of(sizes, strides);
         c.give(0, dense ? meta_strided(c.tensor(0).dtype(), sizes, strides) : meta(c.tensor(0).dtype(), sizes));
       },
   .run =

@@ -322,7 +322,7 @@ struct Sliced {
     end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
     sizes[dim] = (end - start) / step + ((end - start) % step != 0);
     offset = sizes[dim] ? start * strides[dim] : 0;
-    if (sizes[dim] > 1) strides[dim] = checked_mul(strides[dim], step);
+    if (sizes[dim] > 1) strides[dim] = Size(strides[dim]) * step;
   }
 };
 
