@@ -13,7 +13,7 @@ RANKS = ROOT / "tests" / "distributed" / "ranks"
 
 
 def run_ranks(
-    n: int, program: str, *args: str, launch: bool = True, seconds: float = 120
+    n: int, program: str, *args: str, launch: bool = True, seconds: float = 900
 ) -> tuple[int, str]:
     """Run a program of ``ranks/``, or ``-m`` a module: exit code, and all that it printed.
 

@@ -51,6 +51,19 @@ bool interrupted() {
   return yes;
 }
 
+// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one, on whichever machine.
+int64_t g_asked = 0, g_interrupt_at = 0;
+bool asked() {
+  if (++g_asked == g_interrupt_at) PyErr_SetInterrupt();
+  return interrupted();
+}
+// Returns how often they have asked since it was called last; 0: no Ctrl-C arrives.
+int64_t interrupt_at(int64_t n) {
+  g_interrupt_at = n;
+  g_ask_interpreter = asked;
+  return std::exchange(g_asked, 0);
+}
+
 void find_signal_functions() {
   nb::module_ signals = nb::module_::import_("_signal");
   g_getsignal = signals.attr("getsignal").ptr();
@@ -122,6 +135,7 @@ void bind_threads(nb::module_& m) {
   m.def("_flush_denormals", flush_denormals);
   m.def("_winograd", [] { return g_winograd; });
   m.def("_set_winograd", [](bool on) { g_winograd = on; });
+  m.def("_interrupt_at", interrupt_at);
   m.def("_try_loop", try_loop, nb::arg("n"), nb::arg("microseconds") = 0, nb::arg("failing") = -1);
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kMaxAxes = 64;
 constexpr int64_t kPackItems = 4096;             // elements that are copied together before a kernel sees them
+constexpr int64_t kLongest = int64_t(1) << 28;   // positions of a chunk that are joined without a look for Ctrl-C
 constexpr int64_t kMaxPartials = 4096;           // partial results of one reduction that is cut into chunks
 constexpr int64_t kMaxAccSize = 24;              // count, mean and squares
 constexpr int64_t kShortRow = kShortestMadeRow;  // shorter rows are taken across, many at a time
@@ -156,13 +157,14 @@ struct Walk {
     base = at(base, i * across.in);
     while (from < to) {
       int64_t outer = from / along.size, k = from - outer * along.size;
-      int64_t n = std::min(along.size - k, to - from);
+      int64_t n = std::min({along.size - k, to - from, kLongest});
       const char* p = at(base, offsets(reduced, reduced_n, outer).in + k * along.in);
       if (grouped > 1 && width == across.size)
         feed_grouped(acc, p, n, from);
       else
         feed(acc, p, width, across.in, n, along.in, from);
       from += n;
+      if (n == kLongest) leave_if_interrupted();
     }
   }
 

@@ -19,7 +19,7 @@ def weft(*args: str, cwd: Path, path: str = str(ROOT), **kwargs: Any) -> Any:
     """Run the command line of weft in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "weft", *args], cwd=cwd, text=True, capture_output=True,
-        env={**os.environ, "PYTHONPATH": path}, timeout=60, **kwargs,
+        env={**os.environ, "PYTHONPATH": path}, timeout=600, **kwargs,
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("ctrl_c")
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C ends the program as it ends Python: by the signal, with the program's line."""
-    script(tmp_path, "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    script(tmp_path, "import signal\nprint('ready', flush=True)\nsignal.pause()\n")
     process = subprocess.Popen(
         [sys.executable, "-m", "weft", "run", "program.py"], cwd=tmp_path, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -138,7 +138,7 @@ def test_interrupt(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, text = process.communicate(timeout=30)
+    _, text = process.communicate(timeout=600)
     assert process.returncode == -signal.SIGINT
     assert text.splitlines()[1].startswith(f'  File "{tmp_path / "program.py"}", line ')
     assert "KeyboardInterrupt" in text and "compat" not in text

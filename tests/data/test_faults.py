@@ -23,12 +23,22 @@ from loading import Count, Fault, Images, Numbers, OwnError
 from weft.utils.data import DataLoader
 
 TESTS = Path(__file__).resolve().parents[1]
-LONGEST = 5.0  # seconds from a fault to its error
+LONGEST = 120.0  # seconds from a fault to its error, on the busiest machine
 
 
 def shared_names() -> set[str]:
-    """What lies in shared memory under a name, but for what MPI keeps there for others meanwhile."""
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("mpich")}
+    """What lies in shared memory under a name."""
+    return set(os.listdir("/dev/shm"))
+
+
+def others_use(name: str) -> bool:
+    """Whether a process that has nothing to do with this test has it open, or it is gone by now."""
+    path = Path("/dev/shm", name)
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if maps.parent.name != str(os.getpid()) and str(path) in maps.read_text():
+                return True
+    return not path.exists()
 
 
 def workers() -> list[int]:
@@ -54,7 +64,7 @@ def nothing_is_left() -> Iterator[None]:
     yield
     gc.collect()
     assert workers() == []
-    assert shared_names() - names == set()
+    assert [name for name in shared_names() - names if not others_use(name)] == []
     assert len(os.listdir("/proc/self/fd")) <= files
 
 
@@ -275,7 +285,7 @@ def test_the_parent_is_killed(start: str, busy: int) -> None:
             batches = iter(DataLoader({dataset}, num_workers=2, multiprocessing_context={start!r}))
             next(batches)
             tell()
-            time.sleep(60)
+            signal.pause()
     """)
     with p:
         pids = told(p)
@@ -295,16 +305,15 @@ def test_ctrl_c(where: str) -> None:
                 if not told:
                     tell()
                 told = True
-                {"time.sleep(0)" if where == "in the loader" else "time.sleep(60)"}
+                {"time.sleep(0)" if where == "in the loader" else "signal.pause()"}
         except KeyboardInterrupt:
             pass
         print(multiprocessing.active_children())
     """)
     with p:
         pids = told(p)
-        time.sleep(0.2)
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=20)
+        out, err = p.communicate(timeout=LONGEST)
         assert out == "[]\n", err
         assert not any(map(alive, pids)) and p.returncode == 0
 
@@ -321,6 +330,6 @@ def test_the_program_ends_without_a_word() -> None:
     """)
     with p:
         pids = told(p)
-        out, err = p.communicate(timeout=20)
+        out, err = p.communicate(timeout=LONGEST)
         assert out == "" and err.endswith("ValueError: in the loop\n") and err.count("Error") == 1
         assert not any(map(alive, pids))

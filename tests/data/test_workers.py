@@ -204,7 +204,7 @@ def test_workers_after_parallel_kernels(start: str) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     n = float(1 << 20)
     assert done.stdout == f"[{n}, {2 * n}]\n[{3 * n}, {4 * n}]\n" * epochs, done.stderr

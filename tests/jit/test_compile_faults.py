@@ -271,7 +271,7 @@ def test_interrupted() -> None:
     try:
         assert p.stdout is not None and p.stdout.readline() == "ready\n"
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=120)
+        out, err = p.communicate(timeout=600)
     finally:
         p.kill()
     assert out == "interrupted\n", err

@@ -33,7 +33,7 @@ def python(program: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(Path(weft.__file__).parent.parent), str(TESTS)])
     whole = {**os.environ, "PYTHONPATH": path, **env}
     return subprocess.run(
-        [sys.executable, "-c", program], env=whole, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program], env=whole, capture_output=True, text=True, timeout=600
     )
 
 
@@ -332,7 +332,7 @@ def test_two_processes_at_once(kernels: Path) -> None:
         subprocess.Popen([sys.executable, "-c", TWO], env=env, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    assert [p.communicate(timeout=120)[0].strip() for p in running] == ["whole", "whole"]
+    assert [p.communicate(timeout=600)[0].strip() for p in running] == ["whole", "whole"]
     files = list(kernels.iterdir())
     assert len(files) == 3 and all(cache.read(p.stem) is not None for p in files)
     assert python(TWO, WEFT_CACHE=str(kernels)).stdout.strip() == "whole"

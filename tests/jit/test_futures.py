@@ -18,7 +18,7 @@ def test_runs_beside() -> None:
     meeting = threading.Barrier(2)
 
     def call() -> int:
-        meeting.wait(timeout=30)
+        meeting.wait(timeout=600)
         return threading.get_ident()
 
     a, b = fork(call), fork(call)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import threading
-import time
 from random import Random
 from typing import Any
 
 import pytest
+from growth import assert_linear
 
 import weft
 from weft import _C, nn
@@ -424,10 +424,11 @@ def apart(a: tuple[int, int, int, int], b: tuple[int, int, int, int]) -> bool:
 
 def test_gaps_of_many_memories() -> None:
     """A long program: the time is about that of its length."""
-    n = 20000
-    pieces = [(64, 64 * i, i, 2 * n - i) for i in range(n)]
-    begin = time.perf_counter()
-    gaps = _C._gaps_between(pieces, 2 * n, 64 * n)
-    assert time.perf_counter() - begin < 2
-    assert gaps[0] == [(64, 64 * (n - 1))]
-    assert gaps[n] == []
+
+    def find(n: int) -> None:
+        pieces = [(1 << 20, i << 20, i, 2 * n - i) for i in range(n)]
+        gaps = _C._gaps_between(pieces, 2 * n, n << 20)
+        assert gaps[0] == [(1 << 20, (n - 1) << 20)]
+        assert gaps[n] == []
+
+    assert_linear(find, 200, 20000)

@@ -92,7 +92,7 @@ def test_runs_without_the_source(tmp_path: Path) -> None:
     weft.save([x, module(x)], paths[2])
     done = subprocess.run(
         [sys.executable, "-c", OTHER, *map(str, paths)], capture_output=True, text=True,
-        cwd=Path(weft.__file__).parents[1], timeout=60,
+        cwd=Path(weft.__file__).parents[1], timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == "def checks(x: Tensor, n: int) -> Tensor: False\n"
@@ -360,7 +360,7 @@ def test_no_file_of_programs_runs_anything(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input=repr(files), capture_output=True, text=True,
-        cwd=Path(weft.__file__).parents[1], timeout=60,
+        cwd=Path(weft.__file__).parents[1], timeout=600,
     )  # fmt: skip
     assert done.stdout == "[]\n", done.stdout + done.stderr
 

@@ -317,7 +317,7 @@ def test_nothing_is_lost_at_exit(tmp_path: Path) -> None:
         "import os; child = os.fork()\n"
         "if child: os.waitpid(child, 0)"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=600)
     assert [e.step for e in EventAccumulator(str(tmp_path)).Reload().Scalars("x")] == [*range(5)]
 
 

@@ -1,0 +1,25 @@
+"""Whether the work of a function grows as its task does, or faster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def assert_linear(f: Callable[[int], Any], small: int, large: int) -> None:
+    """Assert that ``f(large)`` works no more than in proportion, by a margin for constant parts.
+
+    It is CPU time of this thread that counts, which hardly depends on how busy the machine is, and
+    the margin is wide: linear work takes ``large / small`` as long, quadratic work the square of it,
+    and half way between them is where this fails. So let it be a hundred.
+    """
+
+    def seconds(n: int) -> float:
+        start = time.thread_time()
+        f(n)
+        return time.thread_time() - start
+
+    f(small)
+    least = min(seconds(small) for _ in range(5))
+    assert seconds(large) < (large / small) ** 1.5 * max(least, 1e-4)
