@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.jit.compile import price
 from weft.jit.passes.rebuild import Rebuild
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,7 @@ if os.environ.get("WEFT_SANITIZE") and "sanitize" not in Path(weft.__file__).par
     raise RuntimeError(f"expected the sanitized build of weft, but imported {weft.__file__}")
 
 Rebuild.verifies = True  # what every pass makes
+price.WORTH = 0.0  # every signature is captured as it comes
 
 hypothesis.settings.register_profile("weft", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "weft"))

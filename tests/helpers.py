@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from samples import K, Row, S
 
 FLOATS = ("float64", "float32")
@@ -151,6 +152,9 @@ def is_tensor(x: Any) -> bool:
 
 def call(op: Callable[..., Any], row: Row, sample: S) -> Any:
     """op(*args, **kwargs); of an op that changes its first argument, that argument."""
+    if row.warns:
+        with pytest.warns(UserWarning, match=row.warns):
+            return op(*sample.args, **sample.kwargs)
     result = op(*sample.args, **sample.kwargs)
     return sample.args[0] if row.mutates and result is None else result
 

@@ -89,6 +89,7 @@ class Row:
     strided: bool = True  # False: strides are part of its meaning (view, as_strided)
     matrix: bool = False  # the last two dims are a matrix that must stay regular
     wide: bool = False  # result dtype may differ from the input's float dtype
+    warns: str = ""  # what each call warns of
     alias_of: str | None = None  # the same op under another name: only value and form are tested
 
     def samples(self) -> list[S]:

@@ -269,8 +269,16 @@ row(
 )
 loss(
     "multilabel_soft_margin_loss",
-    lambda x, y, w=1.0: -(w * (y * log_sigmoid(x) + (1 - y) * log_sigmoid(-x))).mean(-1),
-    lambda: [S(t(2, 3), share(2, 3)), S(t(2, 2), share(2, 2), share(2))],
+    lambda x, y, w=1.0: (
+        -(w * (y * log_sigmoid(x) + (1 - y) * log_sigmoid(-x))).sum(x.ndim - 1) / x.shape[-1]
+    ),
+    lambda: [
+        S(t(2, 3), share(2, 3)),
+        S(t(2, 2), share(2, 2), share(2)),
+        S(t(3), share(2, 3)),
+        S(t(2, 3), share(3)),
+        S(t(2, 3), share(2, 2, 3)),
+    ],
 )
 
 

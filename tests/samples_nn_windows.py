@@ -468,6 +468,7 @@ row(
     lambda: [S(t(1, 1, 3), 5), S(t(1, 1, 3), 5, None, "linear")],
     interpolate,
     "f",
+    warns="deprecated",
     **LOOSE,
 )
 row(
@@ -475,6 +476,7 @@ row(
     lambda: [S(t(1, 1, 3), 5), S(t(1, 1, 2, 2), None, 2)],
     interpolate,
     "f",
+    warns="deprecated",
     **LOOSE,
 )
 row(
@@ -482,6 +484,7 @@ row(
     lambda: [S(t(1, 1, 2, 3), (3, 4))],
     lambda x, size=None, scale=None: interpolate(x, size, scale, "bilinear", True),
     "f",
+    warns="deprecated",
     **LOOSE,
 )
 

@@ -72,6 +72,21 @@ def test_cond_differentiates_what_it_calls() -> None:
         weft.cond(weft.ones(2), weft.sin, weft.cos, (x,))
 
 
+def test_cond_is_not_traced_but_compiled() -> None:
+    """A trace would keep the choice of its example for all inputs."""
+
+    def f(x: weft.Tensor) -> weft.Tensor:
+        return weft.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+    x = weft.ones(2)
+    with pytest.raises(RuntimeError, match=r"trace: cond chooses.*weft\.where"):
+        weft.jit.trace(f, (x,))
+    assert weft.jit.trace(lambda x: weft.cond(True, weft.neg, weft.sin, (x,)), (x,))(x).sum() == -2
+    compiled = weft.compile(f)
+    for sign in (1, -1, 1, -1, 1, -1, 1, -1):
+        assert weft.equal(compiled(x * sign), f(x * sign))
+
+
 @pytest.mark.parametrize("wrap", [False, True])
 def test_fill_diagonal(wrap: bool) -> None:
     import numpy as np

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft._setting import at_line
 
@@ -263,6 +264,8 @@ def cond(
         raise RuntimeError(
             at_line(f"cond: pred must have one element, got a shape of {list(pred.shape)}")
         )
+    if isinstance(pred, Tensor) and (recorder := _C._recorder()) is not None:
+        recorder.branches()
     return (true_fn if pred else false_fn)(*operands)
 
 

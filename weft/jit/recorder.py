@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft import _C
+from weft._setting import at_line
 
 from .graph import Graph, Node, Value, _like
 
@@ -133,6 +134,15 @@ class Recorder:
             "and branches of this one call: it will be wrong for inputs that would give others.",
             TracerWarning,
             stacklevel=3,
+        )
+
+    def branches(self) -> None:
+        """Raise: ``cond`` is to choose by a value, and a trace would keep the choice of this call."""
+        raise RuntimeError(
+            at_line(
+                "trace: cond chooses between two functions by the value of a tensor, and a trace would "
+                "keep the choice of this one call. Use weft.where, weft.jit.script or weft.compile"
+            )
         )
 
     def shown(self, line: str) -> None:

@@ -35,6 +35,9 @@ class _Watcher(Recorder):
         super().__init__()
         self.why = ""
 
+    def branches(self) -> None:
+        """``cond`` reads a value as ``if`` does."""
+
     def read(self, what: str, line: str, t: weft.Tensor) -> None:
         """Note that a tensor became Python values."""
         self.why = self.why or f"{what} at {line} turns a tensor into Python values"

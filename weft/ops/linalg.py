@@ -51,8 +51,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     depth = 1
     for i in left:
         depth *= a.shape[i]
-    x = a.permute(*rows, *left).reshape(_numel(a, rows), depth)
-    y = b.permute(*right, *cols).reshape(depth, _numel(b, cols))
+    x = a.permute([*rows, *left]).reshape(_numel(a, rows), depth)
+    y = b.permute([*right, *cols]).reshape(depth, _numel(b, cols))
     return weft.mm(x, y).reshape(shape)
 
 
@@ -100,7 +100,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
-    return matrices[0] if len(matrices) == 1 else weft.linalg.multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else weft.linalg.multi_dot(matrices)
 
 
 @op(method=False)

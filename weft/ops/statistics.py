@@ -238,7 +238,7 @@ def _edges(input: Tensor, bins: Any, range: Sequence[float] | None, name: str) -
             raise RuntimeError(
                 f"{name}(): input tensor and bins tensors should have the same dtype"
             )
-        return bins
+        return bins.clone()
     if bins < 1:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
     if range is not None:

@@ -122,6 +122,9 @@ class Capture(Recorder):
         if self._joined:
             self.fail(f"a backward pass goes on along the history of an input, at {_C._here()}")
 
+    def branches(self) -> None:
+        """``cond`` reads a value as ``if`` does."""
+
     def read(self, what: str, line: str, t: Tensor) -> None:
         """Note that Python looked at elements."""
         if what not in _NUMBERS:

@@ -16,6 +16,7 @@ from .capture import Capture, uncollected
 from .gradient import capture_derivative
 from .objects import taken_apart
 from .pieces import Number
+from .price import Price
 from .state import State
 from .variant import NOT_TAKEN, Variant, unsuitable
 from .views import find_bases
@@ -33,9 +34,8 @@ __all__ = ["CompiledFunction", "forget_all"]
 
 _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
-_MOST_KINDS = 32  # of arguments that are captured when they first come
-_MOST_REMEMBERED = 10_000  # of those that came later
 _MOST_LOST = 3  # variants that are slower by pieces, until all are taken to be
+_TOO_MANY = "calls differ in shapes or numbers more often than programs for each would pay"
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -71,8 +71,7 @@ class CompiledFunction(_C.CompiledBase):
         self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
         self._problem = ""  # why nothing is captured any more
         self._refused: dict[str, None] = {}  # why calls were eager, whatever was captured
-        self._kinds = 0  # of calls that were captured as they came
-        self._once: set[int] = set()  # those that came once since then, by their hash
+        self._price = Price()  # whether another program would pay
 
     def _prefer(self, variant: Variant | None) -> None:
         """Try this one first in the next call: it runs straight and takes no structures."""
@@ -108,7 +107,7 @@ class CompiledFunction(_C.CompiledBase):
     def calls_until_graph(self) -> int:
         """How many calls like the last it takes until there is a program."""
         if not self.variants:
-            return 3
+            return 3 + self._price.first_waits
         return 1 if self.variants[-1].ready else 2
 
     @property
@@ -130,6 +129,9 @@ class CompiledFunction(_C.CompiledBase):
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
+        if self._price.rest:
+            self._price.rest -= 1
+            return self.func(*args, **kwargs)
         start = time.perf_counter()
         flat: list[Any] = []
         structure = _flatten((args, kwargs), flat)
@@ -159,6 +161,7 @@ class CompiledFunction(_C.CompiledBase):
             if result is not NOT_TAKEN:
                 if variant.is_cut and variant.seconds["built"] == built:
                     variant.race.note_pieces(time.perf_counter() - start)
+                self._price.note_replay()
                 plain = not kwargs and variant.replay is not None and _are(flat, args)
                 self._prefer(variant if plain else None)
                 return result
@@ -167,9 +170,11 @@ class CompiledFunction(_C.CompiledBase):
         if is_profiled():
             self._tell("a profiler watches its calls, and nothing else can meanwhile")
             return self.func(*args, **kwargs)
-        if group is None and self._is_rare(key):
-            self._tell(f"a kind of argument that is new, after {_MOST_KINDS} others")
-            return self.func(*args, **kwargs)
+        if self._price.is_too_high(hash(key)):
+            result = self._price.run_eagerly(hash(key), self.func, args, kwargs)
+            if self._price.rest:
+                self._tell(_TOO_MANY)
+            return result
         return self._capture(variant, key, flat, inputs, args, kwargs)
 
     def _run_race(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -199,18 +204,6 @@ class CompiledFunction(_C.CompiledBase):
         if reason not in self._told:
             self._told.add(reason)
             warnings.warn(f"compile: {self.name} runs eagerly: {reason}", stacklevel=4)
-
-    def _is_rare(self, key: Any) -> bool:
-        """Say whether a kind of call is not worth a capture yet: there were many, and it is new."""
-        if self._kinds < _MOST_KINDS:
-            self._kinds += 1
-            return False
-        if hash(key) in self._once:
-            return False
-        if len(self._once) >= _MOST_REMEMBERED:
-            self._once.clear()
-        self._once.add(hash(key))
-        return True
 
     def _capture(
         self, variant: Variant | None, key: Any, flat: list[Any], inputs: list[Tensor],
@@ -254,7 +247,9 @@ class CompiledFunction(_C.CompiledBase):
                     self._hopeless[key] = _never_again(group, inputs)
                 group.append(variant)
                 self._forget_oldest()
-        variant.seconds["captured"] += time.perf_counter() - start
+        took = time.perf_counter() - start
+        variant.seconds["captured"] += took
+        self._price.note_capture(took)
         variant.add(capture, state)
         if capture.problem or variant.changes:
             self._failures += 1
@@ -277,6 +272,7 @@ class CompiledFunction(_C.CompiledBase):
             group = self._groups[oldest]
             del group[:1]
             if not group:
+                self._price.forget(hash(oldest))
                 del self._groups[oldest]
                 self._hopeless.pop(oldest, None)
 

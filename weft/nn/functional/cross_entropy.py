@@ -315,7 +315,7 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+    return reduced(loss.sum(input.ndim - 1) / input.shape[-1], reduction)
 
 
 # ---- sequences without alignment -----------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weft
 from weft._C import Tensor
 from weft.nn.functional.common import functional, prod, tuple_of
 from weft.nn.functional.windows import gathered, padded, sliding
@@ -37,6 +38,11 @@ def _blocks(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) ->
     )
 
 
+def _copied(x: Tensor) -> Tensor:
+    """Return the elements in memory of their own, even where they are in order already."""
+    return x.clone(memory_format=weft.contiguous_format)
+
+
 @functional
 def unfold(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
@@ -62,7 +68,7 @@ def unfold(
             f"array of sliding blocks as {out}, but its components must be at least one."
         )
     windows = sliding(padded(x, padding, padding), kernel, stride, dilation, out)
-    y = windows.reshape(x.shape[0], x.shape[1] * prod(kernel), prod(out))
+    y = _copied(windows).view(x.shape[0], x.shape[1] * prod(kernel), prod(out))
     return y if input.ndim == 4 else y.squeeze(0)
 
 
@@ -133,7 +139,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = input.reshape(*lead, c // (r * r), r, r, h, w)
     x = x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return x.reshape(*lead, c // (r * r), h * r, w * r)
+    return _copied(x).view(*lead, c // (r * r), h * r, w * r)
 
 
 @functional
@@ -160,7 +166,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     x = input.reshape(*lead, c, h // r, r, w // r, r)
     x = x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return x.reshape(*lead, c * r * r, h // r, w // r)
+    return _copied(x).view(*lead, c * r * r, h // r, w // r)
 
 
 @functional
@@ -186,7 +192,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"{groups} groups."
         )
     x = input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2)
-    return x.reshape(input.shape)
+    return _copied(x).view(input.shape)
 
 
 native_channel_shuffle = channel_shuffle

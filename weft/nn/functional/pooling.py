@@ -228,7 +228,7 @@ def plain_adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) 
         ones = [1] * (x.ndim - d - 1)
         kept = weft.where(inside.reshape(*inside.shape, *ones), windows, 0.0)
         x = kept.sum(d + 1) / length.reshape(-1, *ones)
-    x = like(x, input)
+    x = x.clone() if x is batched_input else like(x, input)
     return x if input.ndim == n + 2 else x.squeeze(0)
 
 

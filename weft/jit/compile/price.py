@@ -1,0 +1,90 @@
+"""Whether another program would pay: calls of its signature have to have taken long enough."""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["Price"]
+
+# Calls of a signature are captured once they have taken so many times as long as that will take: then
+# it costs no more than the tenth part, should none of them come again. Tests capture at once.
+WORTH = 10.0
+_STEPS = 3  # two captures and a program
+_USUAL = 2e-3  # seconds of a capture, before there was one
+_PATIENCE = 32  # calls in a row that were not worth a program
+_REST = 32  # times as many calls run eagerly then, without a look at their signatures
+_MOST = 10_000  # signatures whose time is known
+
+clock = time.perf_counter
+
+
+class Price:
+    """What captures of a function take, and what eager calls of each signature have taken.
+
+    While there is one signature only, it is captured when it comes for the second time. This decides
+    how quick calls are, never what they give.
+
+    >>> from weft.jit.compile.price import Price
+    >>> price = Price()
+    >>> price.is_too_high(hash("f(4, 2)")) and price.run_eagerly(hash("f(4, 2)"), max, (4, 2), {})
+    4
+    >>> price.is_too_high(hash("f(4, 2)"))
+    False
+    """
+
+    def __init__(self) -> None:
+        """Begin with no signature."""
+        self._spent: dict[int, float] = {}  # seconds of eager calls, by signature
+        self._capture = _USUAL  # seconds of the shortest: the first one may have loaded modules
+        self._in_vain = 0  # calls in a row that were not worth it
+        self.rest = 0  # how many calls are eager, whatever they are like, before the next look
+
+    @property
+    def first_waits(self) -> bool:
+        """Whether the next call is eager because it is the first."""
+        return bool(WORTH) and not self._spent
+
+    def is_too_high(self, signature: int) -> bool:
+        """Say whether calls of a signature have not taken long enough to be captured."""
+        if not WORTH:
+            return False
+        if len(self._spent) >= _MOST:
+            self._spent.clear()
+        if signature not in self._spent:
+            self._spent[signature] = 0.0
+            return True
+        alone = len(self._spent) == 1
+        return not alone and self._spent[signature] < WORTH * _STEPS * self._capture
+
+    def run_eagerly(
+        self,
+        signature: int,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call a function, and note how long that took."""
+        start = clock()
+        result = func(*args, **kwargs)
+        self._spent[signature] = self._spent.get(signature, 0.0) + clock() - start
+        self._in_vain += 1
+        if self._in_vain >= _PATIENCE:
+            self._in_vain, self.rest = 0, _PATIENCE * _REST
+        return result
+
+    def note_capture(self, seconds: float) -> None:
+        """Note how long a capture took."""
+        self._capture = seconds if self._capture is _USUAL else min(self._capture, seconds)
+
+    def note_replay(self) -> None:
+        """Note that a program was of use."""
+        self._in_vain = 0
+
+    def forget(self, signature: int) -> None:
+        """Let the next program of a signature be earned anew: the last was dropped."""
+        self._spent.pop(signature, None)
