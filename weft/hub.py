@@ -58,7 +58,7 @@ def download_url_to_file(
     >>> _ = there.write_text("hello")
     >>> here = str(there) + "-copy"
     >>> weft.hub.download_url_to_file(there.as_uri(), here, hash_prefix="2cf24d", progress=False)
-    >>> open(here).read()
+    >>> pathlib.Path(here).read_text()
     'hello'
     """
     from weft.utils.download import fetch

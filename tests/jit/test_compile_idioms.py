@@ -562,7 +562,7 @@ def test_what_to_write_instead(name: str, make: Any, f: Any) -> None:
 
 
 def test_schedulers_outside_and_other_arguments() -> None:
-    """A rate that changes is read anew; after 32 kinds of arguments new ones run eagerly."""
+    """A rate that changes is read anew; a number that is another one each time runs eagerly."""
     world = World()
     step = weft.compile(lambda x: world.learn(x))
     for i in range(9):
@@ -573,7 +573,6 @@ def test_schedulers_outside_and_other_arguments() -> None:
     for i in range(60):
         scaled(weft.ones(2), float(i))
     assert runs(scaled) == 0
-    assert "after 32 others" in scaled.reasons[0]
     alone = weft.compile(lambda x: x.sum().item())
     assert [alone(plain(i)) for i in range(30)] == [3.0 + 3 * i for i in range(30)]
     assert runs(alone) == 28
