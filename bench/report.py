@@ -19,16 +19,16 @@ PEERS = ("torch", "jax", "numpy", "bare", "python", "plain")
 
 
 def amount(value: float, unit: str = "s") -> str:
-    """A time or a size with three digits.
+    """A time, a size or a ratio with three digits.
 
     >>> amount(1.234e-6), amount(2.5e8, "B")
     ('1.23 µs', '250 MB')
     """
-    steps = (
-        ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-        if unit == "s"
-        else ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-    )
+    steps = {
+        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+        "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+        "x": ((1.0, "x"),),
+    }[unit]
     factor, name = next((step for step in steps if value >= step[0]), steps[-1])
     return f"{three_digits(value / factor)} {name}"
 
