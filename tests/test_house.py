@@ -111,6 +111,7 @@ def test_ops_have_docs() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* is deprecated")  # which has an example too
 def test_docs_run() -> None:
     """The examples of the docs give what they print."""
     runner = doctest.DocTestRunner(

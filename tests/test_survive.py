@@ -341,8 +341,8 @@ INTERRUPTED = {
     "a loop of ops": """
         import weft
         a = weft.ones(200, 200)
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             while True:
                 a = (a @ a).tanh() + 1
         except KeyboardInterrupt:
@@ -351,8 +351,8 @@ INTERRUPTED = {
     "one op": """
         import weft
         x = weft.ones(1).expand(1 << 50)
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             x.sum()
         except KeyboardInterrupt:
             print("interrupted")

@@ -146,10 +146,10 @@ bool overlaps_itself(const Dims& sizes, const Dims& strides) {
   if (numel > extent || extent > kMostPlaces) return true;
   std::vector<bool> taken(size_t(extent), false);
   Dims at(sizes.size());
-  int64_t place = 0;
+  Size place = 0;
   for (int64_t i = 0; i < numel; ++i) {
-    if (taken[size_t(place)]) return true;
-    taken[size_t(place)] = true;
+    if (taken[size_t(int64_t(place))]) return true;
+    taken[size_t(int64_t(place))] = true;
     for (int d = sizes.size() - 1; d >= 0; --d) {
       place += strides[d];
       if (++at[d] < sizes[d]) break;

@@ -156,7 +156,7 @@ struct Walk {
   void part(char* acc, const char* base, int64_t i, int64_t width, int64_t from, int64_t to) const {
     op.start(acc, width);
     base = at(base, i * across.in);
-    const int64_t most = kLongest / width;
+    const int64_t most = std::max<int64_t>(1, kLongest / std::max<int64_t>(1, width));
     while (from < to) {
       int64_t outer = from / along.size, k = from - outer * along.size;
       int64_t n = std::min({along.size - k, to - from, most});

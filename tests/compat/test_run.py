@@ -130,7 +130,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("ctrl_c")
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C ends the program as it ends Python: by the signal, with the program's line."""
-    script(tmp_path, "import signal\nprint('ready', flush=True)\nsignal.pause()\n")
+    script(tmp_path, "import time\nprint('ready', flush=True)\nwhile True:\n    time.sleep(0.01)\n")
     process = subprocess.Popen(
         [sys.executable, "-m", "weft", "run", "program.py"], cwd=tmp_path, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},

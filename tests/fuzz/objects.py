@@ -120,6 +120,8 @@ _CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "dataclass of a loader": lambda x, a, b: weft.utils.data.default_collate([a, b]),
 }
 
+_OFTEN = ("tensor", "as_tensor", "get", "set", "view", "zeros", "index_put") * 3
+
 # ---- hostile objects --------------------------------------------------------------------------------
 
 _METHODS = (
@@ -311,12 +313,15 @@ def _used() -> Any:
 
 def _methods(rng: random.Random) -> dict[str, Any]:
     names = rng.sample(_METHODS, rng.choice((1, 1, 2, 2, 3, 5)))
-    if rng.random() < 0.4:
-        names += ["item", "dtype"]
-    weights = (8, 1, 1, 1, 1, 1, 1, 0.2)
+    if rng.random() < 0.5:  # as NumPy's scalars, which have no length
+        names = [*(n for n in names if n != "__len__"), "item", "dtype"]
+    if rng.random() < 0.3:
+        names.append("__index__")
+    weights = (12, 1, 1, 1, 1, 1, 1, 0.2)
     return {
         name: [
-            rng.choice(_ACTS), rng.choices(_ANSWERS, weights)[0], rng.randrange(4), rng.choice((0, 1, 2)),
+            "nothing" if name == "dtype" else rng.choice(_ACTS), rng.choices(_ANSWERS, weights)[0],
+            rng.choice((0, 0, 0, 1, 1, 2, 3)), rng.choice((0, 1, 2)),
         ]
         for name in names
     }  # fmt: skip
@@ -407,7 +412,7 @@ def generate(rng: random.Random) -> Any:
     """A call with two trees of data."""
     count = [0]
     return {
-        "call": rng.choice(sorted(_CALLS)),
+        "call": rng.choice((*sorted(_CALLS), *_OFTEN)),
         "a": _tree(rng, 0, count),
         "b": _tree(rng, rng.choice((0, 1, 3)), count),
     }
