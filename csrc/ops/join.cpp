@@ -89,7 +89,8 @@ WEFT_OP{
   .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },
   .back =
       [](Grad& d) {
-        int64_t at = 0, dim = d.arg(1).integer();
+        Size at = 0;
+        int64_t dim = d.arg(1).integer();
         const Dims& widths = d.arg(2).ints();
         for (int i = 0; i < widths.size(); at += widths[i++])
           if (d.needs(i)) d.give(i, slice(d.g(), dim, at, at + widths[i]));

@@ -103,7 +103,7 @@ WEFT_OP{
         Dims rows{rows_of(c, x, 5, {2})};
         for (int i : {3, 4}) expect_plain(c, i, work_type(x.dtype()), rows);
         c.give(0, meta(x.dtype(), x.sizes()));
-        for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(5 + i) ? c.integer(5) : 0}));
+        for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(5 + i) ? c.integer(5) : Size(0)}));
       },
   .run =
       [](Call& c) {

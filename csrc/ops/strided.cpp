@@ -84,10 +84,10 @@ void add_at(T* buffer, int64_t extent, const Tensor& g, const Dims& strides, int
   Dims at(g.dim());
   const T* from = g.data<T>();
   for (int64_t i = 0; i < g.numel(); ++i) {
-    int64_t here = 0, to = offset;
+    int64_t here = 0, to = offset;  // the rule has checked that the last place fits in 64 bits
     for (int d = 0; d < g.dim(); ++d) {
-      here += at[d] * g.stride(d);
-      to += at[d] * strides[d];
+      here = here + at[d] * g.stride(d);
+      to = to + at[d] * strides[d];
     }
     if (to >= 0 && to < extent) {
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)

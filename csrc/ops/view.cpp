@@ -315,13 +315,13 @@ struct Sliced {
   Sliced(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
     if (sizes.empty()) fail("slice: cannot be applied to a 0-dim tensor.");
     int dim = wrap_dim(c.integer(at), sizes.size(), "slice");
-    int64_t n = sizes[dim], step = c.integer(at + 3);
-    int64_t start = c.has(at + 1) ? c.integer(at + 1) : 0, end = c.has(at + 2) ? c.integer(at + 2) : n;
+    Size n = sizes[dim], step = c.integer(at + 3), start = c.has(at + 1) ? c.integer(at + 1) : Size(0),
+         end = c.has(at + 2) ? c.integer(at + 2) : n;
     if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
     start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
     end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
     sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-    offset = sizes[dim] ? start * strides[dim] : 0;
+    offset = sizes[dim] ? start * strides[dim] : Size(0);
     if (sizes[dim] > 1) strides[dim] = Size(strides[dim]) * step;
   }
 };
