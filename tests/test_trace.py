@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import weft
-from weft import _C
 
 
 def line() -> str:
@@ -244,45 +243,6 @@ def test_inference_and_no_grad_inside_a_trace() -> None:
 
 
 # ---- run writes into given outputs --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("op", "args"),
-    [
-        ("mul", (weft.arange(6.0).reshape(2, 3), 3.0)),
-        ("exp", (weft.arange(6.0).reshape(2, 3),)),
-        ("tanh", (weft.arange(6.0).reshape(3, 2).t(),)),
-        ("mm", (weft.arange(6.0).reshape(2, 3), weft.arange(6.0).reshape(3, 2))),
-        ("where", (weft.tensor([True, False]), weft.ones(2), weft.zeros(2))),
-        ("index_select", (weft.arange(4.0), 0, weft.tensor([2, 0]))),
-        ("gt", (weft.arange(4.0), 1.5)),
-    ],
-    ids=lambda v: v if isinstance(v, str) else "",
-)
-def test_run_writes_into_given_outputs(op: str, args: tuple[Any, ...]) -> None:
-    (expected,) = _C._call_op(op, args, False)
-    out = weft.empty(expected.shape, dtype=expected.dtype)
-    out.fill_(1) if out.dtype == weft.bool else out.fill_(-77)
-    where, before = out.data_ptr(), _C._memory_stats()["allocations"]
-    _C._run_op_into(op, args, (out,))
-    assert _C._memory_stats()["allocations"] == before  # nothing was allocated
-    assert out.data_ptr() == where and equal(out, expected)
-
-
-def test_run_into_checks_its_outputs() -> None:
-    x = weft.ones(2, 3)
-    with pytest.raises(
-        RuntimeError, match=r"output 0 must be float32\[2, 3\], got float32\[3, 2\]"
-    ):
-        _C._run_op_into("exp", (x,), (weft.empty(3, 2),))
-    with pytest.raises(RuntimeError, match="float64"):
-        _C._run_op_into("exp", (x,), (weft.empty(2, 3, dtype=weft.float64),))
-    with pytest.raises(RuntimeError, match="1 outputs, got 2"):
-        _C._run_op_into("exp", (x,), (x.clone(), x.clone()))
-    with pytest.raises(RuntimeError, match="view or a composition"):
-        _C._run_op_into("t", (x,), (weft.empty(3, 2),))
-    with pytest.raises(RuntimeError, match="no op named 'nothing'"):
-        _C._run_op_into("nothing", (x,), (x,))
 
 
 def test_parts_without_gradient_stay_without() -> None:

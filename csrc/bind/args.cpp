@@ -67,16 +67,16 @@ bool read_ints(PyObject* o, Dims* d) {
   return true;
 }
 
-bool read_tensors(PyObject* o, TensorList* list) {
+bool read_tensors(PyObject* o, TensorList* list, bool holes) {
   if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {  // runs no Python code
     PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-    if (item == Py_None)
-      list->push_back(Tensor());
-    else if (!is_tensor(item))
-      return false;
-    else
+    if (is_tensor(item))
       list->push_back(tensor_of(item));
+    else if (item == Py_None && holes)
+      list->push_back(Tensor());
+    else
+      return false;
   }
   return true;
 }
@@ -106,7 +106,7 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
       return read_number(o, v);
     case Type::Tensors: {
       TensorList list;
-      if (!read_tensors(o, &list)) return false;
+      if (!read_tensors(o, &list, p.holes)) return false;
       *v = Value(std::move(list));
       return true;
     }
@@ -149,13 +149,6 @@ bool read_value(const Param& p, PyObject* o, Value* v) {
   return false;
 }
 
-const char* type_name(Type t) {
-  static const char* names[] = {
-    "Tensor", "Tensor or number",        "sequence of Tensors",        "number", "int", "float",
-    "bool",   "int or sequence of ints", "ints or a sequence of ints", "dtype",  "str", "object"};
-  return names[int(t)];
-}
-
 // What a call brings beside the op's own parameters.
 struct Extras {
   std::vector<Tensor> out;
@@ -183,7 +176,7 @@ bool read_out(const Op& op, PyObject* o, Extras* extras) {
   TensorList list;
   if (is_tensor(o))
     list.push_back(tensor_of(o));
-  else if (!read_tensors(o, &list))
+  else if (!read_tensors(o, &list, false))
     return false;
   if (list.size() != op.results.size()) return false;
   extras->out = std::move(list);
@@ -305,7 +298,7 @@ bool read_arguments(const Op& op, PyObject* const* args, Py_ssize_t nargs, PyObj
     } else {
       Value v;
       if (!read_value(p, given[i], &v))
-        return misfit(why, "argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(given[i])->tp_name);
+        return misfit(why, "argument '", p.name, "' must be ", name_of(p.type), ", not ", Py_TYPE(given[i])->tp_name);
       c.push(std::move(v));
     }
   }
@@ -451,7 +444,7 @@ PyObject* make_op_function(OpSet* set) {
 Value value_from(const Param& p, PyObject* o) {
   Value v;
   if (!read_value(p, o, &v))
-    fail_type("argument '", p.name, "' must be ", type_name(p.type), ", not ", Py_TYPE(o)->tp_name);
+    fail_type("argument '", p.name, "' must be ", name_of(p.type), ", not ", Py_TYPE(o)->tp_name);
   if (t_recorder && takes_numbers(p.type)) [[unlikely]]
     tell_numbers(&o, 1);
   return v;

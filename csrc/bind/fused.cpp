@@ -31,11 +31,14 @@ FusedKernel::Step step_from(nb::handle row) {
   if (!step.op || !step.op->form.infer || nb::len(plain) > step.op->params.size())
     fail("fused: no op of a group: ", nb::cast<std::string>(name));
   for (size_t i = 0; i < nb::len(plain); ++i) {
+    const Param& param = step.op->params[i];
     nb::object value = values[i];
     if (value.is_none())
-      step.arguments.push_back({-1, value_from(step.op->params[i], nb::object(plain[i]).ptr())});
+      step.arguments.push_back({-1, value_from(param, nb::object(plain[i]).ptr())});
+    else if (param.type == Type::Tensor || param.type == Type::Operand)
+      step.arguments.push_back({std::max(0, nb::cast<int>(value)), Value()});
     else
-      step.arguments.push_back({nb::cast<int>(value), Value()});
+      fail_type("fused: argument '", param.name, "' of ", step.op->name, " must be ", name_of(param.type));
   }
   return step;
 }

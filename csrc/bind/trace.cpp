@@ -4,6 +4,7 @@
 #include "bind/args.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
+#include "ops/boundary.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -162,32 +163,10 @@ nb::object call_op(const std::string& name, nb::tuple args, bool inplace) {
   Call c(op_named(name));
   push_arguments(c, args);
   c.inplace = inplace || c.op.is(kInplaceOnly);
+  check_arguments(c);
   AutocastOff as_recorded;
   run_call(c);
   return outputs_of(c);
-}
-
-// Runs an op into memory that is there already: shapes and dtypes must be what its shape rule says.
-void run_op_into(const std::string& name, nb::tuple args, nb::tuple outs) {
-  Call c(op_named(name));
-  push_arguments(c, args);
-  if (c.op.form.compose || c.op.is(kView)) fail(name, ": a view or a composition writes no memory of its own");
-  if (c.op.form.infer)
-    c.op.form.infer(c);
-  else
-    c.op.py_infer(c);
-  if (int(nb::len(outs)) != c.out_count) fail(name, ": ", c.out_count, " outputs, got ", nb::len(outs));
-  for (int i = 0; i < c.out_count; ++i) {
-    Tensor t = to_tensor(outs[size_t(i)], "an output");
-    if (!(t.sizes() == c.out[i].sizes()) || t.dtype() != c.out[i].dtype())
-      fail(name, ": output ", i, " must be ", name_of(c.out[i].dtype()), c.out[i].sizes(), ", got ", name_of(t.dtype()),
-           t.sizes());
-    c.out[i] = t;
-  }
-  if (c.op.form.run)
-    c.op.form.run(c);
-  else if (c.op.py_run)
-    c.op.py_run(c);
 }
 
 // ---- ops declared in Python
@@ -305,7 +284,6 @@ void bind_trace(nb::module_& m) {
   m.def("_forget_elements", forget_elements);
   m.def("_has_op", [](const std::string& name) { return Registry::get().find(name) != nullptr; });
   m.def("_call_op", call_op);
-  m.def("_run_op_into", run_op_into);
   m.def("_declare_op", declare_op, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
   m.def("_op_function", [](const std::string& base) {
     auto* set = new OpSet{base, "", {}, false};

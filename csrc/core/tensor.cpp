@@ -146,6 +146,11 @@ void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, in
   contiguous = is_contiguous(sizes, strides);
 }
 
+static void check_sizes(const Dims& sizes) {
+  for (int64_t n : sizes)
+    if (n < 0) fail("a tensor has no negative sizes, got ", sizes);
+}
+
 Tensor meta(DType dtype, const Dims& sizes) {
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
@@ -158,28 +163,35 @@ Tensor meta(DType dtype, const Dims& sizes) {
     t->strides[i] = step;
     if (sizes[i] > 1)
       step = checked_mul(step, sizes[i]);
-    else if (sizes[i] == 0)
-      zero = true;
+    else if (sizes[i] != 1)
+      zero = true, check_sizes(sizes);
   }
   t->numel = zero ? 0 : step;
   return t;
 }
 
 Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides) {
+  check_sizes(sizes);
+  if (strides.size() != sizes.size())
+    fail("a tensor has one stride for each size, got strides ", strides, " for sizes ", sizes);
+  for (int64_t n : strides)
+    if (n < 0) fail("a tensor has no negative strides, got ", strides);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
   t->set_geometry(sizes, strides, 0);
   return t;
 }
 
-void give_memory(TensorImpl& t) {
+int64_t bytes_of(const TensorImpl& t) {
   int64_t last = t.numel;
   if (!t.contiguous && t.numel) {
     last = 1;
     for (int i = 0; i < t.sizes.size(); ++i) last = checked_add(last, checked_mul(t.strides[i], t.sizes[i] - 1));
   }
-  t.storage = Storage::make(checked_mul(last, item_size(t.dtype)));
+  return checked_mul(last, item_size(t.dtype));
 }
+
+void give_memory(TensorImpl& t) { t.storage = Storage::make(bytes_of(t)); }
 
 Tensor empty(const Dims& sizes, DType dtype) {
   Tensor t = meta(dtype, sizes);
@@ -226,7 +238,10 @@ Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values,
   return t;
 }
 
-Entries& entries_of(const Tensor& t) { return static_cast<Entries&>(*t->storage->attached); }
+Entries& entries_of(const Tensor& t) {
+  if (!t.sparse()) fail("expected a tensor of a sparse layout, got torch.strided of shape ", t.sizes());
+  return static_cast<Entries&>(*t->storage->attached);
+}
 
 Tensor view_of(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset) {
   Tensor out(TensorImpl::make());

@@ -133,7 +133,8 @@ Entries& entries_of(const Tensor& t);
 // Makers. `meta` has no memory yet: a shape rule makes it, the gate gives it memory.
 Tensor meta(DType dtype, const Dims& sizes);
 Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides);
-void give_memory(TensorImpl& t);  // allocates the storage of a meta tensor
+int64_t bytes_of(const TensorImpl& t);  // from its first element to its last
+void give_memory(TensorImpl& t);        // allocates the storage of a meta tensor
 Tensor empty(const Dims& sizes, DType dtype);
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype);
 Tensor alias(const Tensor& t);  // same storage and geometry, no history

@@ -8,6 +8,7 @@
 #include "exec/places.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/boundary.h"
 #include "ops/prepacked.h"
 #include "ops/record.h"
 
@@ -24,6 +25,8 @@ int64_t rounded(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+int64_t bytes_before(const Tensor& t) { return t->offset * item_size(t.dtype()); }
+
 // A mode that is another one for a while.
 struct Scope {
   bool& mode;
@@ -35,7 +38,9 @@ struct Scope {
 }  // namespace
 
 int Program::add_value(const Tensor& t, int memory) {
-  memories_[size_t(memory)].users.push_back({t.get(), t->offset});
+  Memory& m = memories_[size_t(memory)];
+  m.users.push_back({t.get(), t->offset * item_size(t.dtype())});
+  m.item = std::max(m.item, item_size(t.dtype()));
   values_.push_back(t);
   return int(values_.size()) - 1;
 }
@@ -56,15 +61,18 @@ int Program::memory_of(const Tensor& t) const {
 }
 
 int Program::add_input(const Tensor& like) {
+  build(State::building);
   if (like.sparse()) fail_missing("a program takes no sparse tensors");
   Tensor t = alias(like);
   t->offset = 0;
-  t->storage = Storage::foreign(nullptr, like->storage->bytes, nullptr, nullptr);  // two inputs may share theirs
-  inputs_.push_back(add_value(t, add_memory(Memory::input, t->storage, 0)));
-  return inputs_.back();
+  t->storage = Storage::foreign(nullptr, bytes_of(*like.get()), nullptr, nullptr);  // two inputs may share theirs
+  int memory = add_memory(Memory::input, t->storage, 0);
+  inputs_.push_back({add_value(t, memory), memory});
+  return inputs_.back().value;
 }
 
 int Program::add_constant(const Tensor& t) {
+  build(State::building);
   if (t.sparse()) fail_missing("a program takes no sparse tensors");
   int memory = memory_of(t);
   if (memory < 0) memory = add_memory(Memory::constant, t->storage, 0);
@@ -78,15 +86,28 @@ void Program::use(const Tensor& t, int step) {
   memories_[size_t(memory)].last = step;
 }
 
+bool Program::lies_in_input(const Tensor& t) const {
+  int memory = memory_of(t);
+  return memory >= 0 && memories_[size_t(memory)].kind == Memory::input;
+}
+
 bool Program::can_hold(const Op& op) {
   return !(op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list);
 }
 
+// A program that could not take an op is of no use: what it holds of it is not whole.
+void Program::build(State next) {
+  if (state_ != State::building) fail("a program ", state_ == State::broken ? "is broken" : "is finished already");
+  state_ = next;
+}
+
 std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
+  build(State::broken);
   if (!can_hold(op)) fail_missing("a program cannot hold ", op.name);
   int now = int(steps_.size());
   Step& step = steps_.emplace_back(op);
   Call& c = step.call;
+  if (arguments.size() > op.params.size()) fail_type(op.name, ": takes ", op.params.size(), " arguments");
   for (Argument& a : arguments) {
     if (a.kind == Argument::data) {
       c.push(std::move(a.plain));
@@ -94,7 +115,8 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     }
     TensorList list;
     for (int v : a.values) {
-      list.push_back(v < 0 ? Tensor() : values_.at(size_t(v)));
+      if (v >= int(values_.size())) fail(op.name, ": a program has no value ", v, ", but ", values_.size());
+      list.push_back(v < 0 ? Tensor() : values_[size_t(v)]);
       use(list.back(), now);
       if (v >= 0 && memory_of(list.back()) >= 0) step.reads.push_back(memory_of(list.back()));
     }
@@ -102,18 +124,19 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
   }
   c.fill_defaults();
   c.inplace = inplace || op.is(kInplaceOnly);
+  check_arguments(c);
+  if (op.is(kFromStorage) && lies_in_input(c.tensor(0)))
+    fail_missing("a program cannot hold ", op.name, " of an input, which begins elsewhere in a storage in each run");
   {
     Scope scope(t_modes.derivative, derivative);
-    if (op.form.infer)
-      op.form.infer(c);
-    else
-      op.py_infer(c);
+    infer(c);
   }
   std::vector<int> made;
   for (int i = 0; i < c.out_count; ++i) {
     Tensor& out = c.out[i];
     if (c.inplace && i == 0) {
       Tensor self = c.tensor(0);
+      check_changeable(self, op.base);
       if (!(out.sizes() == self.sizes()) || !can_cast(out.dtype(), self.dtype()))
         fail(op.name, "_: the result does not fit into ", name_of(self.dtype()), self.sizes());
       step.self = self;
@@ -123,10 +146,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     int memory = out->storage ? memory_of(out) : -1;
     if (out->storage && memory < 0) fail_missing("a program cannot hold ", op.name, ", which brings memory of its own");
     if (memory < 0) {  // nothing is in it yet: its place follows in the end
-      int64_t last = out.numel() ? 1 : 0;
-      for (int d = 0; d < out.dim() && last; ++d) last += (out.size(d) - 1) * out.stride(d);
-      int64_t bytes = checked_mul(last, item_size(out.dtype()));
-      out->storage = Storage::foreign(nullptr, bytes, nullptr, nullptr);
+      out->storage = Storage::foreign(nullptr, bytes_of(*out.get()), nullptr, nullptr);
       memory = add_memory(Memory::inside, out->storage, now);
     }
     memories_[size_t(memory)].last = now;
@@ -140,6 +160,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     }
     made.push_back(number);
   }
+  state_ = State::building;
   return made;
 }
 
@@ -180,9 +201,14 @@ Ref<Storage> Program::lend(const Memory& m) {
 }
 
 void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
+  build(State::broken);
+  for (int r : results)
+    if (r < 0 || size_t(r) >= values_.size()) fail("a program has no value ", r, ", but ", values_.size());
+  for (int i : lent)
+    if (i < 0 || size_t(i) >= results.size()) fail("a program has no result ", i, ", but ", results.size());
   results_ = std::move(results);
   for (int r : results_) {
-    int memory = memory_of(values_.at(size_t(r)));
+    int memory = memory_of(values_[size_t(r)]);
     if (memory >= 0 && memories_[size_t(memory)].kind == Memory::inside)
       memories_[size_t(memory)].kind = Memory::result;
     own_.push_back(memory >= 0 && memories_[size_t(memory)].kind == Memory::result);
@@ -200,6 +226,14 @@ void Program::finish(std::vector<int> results, const std::vector<int>& lent) {
   find_outside_writes();
   by_storage_ = {};
   for (const Constant& c : constants_) memories_[size_t(c.memory)].storage->forget_slack();
+  state_ = State::finished;
+}
+
+void Program::set_number(int step, int argument, double number) {
+  Call& c = steps_.at(size_t(step)).call;
+  if (argument < 0 || argument >= c.count || c.arg(argument).tag() != Tag::Float)
+    fail(c.op.name, ": argument ", argument, " is not a float that can be another one");
+  c.arg(argument) = Value(number);
 }
 
 // Finds places in the arena for all that stays inside, and for what is lent, given when each memory is used.
@@ -247,21 +281,23 @@ int Program::overlaid(int step) {
   return below;
 }
 
-void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t offset) {
+void Program::point_to(Memory& m, const Ref<Storage>& storage, int64_t begin) {
   m.storage = storage;
   for (auto& [t, from] : m.users) {
     t->storage = storage;
-    t->offset = offset + from;
+    t->offset = (begin + from) / item_size(t->dtype);
   }
 }
 
 bool Program::fits(const std::vector<Tensor>& inputs) const {
   if (running_ || inputs.size() != inputs_.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor &given = inputs[i], &mine = values_[size_t(inputs_[i])];
+    const Tensor &given = inputs[i], &mine = values_[size_t(inputs_[i].value)];
     if (given.dtype() != mine.dtype() || given.sparse() || !(given.sizes() == mine.sizes()) ||
         !(given.strides() == mine.strides()))
       return false;
+    if (bytes_before(given) % memories_[size_t(inputs_[i].memory)].item)
+      return false;  // seen as larger elements, it would begin inside of one
   }
   return !stale() && may_write(inputs);
 }
@@ -287,7 +323,7 @@ bool Program::shares_memory(const std::vector<Tensor>& inputs) const {
 }
 
 bool Program::stale() const {
-  if (!arena_) return true;  // there was no memory for one
+  if (state_ != State::finished || !arena_) return true;  // there was no memory for one
   for (const Constant& c : constants_) {
     const Tensor& t = values_[size_t(c.value)];
     if (t->storage.get() != memories_[size_t(c.memory)].storage.get() || !(t.sizes() == c.sizes) ||
@@ -319,15 +355,10 @@ std::vector<Tensor> Program::run(const std::vector<Tensor>& inputs, std::vector<
   if (last && !(schedule_.turns.empty() && times_.empty())) run_in_order();
   if (measured_ == kShared + kAlone) choose_schedule();
   if (first_run_ && memory_stats().cached > arena_bytes_ / 8) empty_cache();  // old gradients
-  size_t next = 0;
-  for (Memory& m : memories_) {
-    if (m.kind == Memory::input) {
-      const Tensor& given = inputs[next++];
-      point_to(m, given->storage, given->offset);
-    } else if (m.kind == Memory::result) {
-      point_to(m, m.lent ? lend(m) : Storage::make(m.bytes), 0);
-    }
-  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    point_to(memories_[size_t(inputs_[i].memory)], inputs[i]->storage, bytes_before(inputs[i]));
+  for (Memory& m : memories_)
+    if (m.kind == Memory::result) point_to(m, m.lent ? lend(m) : Storage::make(m.bytes), 0);
   try {
     run_steps();
   } catch (...) {

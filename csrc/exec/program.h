@@ -53,8 +53,8 @@ class Program {
   // From now on it measures how many seconds each op takes, in all runs together.
   void start_timing() { seconds_.assign(steps_.size(), 0); }
   const std::vector<double>& seconds() const { return seconds_; }
-  // Plain data of an op is another number from now on.
-  void set_number(int step, int argument, double number) { steps_.at(size_t(step)).call.arg(argument) = Value(number); }
+  // A float among the plain data of an op is another one from now on.
+  void set_number(int step, int argument, double number);
   int64_t arena_bytes() const { return arena_bytes_; }
   int side_by_side() const;  // how many of its steps run beside another
   // From the next run on as many as can, whether that is quicker or not, and however much memory it takes: for tests.
@@ -78,13 +78,16 @@ class Program {
     enum { inside, result, input, constant } kind = inside;
     Ref<Storage> storage;
     int64_t bytes = 0;
-    std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning
+    std::vector<std::pair<TensorImpl*, int64_t>> users;  // with their offsets from its beginning, in bytes
+    int64_t item = 1;                                    // bytes of the largest elements that they see
     int first = 0, last = 0;                             // steps that use it, or turns
     int64_t at = -1;                                     // its place in the arena
     bool channels_last = false;                          // its elements were seen to lie like that
     bool lent = false;                                   // a result that lies there
   };
 
+  enum class State : uint8_t { building, finished, broken };
+  void build(State next);
   int add_value(const Tensor& t, int memory);
   void run_steps();
   void run_step(int i);
@@ -104,9 +107,10 @@ class Program {
   std::vector<Tensor> results() const;
   int add_memory(int kind, const Ref<Storage>& storage, int step);
   int memory_of(const Tensor& t) const;
+  bool lies_in_input(const Tensor& t) const;
   void use(const Tensor& t, int step);
   int overlaid(int step);
-  void point_to(Memory& m, const Ref<Storage>& storage, int64_t offset);
+  void point_to(Memory& m, const Ref<Storage>& storage, int64_t begin);
   void choose_lent(const std::vector<int>& lent);
   void take_arena();
   void stop_lending();
@@ -119,7 +123,11 @@ class Program {
     Dims sizes, strides;
     DType type;
   };
-  std::vector<int> inputs_, results_;
+  struct Input {
+    int value, memory;
+  };
+  std::vector<Input> inputs_;
+  std::vector<int> results_;
   std::vector<bool> own_;  // by result: whether it has memory of its own
   std::vector<Constant> constants_;
   std::vector<size_t> written_inputs_, written_constants_;  // by place among the inputs; among memories_
@@ -131,6 +139,7 @@ class Program {
   int64_t arena_bytes_ = 0;
   int32_t running_ = 0;
   bool learning_ = false;
+  State state_ = State::building;
   int now_ = -1;
   // When its steps run: at first one after the other, and each is measured; then some of them side by side.
   std::vector<StepTime> times_;  // empty: it is settled

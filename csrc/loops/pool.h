@@ -23,12 +23,12 @@ struct PoolKernels {
   // The mean of each window, and its derivative.
   void (*mean)(DType type, const Pool& p, const void* x, void* y);
   void (*mean_back)(DType type, const Pool& p, const void* g, void* dx);
-  // x[plane][at] for each place; and its derivative, which adds up.
-  void (*pick)(DType type, const Pool& p, const void* x, const int64_t* at, void* y);
-  void (*put)(DType type, const Pool& p, const void* g, const int64_t* at, void* dx);
+  // x[plane][at] for each place; and its derivative, which adds up. False where one lies outside of its plane.
+  bool (*pick)(DType type, const Pool& p, const void* x, const int64_t* at, void* y);
+  bool (*put)(DType type, const Pool& p, const void* g, const int64_t* at, void* dx);
   // float planes of `channels` each, side by side: (planes / channels, pixels, channels). `at` lies as y does.
   void (*largest_last)(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at);
-  void (*put_last)(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx);
+  bool (*put_last)(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx);
   void (*mean_last)(const Pool& p, int64_t channels, const float* x, float* y);
   void (*mean_back_last)(const Pool& p, int64_t channels, const float* g, float* dx);
 };

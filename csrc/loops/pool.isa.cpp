@@ -159,19 +159,41 @@ void mean_back_of(const Pool& p, const T* g, T* dx) {
   });
 }
 
+// Whether a place lies in a plane; many threads may find that one does not.
+class Inside {
+ public:
+  explicit Inside(const Pool& p) : pixels_(uint64_t(p.pixels())) {}
+  bool operator()(int64_t at) {
+    if (uint64_t(at) < pixels_) return true;
+    __atomic_store_n(&all_, false, __ATOMIC_RELAXED);
+    return false;
+  }
+  bool all() const { return all_; }
+
+ private:
+  uint64_t pixels_;
+  bool all_ = true;
+};
+
 template <class T>
-void pick_of(const Pool& p, const T* x, const int64_t* at, T* y) {
+bool pick_of(const Pool& p, const T* x, const int64_t* at, T* y) {
+  Inside inside(p);
   each_plane(p, [&](int64_t plane) {
-    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i) y[i] = x[plane * p.pixels() + at[i]];
+    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i)
+      if (inside(at[i])) y[i] = x[plane * p.pixels() + at[i]];
   });
+  return inside.all();
 }
 template <class T>
-void put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
+bool put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
+  Inside inside(p);
   each_plane(p, [&](int64_t plane) {
     T* out = dx + plane * p.pixels();
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
-    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i) out[at[i]] = T(out[at[i]] + g[i]);
+    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i)
+      if (inside(at[i])) out[at[i]] = T(out[at[i]] + g[i]);
   });
+  return inside.all();
 }
 
 template <class F>
@@ -206,17 +228,21 @@ void mean_back(DType type, const Pool& p, const void* g, void* dx) {
     mean_back_of(p, static_cast<const T*>(g), static_cast<T*>(dx));
   });
 }
-void pick(DType type, const Pool& p, const void* x, const int64_t* at, void* y) {
+bool pick(DType type, const Pool& p, const void* x, const int64_t* at, void* y) {
+  bool inside = true;
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    pick_of(p, static_cast<const T*>(x), at, static_cast<T*>(y));
+    inside = pick_of(p, static_cast<const T*>(x), at, static_cast<T*>(y));
   });
+  return inside;
 }
-void put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) {
+bool put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) {
+  bool inside = true;
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    put_of(p, static_cast<const T*>(g), at, static_cast<T*>(dx));
+    inside = put_of(p, static_cast<const T*>(g), at, static_cast<T*>(dx));
   });
+  return inside;
 }
 
 // ---- channels last: every step is taken by all channels of a pixel
@@ -360,13 +386,17 @@ void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int
   });
 }
 
-void put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx) {
+bool put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx) {
+  Inside inside(p);
   each_image(p, channels, [&](int64_t image) {
     float* out = dx + image * p.pixels() * channels;
     for (int64_t i = 0; i < p.pixels() * channels; ++i) out[i] = 0;
     for (int64_t place = image * p.places(); place < (image + 1) * p.places(); ++place)
-      for (int64_t c = 0; c < channels; ++c) out[at[place * channels + c] * channels + c] += g[place * channels + c];
+      for (int64_t c = 0; c < channels; ++c)
+        if (int64_t pixel = at[place * channels + c]; inside(pixel))
+          out[pixel * channels + c] += g[place * channels + c];
   });
+  return inside.all();
 }
 
 inline float divisor_of(const Pool& p, int64_t a, int64_t b, int64_t e) {

@@ -7,6 +7,7 @@
 
 #include "ops/api.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -45,6 +46,12 @@ Dims batch_of(const Tensor& q) {
   return batch;
 }
 
+Dims rows_of(const Tensor& q) {
+  Dims rows = batch_of(q);
+  rows.push(q.size(-2));
+  return rows;
+}
+
 // Sizes of `like` with the given last two; in memory, heads lie side by side in each row if they do in `like`.
 Tensor result_like(const Tensor& like, int64_t rows, int64_t columns) {
   Dims sizes = like.sizes();
@@ -80,15 +87,23 @@ bool has_rows(const Tensor& t) {
   return (t.stride(-1) == 1 || t.size(-1) == 1) && (t.stride(-2) >= t.size(-1) || t.size(-2) == 1);
 }
 
-void check(Call& c) {
-  const Tensor &q = c.tensor(0), &k = c.tensor(1), &v = c.tensor(2);
+// Query, key, value and mask, which begin at `at`.
+void check(Call& c, int at) {
+  const Tensor &q = c.tensor(at), &k = c.tensor(at + 1), &v = c.tensor(at + 2);
   bool fits = q.dim() >= 3 && k.dim() == q.dim() && v.dim() == q.dim() && batch_of(q) == batch_of(k) &&
               batch_of(q) == batch_of(v) && q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2);
   bool types = (q.dtype() == DType::Float || q.dtype() == DType::Double) && k.dtype() == q.dtype() &&
-               v.dtype() == q.dtype() && (!c.has(3) || c.tensor(3).dtype() == q.dtype());
+               v.dtype() == q.dtype();
   if (!fits || !types || !has_rows(q) || !has_rows(k) || !has_rows(v))
     fail(c.name(), ": query ", q.sizes(), ", key ", k.sizes(), " and value ", v.sizes(),
          " must have the same batch, dtype float32 or float64, and contiguous rows");
+  if (!c.has(at + 3)) return;
+  expect_dtype(c, at + 3, q.dtype());
+  expect_dim(c, at + 3, 2, q.dim());
+  const Dims scores = result_like(q, q.size(-2), k.size(-2)).sizes(), &mask = c.tensor(at + 3).sizes();
+  for (int i = 1; i <= mask.size(); ++i)
+    if (int64_t n = mask[mask.size() - i]; n != 1 && n != scores[scores.size() - i])
+      refuse(c, at + 3, "broadcast to the scores, ", scores);
 }
 
 // The derivative made of other ops, for derivatives of higher order.
@@ -118,12 +133,10 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        check(c);
+        check(c, 0);
         const Tensor &q = c.tensor(0), &v = c.tensor(2);
-        Dims rows = batch_of(q);
-        rows.push(q.size(-2));
         c.give(0, result_like(q, q.size(-2), v.size(-1)));
-        c.give(1, meta(q.dtype(), rows));
+        c.give(1, meta(q.dtype(), rows_of(q)));
       },
   .run =
       [](Call& c) {
@@ -154,6 +167,13 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
+        check(c, 1);
+        const Tensor& q = c.tensor(1);
+        Dims result = rows_of(q);
+        expect_plain(c, 6, q.dtype(), result);
+        result.push(c.tensor(3).size(-1));
+        for (int i : {0, 5}) expect_shape(c, i, result), expect_dtype(c, i, q.dtype());
+        if (!has_rows(c.tensor(5))) refuse(c, 5, "have contiguous rows");
         for (int i = 0; i < 3; ++i) {
           const Tensor& t = c.tensor(i + 1);
           c.give(i, result_like(t, t.size(-2), t.size(-1)));

@@ -4,6 +4,7 @@
 #include "loops/copy.h"
 #include "ops/api.h"
 #include "ops/order.h"
+#include "ops/rules.h"
 
 namespace weft {
 
@@ -176,7 +177,13 @@ WEFT_OP{
   .signature = "layout_as(Tensor input, int[] strides) -> Tensor",
   .doc = "A copy of input with the given strides.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta_strided(c.tensor(0).dtype(), c.tensor(0).sizes(), c.ints(1))); },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        expect_count(c, 1, x.dim()), expect_not_negative(c, 1);
+        if (may_overlap(x.sizes(), c.ints(1))) refuse(c, 1, "give each element of ", x.sizes(), " a place");
+        c.give(0, meta_strided(x.dtype(), x.sizes(), c.ints(1)));
+      },
   .run = [](Call& c) { copy_data(c.out[0], c.tensor(0)); },
   .back = [](Grad& d) { d.give(0, d.g()); },
 };

@@ -58,13 +58,6 @@ Inputs look_at_inputs(Call& c) {
   return found;
 }
 
-void infer(Call& c) {
-  if (c.op.form.infer)
-    c.op.form.infer(c);
-  else
-    c.op.py_infer(c);
-}
-
 // What holds of the order of elements while a kernel runs without the interpreter's lock: it reads them as tensors say,
 // or they stay as they lie.
 class Order {
@@ -115,6 +108,13 @@ bool is_long(Call& c) {
 }
 
 }  // namespace
+
+void infer(Call& c) {
+  if (c.op.form.infer)
+    c.op.form.infer(c);
+  else
+    c.op.py_infer(c);
+}
 
 void run_kernel(Call& c) {
   if (!c.op.form.run) {

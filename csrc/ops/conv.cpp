@@ -6,6 +6,7 @@
 #include "ops/order.h"
 #include "ops/prepacked.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 
@@ -160,7 +161,11 @@ WEFT_OP{
       "-> Tensor",
   .doc = "The gradient of convolve for an input of the given sizes: a transposed convolution.",
   .traits = kHidden,
-  .infer = [](Call& c) { infer_gradient(c, conv_of(c, c.ints(2), c.tensor(1).sizes(), 3)); },
+  .infer =
+      [](Call& c) {
+        expect_not_negative(c, 2);
+        infer_gradient(c, conv_of(c, c.ints(2), c.tensor(1).sizes(), 3));
+      },
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.ints(2), c.tensor(1).sizes(), 3);
@@ -192,7 +197,11 @@ WEFT_OP{
       "-> Tensor",
   .doc = "The gradient of convolve for a kernel of the given sizes.",
   .traits = kHidden,
-  .infer = [](Call& c) { infer_gradient(c, conv_of(c, c.tensor(1).sizes(), c.ints(2), 3)); },
+  .infer =
+      [](Call& c) {
+        expect_not_negative(c, 2);
+        infer_gradient(c, conv_of(c, c.tensor(1).sizes(), c.ints(2), 3));
+      },
   .run =
       [](Call& c) {
         Conv v = conv_of(c, c.tensor(1).sizes(), c.ints(2), 3);

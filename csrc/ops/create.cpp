@@ -12,6 +12,11 @@ void check_sizes(const Dims& sizes, const char* op) {
     if (s < 0) fail(op, ": Trying to create tensor with negative dimension ", s, ": ", sizes);
 }
 
+void check_fill_value(Call& c, const Value& v) {
+  if (v.is_tensor() && v.tensor().dim())
+    fail_type(c.name(), ": fill_value must be a number or a 0-d tensor, got a tensor of shape ", v.tensor().sizes());
+}
+
 void sized(Call& c) {
   check_sizes(c.ints(0), c.name());
   c.give(0, meta(c.dtype_or(1, default_dtype()), c.ints(0)));
@@ -79,8 +84,7 @@ tensor([7, 7]))",
       [](Call& c) {
         check_sizes(c.ints(0), "full");
         const Value& v = c.arg(1);
-        if (v.is_tensor() && v.tensor().dim())
-          fail_type("full: fill_value must be a number or a 0-d tensor, got a tensor of shape ", v.tensor().sizes());
+        check_fill_value(c, v);
         if (v.is_tensor() && v.tensor().wants_grad())
           fail_type("full: fill_value requires a gradient, which would be lost: expand() it, or detach() it first");
         c.give(0, meta(c.dtype_or(2, v.is_tensor() ? v.tensor().dtype() : v.number_dtype()), c.ints(0)));
@@ -133,7 +137,11 @@ WEFT_OP{
 >>> weft.full_like(weft.zeros(2), 7)
 tensor([7., 7.]))",
   .traits = kCreation | kNoMethod | kNoOut,
-  .infer = [](Call& c) { alike(c, 2); },
+  .infer =
+      [](Call& c) {
+        check_fill_value(c, c.arg(1));
+        alike(c, 2);
+      },
   .run = [](Call& c) { fill_data(c.out[0], c.arg(1)); },
   .no_derivative = kConstant,
 };
@@ -181,7 +189,11 @@ WEFT_OP{
 >>> weft.zeros(1).new_full((2,), 7)
 tensor([7., 7.]))",
   .traits = kCreation | kNoFunction | kNoOut,
-  .infer = [](Call& c) { new_sized(c, 3); },
+  .infer =
+      [](Call& c) {
+        check_fill_value(c, c.arg(2));
+        new_sized(c, 3);
+      },
   .run = [](Call& c) { fill_data(c.out[0], c.arg(2)); },
   .no_derivative = kConstant,
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/index_plan.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -98,10 +99,11 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &rows = c.tensor(0), &indices = c.tensor(1);
         check_indices(indices);
+        expect_dim(c, 0, 1);
         Dims sizes = indices.sizes();
-        if (rows.dim()) sizes.push(rows.size(-1));
-        if (!(rows.sizes() == sizes))
-          fail("embedding_rows: expected one row for each of ", indices.sizes(), " indices, got shape ", rows.sizes());
+        sizes.push(rows.size(-1));
+        expect_shape(c, 0, sizes);
+        expect_range(c, 3, kNone, c.integer(2) - 1);
         c.give(0, meta(rows.dtype(), Dims{c.integer(2), rows.size(-1)}));
       },
   .run =

@@ -334,10 +334,27 @@ WEFT_OP{
 
 }  // namespace
 
+// Ops of a group read values that are there, and give one tensor.
+static void check_values(const FusedKernel& k) {
+  int there = int(k.inputs.size());
+  for (const auto& step : k.steps) {
+    if (step.op && (step.op->results.size() != 1 || step.op->is(kView)))
+      fail("fused: no op of a group: ", step.op->name);
+    for (const auto& a : step.arguments)
+      if (a.value >= there) fail("fused: a group reads value ", a.value, " before it is there");
+    ++there;
+  }
+  for (int v : k.outputs)
+    if (v < int(k.inputs.size()) || v >= there) fail("fused: a group has no value ", v, " to give");
+  if (k.reduces && (k.steps.empty() || is_expanded(k.steps.back()) || reduced_value(k) < int(k.inputs.size())))
+    fail("fused: a group ends in no reduction of what it makes");
+}
+
 void add_fused(const std::string& text, FusedKernel kernel) {
   if (kernel.inputs.size() + kernel.outputs.size() > kMaxFused || kernel.outputs.empty() ||
       int(kernel.outputs.size()) + kernel.reduces > kMaxOut)
     fail("fused: a group has too many inputs or outputs: ", kernel.inputs.size(), " and ", kernel.outputs.size());
+  check_values(kernel);
   if (has_fused(text)) return;
   int number = g_count + 1;
   if (number > kMaxFusedKernels) fail("fused: there are ", kMaxFusedKernels, " groups in this process already");

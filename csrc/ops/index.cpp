@@ -3,6 +3,7 @@
 
 #include "loops/copy.h"
 #include "ops/index_plan.h"
+#include "ops/rules.h"
 
 namespace weft {
 
@@ -45,7 +46,13 @@ TensorList index_tensors(const Tensor& x, const TensorList& indices) {
 }
 
 IndexedShape::IndexedShape(const Tensor& x, const TensorList& indices) {
-  check_dims(int(indices.size()), "index");
+  if (int(indices.size()) > x.dim()) fail_index("index: too many indices for tensor of dimension ", x.dim());
+  bool any = false;
+  for (const Tensor& t : indices) {
+    if (t && t.dtype() != DType::Int64) fail_index("index: places are int64, got ", name_of(t.dtype()));
+    any = any || t;
+  }
+  if (!any) fail_index("index: at least one index tensor is needed");
   int last = -1;
   bool together = true;
   for (int d = 0; d < int(indices.size()); ++d) {
@@ -66,6 +73,7 @@ IndexedShape::IndexedShape(const Tensor& x, const TensorList& indices) {
   for (int64_t n : block) sizes.push(n);
   for (int k = before; k < kept.size(); ++k) sizes.push(x.size(int(kept[k])));
   first = before;
+  check_dims(sizes.size(), "index");
 }
 
 Dims IndexedShape::broadcast_indices(const TensorList& indices, int d) const {
@@ -106,7 +114,7 @@ namespace {
 const OpRef index_places{"index.places"}, index_put_places{"index_put.places"};
 
 WEFT_OP{
-  .signature = "index.places(Tensor input, Tensor[] indices) -> Tensor",
+  .signature = "index.places(Tensor input, Tensor?[] indices) -> Tensor",
   .doc = "The elements of input at the given int64 indices, one tensor (or None) for each leading dimension.",
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), IndexedShape(c.tensor(0), c.tensors(1)).sizes)); },
@@ -122,7 +130,7 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature = "index(Tensor input, Tensor[] indices) -> Tensor",
+  .signature = "index(Tensor input, Tensor?[] indices) -> Tensor",
   .doc = "The elements of input at the given indices: integers or masks, one tensor (or None) after the other.",
   .traits = kHidden,
   .compose =

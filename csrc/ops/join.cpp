@@ -4,6 +4,7 @@
 #include "loops/copy.h"
 #include "ops/index_plan.h"
 #include "ops/record.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -52,30 +53,6 @@ void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int
   }
 }
 
-WEFT_OP{
-  .signature = "join(Tensor[] tensors, int dim, int[] widths) -> Tensor",
-  .doc = "Tensors of the given widths along dim, one after the other.",
-  .traits = kHidden,
-  .infer =
-      [](Call& c) {
-        Dims sizes = c.tensors(0)[0].sizes();
-        sizes[int(c.integer(1))] = 0;
-        for (int64_t n : c.ints(2)) sizes[int(c.integer(1))] = checked_add(sizes[int(c.integer(1))], n);
-        c.give(0, meta(joint_dtype(c.tensors(0)), sizes));
-      },
-  .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },
-  .back =
-      [](Grad& d) {
-        int64_t at = 0, dim = d.arg(1).integer();
-        const Dims& widths = d.arg(2).ints();
-        for (int i = 0; i < widths.size(); at += widths[i++])
-          if (d.needs(i)) d.give(i, slice(d.g(), dim, at, at + widths[i]));
-      },
-};
-
-// A vector without elements may be joined to anything, as it always could.
-bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
-
 // The sizes along dim of tensors that agree in all others.
 Dims matching_widths(const TensorList& list, int dim) {
   const Tensor& first = list[0];
@@ -95,6 +72,34 @@ Dims matching_widths(const TensorList& list, int dim) {
 }
 
 WEFT_OP{
+  .signature = "join(Tensor[] tensors, int dim, int[] widths) -> Tensor",
+  .doc = "Tensors of the given widths along dim, one after the other.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const TensorList& list = c.tensors(0);
+        if (list.empty()) refuse(c, 0, "have a tensor");
+        Dims sizes = list[0].sizes();
+        int dim = expect_axis(c, 1, sizes.size());
+        if (Dims widths = matching_widths(list, dim); !(widths == c.ints(2))) refuse(c, 2, "be ", widths);
+        sizes[dim] = 0;
+        for (int64_t n : c.ints(2)) sizes[dim] = checked_add(sizes[dim], n);
+        c.give(0, meta(joint_dtype(list), sizes));
+      },
+  .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },
+  .back =
+      [](Grad& d) {
+        int64_t at = 0, dim = d.arg(1).integer();
+        const Dims& widths = d.arg(2).ints();
+        for (int i = 0; i < widths.size(); at += widths[i++])
+          if (d.needs(i)) d.give(i, slice(d.g(), dim, at, at + widths[i]));
+      },
+};
+
+// A vector without elements may be joined to anything, as it always could.
+bool is_nothing(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
+
+WEFT_OP{
   .signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",
   .doc = R"(Tensors joined along dim, where their sizes may differ.
 
@@ -105,10 +110,8 @@ tensor([1, 2, 3]))",
       [](Call& c) {
         TensorList& list = c.arg(0).tensors();  // taken over: nobody reads it after this
         if (list.empty()) fail_value("cat(): expected a non-empty list of Tensors");
-        for (size_t i = 0; i < list.size(); ++i) {
-          if (!list[i]) fail_type("cat(): expected Tensor as element ", i, ", but got None");
+        for (size_t i = 0; i < list.size(); ++i)
           if (list[i].dim() == 0) fail("cat(): zero-dimensional tensor (at position ", i, ") cannot be concatenated");
-        }
         DType type = joint_dtype(list);
         check_joint_out(c, type);
         check_out_apart(c);
@@ -135,9 +138,7 @@ tensor([[1, 2],
         const TensorList& list = c.tensors(0);
         if (list.empty()) fail("stack expects a non-empty TensorList");
         for (size_t i = 0; i < list.size(); ++i)
-          if (!list[i])
-            fail_type("stack(): expected Tensor as element ", i, ", but got None");
-          else if (!(list[i].sizes() == list[0].sizes()))
+          if (!(list[i].sizes() == list[0].sizes()))
             fail("stack expects each tensor to be equal size, but got ", list[0].sizes(), " at entry 0 and ",
                  list[i].sizes(), " at entry ", i);
         Dims sizes = list[0].sizes();
@@ -161,7 +162,6 @@ tensor([[1, 2],
 // ---- with at least so many dimensions
 
 Tensor at_least(const Tensor& x, int n) {
-  if (!x) fail_type("expected a sequence of Tensors, got None among them");
   if (x.dim() >= n) return x;
   if (n == 1) return view(x, Dims{1});
   if (n == 2) return x.dim() == 0 ? view(x, Dims{1, 1}) : unsqueeze(x, 0);

@@ -139,6 +139,9 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        if (a.dim() < 2 || b.dim() < 2) fail_inner(c, a, b);
+        check_types(c, a, b);
+        if (a.size(c.flag(2) ? -2 : -1) != b.size(c.flag(3) ? -1 : -2)) fail_inner(c, a, b);
         Dims sizes = batch_of(a, b, "matmul");
         sizes.push(a.size(c.flag(2) ? -1 : -2)), sizes.push(b.size(c.flag(3) ? -2 : -1));
         c.give(0, meta(a.dtype(), sizes));

@@ -20,7 +20,7 @@ Dims with_last(const Dims& sizes, int64_t last) {
   return out;
 }
 
-void infer(Call& c) {
+void infer_linear(Call& c) {
   const Tensor &x = c.tensor(0), &w = c.tensor(1);
   if (x.dim() == 0 || w.dim() != 2)
     fail("linear: expected an input of at least one dimension and a weight of two, got shapes ", x.sizes(), " and ",
@@ -56,7 +56,7 @@ void run(Call& c, const Tensor& y, bool relu) {
 }
 
 void infer_real(Call& c) {
-  infer(c);
+  infer_linear(c);
   if (!is_floating(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
 }
 
@@ -81,7 +81,7 @@ WEFT_OP{
   .signature = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
   .doc = "input times the transposed weight, plus bias.",
   .traits = kHidden | kBeside,
-  .infer = infer,
+  .infer = infer_linear,
   .run = [](Call& c) { run(c, c.out[0], false); },
   .keeps_when = product_keeps,
   .back = [](Grad& d) { back(d, d.g()); },
@@ -93,7 +93,7 @@ WEFT_OP{
   .traits = kHidden | kBeside,
   .infer =
       [](Call& c) {
-        infer(c);
+        infer_linear(c);
         if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
   .run = [](Call& c) { run(c, c.out[0], true); },

@@ -3,6 +3,7 @@
 #include "loops/softmax.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -22,6 +23,16 @@ int64_t counted(const int64_t* target, int64_t rows, int64_t classes, int64_t ig
   return count;
 }
 
+// Scores, classes and the reduction, which is argument `at` + 3; the shape of the loss.
+Dims check(Call& c, int at) {
+  const Tensor &x = c.tensor(at), &target = c.tensor(at + 1);
+  if (x.dim() != 2 || target.dim() != 1 || x.size(0) != target.size(0) || target.dtype() != DType::Int64)
+    fail("cross_entropy: expected scores (N, C) and classes (N), got shapes ", x.sizes(), " and ", target.sizes());
+  if (!is_floating(x.dtype())) fail_missing("cross_entropy: not implemented for '", name_of(x.dtype()), "'");
+  expect_range(c, at + 3, kNone, kSum);
+  return c.integer(at + 3) == kNone ? Dims{x.size(0)} : Dims{};
+}
+
 WEFT_OP{
   .signature =
       "cross_entropy_rows(Tensor input, Tensor target, int ignore_index, int reduction) -> (Tensor loss, Tensor "
@@ -30,12 +41,8 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        const Tensor &x = c.tensor(0), &target = c.tensor(1);
-        if (x.dim() != 2 || target.dim() != 1 || x.size(0) != target.size(0) || target.dtype() != DType::Int64)
-          fail("cross_entropy: expected scores (N, C) and classes (N), got shapes ", x.sizes(), " and ",
-               target.sizes());
-        if (!is_floating(x.dtype())) fail_missing("cross_entropy: not implemented for '", name_of(x.dtype()), "'");
-        c.give(0, meta(x.dtype(), c.integer(3) == kNone ? Dims{x.size(0)} : Dims{}));
+        const Tensor& x = c.tensor(0);
+        c.give(0, meta(x.dtype(), check(c, 0)));
         c.give(1, meta(work_type(x.dtype()), Dims{x.size(0)}));
       },
   .run =
@@ -83,7 +90,12 @@ WEFT_OP{
       "cross_entropy_backward(Tensor grad, Tensor input, Tensor target, int ignore_index, int reduction) -> Tensor",
   .doc = "The derivative of cross_entropy_rows.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes())); },
+  .infer =
+      [](Call& c) {
+        expect_shape(c, 0, check(c, 1));
+        expect_floating(c, 0);
+        c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes()));
+      },
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;

@@ -8,6 +8,7 @@
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -20,11 +21,21 @@ void need_floating(Call& c) {
     fail_missing(c.name(), ": not implemented for '", name_of(c.tensor(0).dtype()), "'");
 }
 
+// What the derivatives begin with: grad, input.
+void expect_gradient(Call& c) {
+  expect_floating(c, 1);
+  expect_shape(c, 0, c.tensor(1).sizes());
+  expect_floating(c, 0);
+}
+
 // ---- by rows
 
-int64_t rows_of(Call& c, int at) {
-  int64_t n = c.integer(at);
-  return n > 0 ? c.tensor(0).numel() / n : 0;
+// How many rows of `count` elements x has; weight and what else has a number for each of them are the arguments `each`.
+int64_t rows_of(Call& c, const Tensor& x, int count, std::initializer_list<int> each) {
+  int64_t n = c.integer(count);
+  if (n < 0 || (n ? x.numel() % n : x.numel())) refuse(c, count, "make whole rows of ", x.sizes());
+  for (int i : each) expect_numel(c, i, n), expect_floating(c, i);
+  return n ? x.numel() / n : 0;
 }
 
 WEFT_OP{
@@ -36,7 +47,7 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         need_floating(c);
-        Dims rows{rows_of(c, 3)};
+        Dims rows{rows_of(c, c.tensor(0), 3, {1, 2})};
         DType type = work_type(c.tensor(0).dtype());
         c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
         c.give(1, meta(type, rows));
@@ -49,7 +60,7 @@ WEFT_OP{
         LaidOut x(c.tensor(0), type);
         Given w(c, 1, type), b(c, 2, type);
         Written y(c.out[0], type);
-        norm_kernels().rows(type, rows_of(c, 3), c.integer(3), x.data(), w.data(), b.data(), c.real(4), y.data(),
+        norm_kernels().rows(type, c.out[1].numel(), c.integer(3), x.data(), w.data(), b.data(), c.real(4), y.data(),
                             c.out[1].data(), c.out[2].data());
       },
   .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
@@ -87,9 +98,12 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        c.give(0, meta(c.tensor(1).dtype(), c.tensor(1).sizes()));
-        for (int i = 1; i < 3; ++i)
-          c.give(i, meta(work_type(c.tensor(1).dtype()), Dims{c.flag(5 + i) ? c.integer(5) : 0}));
+        const Tensor& x = c.tensor(1);
+        expect_gradient(c);
+        Dims rows{rows_of(c, x, 5, {2})};
+        for (int i : {3, 4}) expect_plain(c, i, work_type(x.dtype()), rows);
+        c.give(0, meta(x.dtype(), x.sizes()));
+        for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(5 + i) ? c.integer(5) : 0}));
       },
   .run =
       [](Call& c) {
@@ -115,6 +129,17 @@ Channels channels_of(const Tensor& x) {
   Channels c{x.size(0), x.size(1), 1};
   for (int i = 2; i < x.dim(); ++i) c.inner *= x.size(i);
   return c;
+}
+
+// x has channels, and the arguments `each` have a number for each of them.
+void expect_channels(Call& c, const Tensor& x, std::initializer_list<int> each) {
+  if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
+  for (int i : each) {
+    if (c.has(i) && c.tensor(i).numel() != x.size(1))
+      fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
+           c.tensor(i).numel());
+    expect_floating(c, i);
+  }
 }
 
 // Whether input i is an image that lies channels last, and is taken as it lies.
@@ -149,11 +174,8 @@ WEFT_OP{
       [](Call& c) {
         need_floating(c);
         const Tensor& x = c.tensor(0);
-        if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
-        for (int i = 1; i < 5; ++i)
-          if (c.has(i) && c.tensor(i).numel() != x.size(1))
-            fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
-                 c.tensor(i).numel());
+        expect_channels(c, x, {1, 2, 3, 4});
+        for (int i : {3, 4}) expect_dim(c, i, 1, 1);
         if (!c.flag(5) && !(c.has(3) && c.has(4)))
           fail(c.name(), ": mean and variance are needed where they are not its own");
         c.give(0, meta(x.dtype(), x.sizes()));
@@ -227,6 +249,9 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(1);
+        expect_gradient(c);
+        expect_channels(c, x, {2});
+        for (int i : {3, 4}) expect_plain(c, i, work_type(x.dtype()), Dims{x.size(1)});
         c.give(0, meta(x.dtype(), c.flag(7) ? x.sizes() : Dims{0}));
         for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(7 + i) ? x.size(1) : 0}));
       },
@@ -263,6 +288,15 @@ Groups groups_of(const Tensor& x, int64_t groups, bool last = false) {
   return {c.outer, groups, c.channels / groups, c.inner, last};
 }
 
+// One number for each group of each example.
+Dims group_rows(Call& c, const Tensor& x, int at, std::initializer_list<int> each) {
+  expect_channels(c, x, each);
+  int64_t groups = c.integer(at);
+  if (groups < 1 || x.size(1) % groups)
+    fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
+  return {x.numel() ? checked_mul(x.size(0), groups) : 0};
+}
+
 // The same of the derivative.
 bool back_takes_last(Call& c) { return takes_last(c, 1) && c.flag(6) && c.tensor(0).dtype() == DType::Float; }
 
@@ -296,15 +330,7 @@ WEFT_OP{
       [](Call& c) {
         need_floating(c);
         const Tensor& x = c.tensor(0);
-        int64_t groups = c.integer(3);
-        if (x.dim() < 2) fail(c.name(), ": expected at least 2 dimensions, got shape ", x.sizes());
-        if (groups < 1 || x.size(1) % groups)
-          fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
-        for (int i = 1; i < 3; ++i)
-          if (c.has(i) && c.tensor(i).numel() != x.size(1))
-            fail(c.name(), ": ", c.op.params[size_t(i)].name, " should contain ", x.size(1), " elements not ",
-                 c.tensor(i).numel());
-        Dims rows{x.numel() ? x.size(0) * groups : 0};
+        Dims rows = group_rows(c, x, 3, {1, 2});
         c.give(0, meta(x.dtype(), x.sizes()));
         c.give(1, meta(work_type(x.dtype()), rows));
         c.give(2, meta(work_type(x.dtype()), rows));
@@ -346,6 +372,9 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(1);
+        expect_gradient(c);
+        Dims rows = group_rows(c, x, 5, {2});
+        for (int i : {3, 4}) expect_plain(c, i, work_type(x.dtype()), rows);
         c.give(0, meta(x.dtype(), c.flag(6) ? x.sizes() : Dims{0}));
         for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(6 + i) ? x.size(1) : 0}));
       },

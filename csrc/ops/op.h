@@ -63,6 +63,7 @@ enum Trait : uint32_t {
   kCastsOut = 16384,        // out= may have a dtype that the result can be cast to; else it must have the result's
   kOutSetsType = 32768,     // out= stands for dtype=: the result is computed in its dtype
   kTakesSparse = 65536,     // the form itself knows sparse inputs; for other ops ops/sparse_ops.cpp does, or nobody
+  kFromStorage = 262144,    // a view that counts from the beginning of the storage, not of the input
   kBeside = 131072,         // run may happen beside that of another op: it counts no references and cannot fail
 };
 
@@ -105,6 +106,8 @@ enum class Type : uint8_t {
   Object
 };
 
+const char* name_of(Type t);  // as errors say it
+
 // Which list of weft/amp/lists.py an op is on: what autocast casts its arguments to.
 enum class Cast : uint8_t { None, Lower, Float, Widest };
 
@@ -112,6 +115,7 @@ struct Param {
   std::string name;
   Type type;
   bool nullable = false;  // "int? dim": None is allowed
+  bool holes = false;     // "Tensor?[] indices": None is allowed in the list
   bool keyword_only = false;
   bool has_default = false;
   Value fallback;
@@ -202,6 +206,7 @@ class Call {
 };
 
 void run_call(Call& c);    // the gate: shape rule, allocate, run, record
+void infer(Call& c);       // its first part
 void run_kernel(Call& c);  // its third part, for a call whose results have their memory
 // The same for several that do not depend on each other, at the same time, each on one thread.
 void run_kernels(const std::vector<Call*>& calls);

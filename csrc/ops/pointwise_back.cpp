@@ -2,6 +2,7 @@
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/pointwise.h"
+#include "ops/rules.h"
 
 namespace weft {
 
@@ -96,6 +97,11 @@ WEFT_OP{
           fail("pointwise_gradient: ", c.text(0), " has no derivative by operand ", i, " for ",
                name_of(c.tensor(2).dtype()));
         Gradient d(c);
+        for (int k = 0; k <= row.operands; ++k) {
+          bool read = row.keeps[i] & (k < row.operands ? 1u << k : uint32_t(keep::y0));
+          if (read && !d.t[k + 1]) refuse(c, 3 + k, "be given for ", c.text(0));
+          expect_floating(c, 3 + k);
+        }
         c.give(0, pointwise_meta(GradientOperands(d.row, d.t), d.t[0].dtype(), c.text(0).c_str()));
       },
   .run =

@@ -5,6 +5,7 @@
 
 #include "ops/order.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -21,21 +22,25 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
     fail(c.name(), ": expected as many numbers for each argument, got ", kernel, ", ", stride, ", ", padding, ", ",
          dilation, ", ", result, " for shape ", sizes);
   Pool p;
-  p.planes = 1;
-  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
+  p.planes = numel_of(Dims(sizes.data(), sizes.size() - n));
   for (int i = 0; i < n; ++i) {
     int d = 3 - n + i;
     p.size[d] = sizes[sizes.size() - n + i];
     p.kernel[d] = kernel[i], p.stride[d] = stride[i], p.pad[d] = padding[i], p.dilation[d] = dilation[i];
     p.result[d] = result[i];
-    bool reads = (result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
-                 2 * padding[i] <= dilation[i] * (kernel[i] - 1) + 1;
-    if (kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
+    bool reads = __int128(result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
+                 2 * __int128(padding[i]) <= __int128(dilation[i]) * (kernel[i] - 1) + 1;
+    if (p.size[d] < 0 || kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
         (result[i] > 0 && !reads))
       fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
            " do not fit ", result, " times into ", sizes);
   }
   return p;
+}
+
+void need_real(Call& c) {
+  DType t = c.tensor(0).dtype();
+  if (t == DType::Bool || is_complex(t)) fail_missing(c.name(), ": not implemented for '", name_of(t), "'");
 }
 
 // Whether input i is (batch, channels, plane) and lies channels last; then it is taken as it lies.
@@ -64,8 +69,7 @@ WEFT_OP{
         Pool p = pool_of(c, x.sizes(), 1);
         if (p.pixels() > std::numeric_limits<int32_t>::max())
           fail(c.name(), ": planes of more than 2^31 elements, got shape ", x.sizes());
-        if (x.dtype() == DType::Bool || is_complex(x.dtype()))
-          fail_missing(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
+        need_real(c);
         Dims sizes = with_planes(x.sizes(), c.ints(5));
         c.give(0, meta(x.dtype(), sizes));
         c.give(1, meta(DType::Int64, sizes));
@@ -90,16 +94,20 @@ WEFT_OP{
 };
 
 // The planes of `sizes` as the kernels of pick and put see them: `at` has a place of each plane.
-Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int n) {
-  if (n < 1 || n > sizes.size()) fail(c.name(), ": planes of ", n, " dimensions in shape ", sizes);
+Pool places_of(Call& c, const Dims& sizes, const Tensor& at, int64_t dims) {
+  if (dims < 1 || dims > sizes.size()) fail(c.name(), ": planes of ", dims, " dimensions in shape ", sizes);
+  int n = int(dims);
   Pool p;
-  p.planes = 1;
-  for (int i = 0; i < sizes.size() - n; ++i) p.planes *= sizes[i];
-  for (int i = sizes.size() - n; i < sizes.size(); ++i) p.size[2] *= sizes[i];
+  p.planes = numel_of(Dims(sizes.data(), sizes.size() - n));
+  p.size[2] = numel_of(Dims(sizes.data() + sizes.size() - n, n));
   p.result[2] = p.planes ? at.numel() / p.planes : 0;
   if (at.dtype() != DType::Int64 || p.planes * p.result[2] != at.numel())
     fail(c.name(), ": indices of shape ", at.sizes(), " do not fit planes of ", sizes);
   return p;
+}
+
+void need_inside(Call& c, const Pool& p, bool inside) {
+  if (!inside) fail_index(c.name(), ": indices must name places of a plane of ", p.pixels(), " elements");
 }
 
 // Places that lie channels last say that the image did.
@@ -114,24 +122,29 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        expect_not_negative(c, 2);
+        need_real(c);
+        places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (c.tensor(0).numel() != c.tensor(1).numel())
           fail(c.name(), ": a gradient of shape ", c.tensor(0).sizes(), " for indices of shape ", c.tensor(1).sizes());
         c.give(0, meta(c.tensor(0).dtype(), c.ints(2)));
       },
   .run =
       [](Call& c) {
-        Pool p = places_of(c, c.ints(2), c.tensor(1), int(c.integer(3)));
+        Pool p = places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (puts_last(c)) {
           Last g(c.tensor(0));
           LastWritten dx(c.out[0]);
-          return pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
-                                         reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data()));
+          return need_inside(
+              c, p,
+              pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
+                                      reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data())));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written dx(c.out[0], type);
-        pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data());
+        need_inside(c, p,
+                    pool_kernels().put(type, p, g.data(), reinterpret_cast<const int64_t*>(at.data()), dx.data()));
       },
   .any_order = puts_last,
   .keeps = keep::x1,
@@ -144,16 +157,18 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        need_real(c);
+        places_of(c, c.tensor(0).sizes(), c.tensor(1), c.integer(2));
         c.give(0, meta(c.tensor(0).dtype(), c.tensor(1).sizes()));
       },
   .run =
       [](Call& c) {
         DType type = work_type(c.tensor(0).dtype());
-        Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), int(c.integer(2)));
+        Pool p = places_of(c, c.tensor(0).sizes(), c.tensor(1), c.integer(2));
         LaidOut x(c.tensor(0), type), at(c.tensor(1), DType::Int64);
         Written y(c.out[0], type);
-        pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data());
+        need_inside(c, p,
+                    pool_kernels().pick(type, p, x.data(), reinterpret_cast<const int64_t*>(at.data()), y.data()));
       },
   .keeps = keep::x1,
   .back = [](Grad& d) { d.give(0, pool_put(d.g(), d.x(1), d.shape(0), d.arg(2))); },
@@ -166,11 +181,6 @@ Pool mean_pool_of(Call& c, const Dims& sizes, int at) {
   return p;
 }
 
-void need_mean_type(Call& c) {
-  DType t = c.tensor(0).dtype();
-  if (t == DType::Bool || is_complex(t)) fail_missing(c.name(), ": not implemented for '", name_of(t), "'");
-}
-
 WEFT_OP{
   .signature =
       "pool_mean(Tensor input, int[] kernel, int[] stride, int[] padding, int[] dilation, int[] result, bool "
@@ -179,7 +189,7 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        need_mean_type(c);
+        need_real(c);
         mean_pool_of(c, c.tensor(0).sizes(), 1);
         c.give(0, meta(c.tensor(0).dtype(), with_planes(c.tensor(0).sizes(), c.ints(5))));
       },
@@ -213,7 +223,7 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        need_mean_type(c);
+        need_real(c);
         mean_pool_of(c, c.ints(1), 2);
         Dims made = with_planes(c.ints(1), c.ints(6));
         if (!(c.tensor(0).sizes() == made))

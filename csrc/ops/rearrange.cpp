@@ -3,6 +3,7 @@
 
 #include "loops/copy.h"
 #include "ops/index_plan.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -114,7 +115,11 @@ WEFT_OP{
   .signature = "roll.dim(Tensor input, int shift, int dim) -> Tensor",
   .doc = "A copy with the elements moved by shift along dim; what leaves at the end comes in at the beginning.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes())); },
+  .infer =
+      [](Call& c) {
+        expect_axis(c, 2, c.tensor(0).dim());
+        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+      },
   .run =
       [](Call& c) {
         const Tensor &x = c.tensor(0), &y = c.out[0];

@@ -348,13 +348,17 @@ void check_apart(const Tensor& target, const char* op) {
            i, "). Please clone() the tensor before performing the operation.");
 }
 
+void check_changeable(const Tensor& self, std::string_view op) {
+  if (op == "zero_" || op == "fill") return;  // where all elements are equal, sharing does no harm
+  check_apart(self, op.data());
+}
+
 void check_inplace(const Tensor& self, const char* op) {
   if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
   if (self->inference && !t_modes.inference)
     fail(op,
          ": Inplace update to inference tensor outside InferenceMode is not allowed. Clone it first: x = x.clone()");
-  bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
-  if (!all_equal) check_apart(self, op);
+  check_changeable(self, op);
   if (!t_modes.grad) return;
   if (self->requires_grad && self.is_leaf())
     fail(op,

@@ -10,6 +10,7 @@
 #include "loops/gemm.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -31,29 +32,36 @@ struct Range {
 // the rows of all steps lie one below the other, (rows, …), and sequences that are shorter come later in each step.
 class Steps {
  public:
-  Steps(Call& c, const Tensor& x, const Tensor& w, const Tensor& h, int sizes, int mode)
+  // Shapes only: rules read no elements.
+  Steps(Call& c, const Dims& x, const Tensor& w, const Tensor& h, int sizes, int mode)
       : cell(Cell(c.integer(mode))), reverse(c.flag(mode + 1)), gates(gates_of(cell)), packed(c.has(sizes)) {
+    expect_range(c, mode, int64_t(Cell::rnn_tanh), int64_t(Cell::lstm));
     int last = packed ? 1 : 2;
-    if (x.dim() != last + 1 || w.dim() != 2 || x.size(last) != w.size(0) || w.size(0) != gates * w.size(1))
-      fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x.sizes(),
-           " and ", w.sizes());
-    if (!is_floating(x.dtype())) fail_missing(c.name(), ": not implemented for '", name_of(x.dtype()), "'");
-    batch = h.size(0), n = w.size(1), width = w.size(0), item = item_size(work_type(x.dtype()));
-    if (!(h.sizes() == Dims{batch, n}))
-      fail(c.name(), ": expected a state of shape ", Dims{batch, n}, ", got ", h.sizes());
-    if (!packed) {
-      time = x.size(0);
-      if (x.size(1) != batch) fail(c.name(), ": a batch of ", x.size(1), " has a state of ", batch, " rows");
-      return;
-    }
-    read(c, c.tensor(sizes), x.size(0));
+    if (x.size() != last + 1 || w.dim() != 2 || x[last] != w.size(0) || w.size(0) != gates * w.size(1))
+      fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x, " and ",
+           w.sizes());
+    if (!is_floating(w.dtype())) fail_missing(c.name(), ": not implemented for '", name_of(w.dtype()), "'");
+    n = w.size(1), width = w.size(0), item = item_size(work_type(w.dtype()));
+    if (h.dim() != 2 || h.size(1) != n || h.dtype() != w.dtype())
+      fail(c.name(), ": expected a state of shape [batch, ", n, "] and ", name_of(w.dtype()), ", got ", h.sizes(),
+           " of ", name_of(h.dtype()));
+    batch = h.size(0), time = x[0], rows_total = x[0];
+    if (!packed && x[1] != batch) fail(c.name(), ": a batch of ", x[1], " has a state of ", batch, " rows");
+    if (!packed) rows_total = time * batch;
+    if (packed) expect_dim(c, sizes, 1, 1), expect_dtype(c, sizes, DType::Int64);
+  }
+  // With the rows of each step, for a kernel.
+  static Steps of_run(Call& c, const Dims& x, const Tensor& w, const Tensor& h, int sizes, int mode) {
+    Steps s(c, x, w, h, sizes, mode);
+    if (s.packed) s.read(c, c.tensor(sizes));
+    return s;
   }
   int64_t at(int64_t step) const { return reverse ? time - 1 - step : step; }  // where the step lies in memory
   int64_t begin(int64_t step) const { return packed ? begin_[size_t(at(step))] : at(step) * batch; }
   int64_t rows(int64_t step) const { return packed ? rows_[size_t(at(step))] : batch; }
   // How many of its rows go on from the step before; the others begin with the first state.
   int64_t carried(int64_t step) const { return step ? std::min(rows(step - 1), rows(step)) : 0; }
-  int64_t total() const { return packed ? begin_.back() + rows_.back() : time * batch; }
+  int64_t total() const { return rows_total; }
   template <class P>
   P* in(P* base, int64_t step, int64_t columns) const {
     return base + begin(step) * columns * item;
@@ -117,15 +125,14 @@ class Steps {
   bool reverse;
   int64_t gates;
   bool packed;
-  int64_t time = 0, batch, n, width, item;
+  int64_t time = 0, batch, n, width, item, rows_total;
 
  private:
   int64_t length(int64_t row) const {
     return packed ? std::count_if(rows_.begin(), rows_.end(), [&](int64_t rows) { return rows > row; }) : time;
   }
-  void read(Call& c, const Tensor& sizes, int64_t total) {
-    if (sizes.dim() != 1 || sizes.dtype() != DType::Int64 || sizes.numel() == 0)
-      fail(c.name(), ": sizes must be a vector of int64, got ", sizes.sizes(), " of ", name_of(sizes.dtype()));
+  void read(Call& c, const Tensor& sizes) {
+    if (sizes.numel() == 0) fail(c.name(), ": sizes are of no step");
     time = sizes.numel();
     int64_t before = batch, sum = 0;
     for (int64_t t = 0; t < time; ++t) {
@@ -135,13 +142,20 @@ class Steps {
       begin_.push_back(sum), rows_.push_back(rows);
       before = rows, sum += rows;
     }
-    if (sum != total) fail(c.name(), ": sizes add up to ", sum, " rows, but the input has ", total);
+    if (sum != rows_total) fail(c.name(), ": sizes add up to ", sum, " rows, but the input has ", rows_total);
   }
   std::vector<int64_t> begin_, rows_;
 };
 
 Dims result_sizes(const Steps& s, int64_t columns) {
   return s.packed ? Dims{s.total(), columns} : Dims{s.time, s.batch, columns};
+}
+
+// The first cells of an lstm, which lie like the first states.
+void expect_cells(Call& c, const Steps& s, int h, int i) {
+  if (s.cell == Cell::lstm && !c.has(i)) refuse(c, i, "be given for an lstm");
+  expect_shape(c, i, c.tensor(h).sizes());
+  expect_floating(c, i);
 }
 
 // A product with the same matrix at every step.
@@ -173,10 +187,12 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        Steps s(c, c.tensor(0), c.tensor(3), c.tensor(1), 5, 6);
-        if (c.has(2) && !(c.tensor(2).sizes() == c.tensor(1).sizes()))
-          fail(c.name(), ": expected a state of shape ", c.tensor(1).sizes(), ", got ", c.tensor(2).sizes());
-        DType type = c.tensor(0).dtype();
+        Steps s(c, c.tensor(0).sizes(), c.tensor(3), c.tensor(1), 5, 6);
+        DType type = c.tensor(3).dtype();
+        expect_dtype(c, 0, type);
+        expect_cells(c, s, 1, 2);
+        expect_shape(c, 4, Dims{s.width});
+        expect_floating(c, 4);
         c.give(0, meta(type, result_sizes(s, s.n)));
         c.give(1, meta(work_type(type), result_sizes(s, s.cell == Cell::lstm ? s.n : 0)));
         c.give(2, meta(work_type(type), result_sizes(s, kept_of(s.cell) * s.n)));
@@ -184,7 +200,7 @@ WEFT_OP{
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
-        Steps s(c, c.tensor(0), c.tensor(3), c.tensor(1), 5, 6);
+        Steps s = Steps::of_run(c, c.tensor(0).sizes(), c.tensor(3), c.tensor(1), 5, 6);
         DType type = work_type(c.tensor(0).dtype());
         LaidOut x(c.tensor(0), type), h0(c.tensor(1), type), w(c.tensor(3), type);
         Given c0(c, 2, type), bias(c, 4, type);
@@ -292,15 +308,22 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        DType type = c.tensor(0).dtype();
         const Tensor& w = c.tensor(4);
-        Dims sizes = c.tensor(0).sizes(), state = c.tensor(2).sizes();
+        DType type = w.dtype();
+        expect_dim(c, 0, 1), expect_dim(c, 4, 2, 2);
+        Dims sizes = c.tensor(0).sizes();
         sizes[sizes.size() - 1] = w.size(0);
+        Steps s(c, sizes, w, c.tensor(2), 8, 9);
+        bool lstm = s.cell == Cell::lstm;
+        expect_cells(c, s, 2, 3);
+        for (int i : {0, 1, 5}) expect_shape(c, i, result_sizes(s, s.n));
+        expect_shape(c, 6, result_sizes(s, lstm ? s.n : 0));
+        expect_shape(c, 7, result_sizes(s, kept_of(s.cell) * s.n));
+        for (int i : {0, 1, 5, 6, 7}) expect_floating(c, i);
         c.give(0, meta(type, sizes));
-        int64_t states = !c.flag(11) ? 0 : Cell(c.integer(9)) == Cell::lstm ? 2 : 1;
-        c.give(1, meta(type, {states, state[0], state[1]}));
+        c.give(1, meta(type, {!c.flag(11) ? 0 : lstm ? 2 : 1, s.batch, s.n}));
         c.give(2, meta(type, w.sizes()));
-        c.give(3, meta(type, {Cell(c.integer(9)) == Cell::gru ? w.size(0) : 0}));
+        c.give(3, meta(type, {s.cell == Cell::gru ? s.width : 0}));
       },
   .run =
       [](Call& c) {
@@ -308,8 +331,8 @@ WEFT_OP{
           for (int i = 1; i < 4; ++i) fill_data(c.out[i], Value(0));
           return;
         }
-        Steps s(c, c.out[0], c.tensor(4), c.tensor(2), 8, 9);
-        DType type = work_type(c.tensor(0).dtype());
+        Steps s = Steps::of_run(c, c.out[0].sizes(), c.tensor(4), c.tensor(2), 8, 9);
+        DType type = work_type(c.tensor(4).dtype());
         LaidOut g(c.tensor(0), type), h0(c.tensor(2), type), w(c.tensor(4), type), h(c.tensor(5), type),
             cells(c.tensor(6), type), kept(c.tensor(7), type);
         Given gc(c, 1, type), c0(c, 3, type);

@@ -49,6 +49,10 @@ Param parse_param(std::string_view text, std::string_view signature) {
   size_t space = text.find(' ');
   std::string_view type = text.substr(0, space), rest = trim(text.substr(space + 1));
   Param p;
+  if (type == "Tensor?[]") {
+    p.holes = true;
+    type = "Tensor[]";
+  }
   if (type.back() == '?') {
     p.nullable = true;
     type.remove_suffix(1);
@@ -119,6 +123,13 @@ std::unordered_map<std::string_view, Op*>& index() {
 }
 
 }  // namespace
+
+const char* name_of(Type t) {
+  static const char* names[] = {
+    "Tensor", "Tensor or number",        "sequence of Tensors",        "number", "int", "float",
+    "bool",   "int or sequence of ints", "ints or a sequence of ints", "dtype",  "str", "object"};
+  return names[int(t)];
+}
 
 Registry& Registry::get() {
   static Registry registry;

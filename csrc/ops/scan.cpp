@@ -6,6 +6,7 @@
 #include "loops/softmax.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -210,7 +211,12 @@ tensor([-0.6931, -0.6931]))",
   .back = [](Grad& d) { d.give(0, log_softmax_back(d.g(), d.y(), d.arg(1).integer())); },
 };
 
-void infer_back(Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes())); }
+void infer_back(Call& c) {
+  axis_of(c, 2);
+  for (int i : {0, 1}) expect_floating(c, i);
+  expect_shape(c, 1, c.tensor(0).sizes());
+  c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+}
 
 template <auto kernel>
 void run_back(Call& c) {

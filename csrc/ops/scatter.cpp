@@ -453,7 +453,7 @@ Dims value_strides(const Tensor& values, const Dims& sizes) {
 }
 
 WEFT_OP{
-  .signature = "index_put.places(Tensor input, Tensor[] indices, Tensor values, bool accumulate) -> Tensor",
+  .signature = "index_put.places(Tensor input, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor",
   .doc = "A copy of input with values written (or added) at the given int64 indices.",
   .traits = kHidden | kInplace | kOverwrites,
   .infer =
@@ -486,7 +486,7 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature = "index_put(Tensor input, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+  .signature = "index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
   .doc = R"(A copy of input with values written (or added, with accumulate) at the given indices or masks.
 
 >>> weft.index_put(weft.zeros(3), (weft.tensor([0, 2]),), weft.tensor(1.))

@@ -9,6 +9,7 @@
 #include "loops/reduce.h"
 #include "ops/api.h"
 #include "ops/index_plan.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -261,13 +262,36 @@ tensor(2))",
   .back = [](Grad& d) { gathered_back(d, d.arg(1).integer(), !d.arg(2).flag()); },
 };
 
+// A sorter names places of its own row.
+void check_sorter(const Tensor& sorter) {
+  int64_t n = sorter.dim() ? sorter.size(-1) : 1;
+  for (int64_t i = 0; i < sorter.numel(); ++i)
+    if (int64_t at = sorter.data<int64_t>()[i]; at < 0 || at >= n)
+      fail("searchsorted(): sorter index out of range: ", at, " in a row of ", n);
+}
+
 WEFT_OP{
   .signature = "search_sorted(Tensor sorted, Tensor values, bool right, Tensor? sorter=None) -> Tensor",
   .doc = "Where values would go among sorted rows.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(DType::Int64, c.tensor(1).sizes())); },
+  .infer =
+      [](Call& c) {  // sorted is a vector or has values' leading dimensions
+        const Tensor &sorted = c.tensor(0), &values = c.tensor(1);
+        refuse_complex(c);
+        if (is_half(sorted.dtype())) refuse(c, 0, "be of no half type");
+        expect_dtype(c, 1, sorted.dtype());
+        if (sorted.dim() > 1) {
+          Dims sizes = sorted.sizes();
+          if (values.dim()) sizes[sizes.size() - 1] = values.size(-1);
+          expect_shape(c, 1, sizes);
+        }
+        for (int i : {0, 1}) expect_contiguous(c, i);
+        expect_plain(c, 3, DType::Int64, sorted.sizes());
+        c.give(0, meta(DType::Int64, values.sizes()));
+      },
   .run =
-      [](Call& c) {  // all contiguous, of one dtype; sorted is a vector or has values' leading dimensions
+      [](Call& c) {
+        if (c.has(3)) check_sorter(c.tensor(3));
         const Tensor &s = c.tensor(0), &v = c.tensor(1), &y = c.out[0];
         int64_t n = s.dim() ? s.size(-1) : 1, m = v.dim() ? v.size(-1) : 1, size = item_size(s.dtype());
         if (!y.numel()) return;
@@ -377,6 +401,7 @@ WEFT_OP{
       [](Call& c) {  // counting the results is most of the work: it is finished here
         refuse_complex(c);
         const Tensor& x = c.tensor(0);
+        expect_dim(c, 0, 1, 1), expect_contiguous(c, 0);
         int64_t n = x.numel(), size = item_size(x.dtype());
         bool sorts = !c.flag(1);
         Scratch starts((n + 1) * 8), sorted(sorts ? n * size : 0), order(sorts ? n * 8 : 0),
@@ -461,7 +486,13 @@ WEFT_OP{
   .signature = "histogram_counts(Tensor input, int bins, float low, float high) -> Tensor",
   .doc = "How many elements lie in each of bins equal parts of [low, high].",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), Dims{c.integer(1)})); },
+  .infer =
+      [](Call& c) {
+        refuse_complex(c);
+        expect_contiguous(c, 0);
+        expect_range(c, 1, 1, std::numeric_limits<int64_t>::max());
+        c.give(0, meta(c.tensor(0).dtype(), Dims{c.integer(1)}));
+      },
   .run =
       [](Call& c) {
         fill_data(c.out[0], Value(0));

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ops/api.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -85,11 +86,48 @@ void take_sparse(const Tensor& out, const Tensor& x, const Tensor& indices) {
   }
 }
 
+void check_entries(const Tensor& indices, const Tensor& values, const Dims& sizes) {
+  const char* op = "sparse_coo_tensor";
+  if (indices.sparse() || values.sparse()) refuse_sparse(op);
+  if (is_inexact(indices.dtype()) || indices.dtype() == DType::Bool)
+    fail(op, ": indices must be integers, got ", name_of(indices.dtype()));
+  if (indices.dim() != 2) fail(op, ": indices must be a matrix [sparse_dim, nnz], got shape ", indices.sizes());
+  if (values.dim() == 0) fail(op, ": values must have at least one dimension, of length nnz");
+  int sparse = int(indices.size(0)), dense = values.dim() - 1;
+  if (sizes.size() != sparse + dense)
+    fail(op, ": 'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = ", sizes.size(),
+         ", sparse_dim = ", sparse, ", dense_dim = ", dense);
+  if (indices.size(1) != values.size(0))
+    fail(op, ": indices and values must have same nnz, but got nnz from indices: ", indices.size(1),
+         ", nnz from values: ", values.size(0));
+  for (int64_t n : sizes)
+    if (n < 0) fail(op, ": negative size in ", sizes);
+  Dims expected = entry_sizes(values.size(0), sizes, sparse);
+  if (!(values.sizes() == expected))
+    fail(op, ": values has incorrect size, expected ", expected, ", got ", values.sizes());
+}
+
+void check_range(const Tensor& indices, const Dims& sizes, ErrorKind kind, const char* op) {
+  int64_t n = indices.size(1);
+  const int64_t* at = indices.data<int64_t>();
+  for (int d = 0; d < int(indices.size(0)); ++d)
+    for (int64_t i = 0; i < n; ++i)
+      if (int64_t v = at[d * n + i]; v < 0 || v >= sizes[d])
+        fail(kind, op, ": index ", v, " of entry ", i, " is out of range for dimension ", d, " with size ", sizes[d]);
+}
+
 WEFT_OP{
   .signature = "sparse_make(Tensor indices, Tensor values, int[] size, bool coalesced) -> Tensor",
-  .doc = "The sparse tensor that has these values at these indices, which are known to be right.",
-  .traits = kHidden | kNoOut,
-  .infer = [](Call& c) { c.give(0, sparse_of(c.ints(2), in_order(c.tensor(0)), c.tensor(1), c.flag(3))); },
+  .doc = "The sparse tensor that has these values at these indices.",
+  .traits = kHidden | kNoOut | kDynamic,
+  .infer =
+      [](Call& c) {
+        expect_dtype(c, 0, DType::Int64);
+        check_entries(c.tensor(0), c.tensor(1), c.ints(2));
+        Tensor indices = in_order(c.tensor(0));
+        check_range(indices, c.ints(2), ErrorKind::Runtime, c.name());
+        c.give(0, sparse_of(c.ints(2), indices, c.tensor(1), c.flag(3)));
+      },
   .keeps = keep::x0,
   .back = [](Grad& d) { d.give(1, sparse_take(d.g(), d.x(0))); },
 };
@@ -101,6 +139,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor& values = entries_of(c.tensor(0)).values;
+        expect_range(c, 2, int64_t(Layout::SparseCoo), int64_t(Layout::SparseCsc));
+        expect_plain(c, 1, DType::Int64, entries_of(c.tensor(0)).indices.sizes());
         bool recorded = t_modes.grad && c.tensor(0).wants_grad();  // then they are not changed behind its back
         c.give(0, recorded ? clone_data(values) : alias(values));
       },
@@ -119,6 +159,12 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor &x = c.tensor(0), &indices = c.tensor(1);
+        if (indices.sparse()) refuse_sparse(c.name());
+        expect_dim(c, 1, 2, 2), expect_dtype(c, 1, DType::Int64);
+        int64_t most = x.sparse() ? entries_of(x).indices.size(0) : x.dim();
+        if (x.sparse() ? indices.size(0) != most : indices.size(0) > most)
+          refuse(c, 1, "have a row for each sparse dimension of ", x.sizes());
+        check_range(in_order(indices), x.sizes(), ErrorKind::Index, c.name());
         c.give(0, meta(x.dtype(), entry_sizes(indices.size(1), x.sizes(), int(indices.size(0)))));
       },
   .run =
@@ -159,8 +205,12 @@ WEFT_OP{
   .traits = kHidden | kNoOut | kTakesSparse | kDynamic,
   .infer =
       [](Call& c) {
+        for (int i : {1, 2}) expect_range(c, i, int64_t(Layout::SparseCoo), int64_t(Layout::SparseCsc));
         auto layout = Layout(c.integer(1));
+        if (layout != Layout::SparseCoo && entries_of(c.tensor(0)).indices.size(0) != 2)
+          refuse(c, 0, "have two sparse dimensions");
         Tensor t = layout == Layout::SparseCoo ? alias(c.tensor(0)) : coalesced_data(c.tensor(0));
+        entries_of(t);  // refuses a dense one
         t->layout = layout;
         c.give(0, t);
       },
@@ -168,37 +218,6 @@ WEFT_OP{
 };
 
 // ---- what users call, by the methods in weft/sparse
-
-void check_entries(const Tensor& indices, const Tensor& values, const Dims& sizes) {
-  const char* op = "sparse_coo_tensor";
-  if (indices.sparse() || values.sparse()) refuse_sparse(op);
-  if (is_inexact(indices.dtype()) || indices.dtype() == DType::Bool)
-    fail(op, ": indices must be integers, got ", name_of(indices.dtype()));
-  if (indices.dim() != 2) fail(op, ": indices must be a matrix [sparse_dim, nnz], got shape ", indices.sizes());
-  if (values.dim() == 0) fail(op, ": values must have at least one dimension, of length nnz");
-  int sparse = int(indices.size(0)), dense = values.dim() - 1;
-  if (sizes.size() != sparse + dense)
-    fail(op, ": 'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = ", sizes.size(),
-         ", sparse_dim = ", sparse, ", dense_dim = ", dense);
-  if (indices.size(1) != values.size(0))
-    fail(op, ": indices and values must have same nnz, but got nnz from indices: ", indices.size(1),
-         ", nnz from values: ", values.size(0));
-  for (int64_t n : sizes)
-    if (n < 0) fail(op, ": negative size in ", sizes);
-  Dims expected = entry_sizes(values.size(0), sizes, sparse);
-  if (!(values.sizes() == expected))
-    fail(op, ": values has incorrect size, expected ", expected, ", got ", values.sizes());
-}
-
-void check_range(const Tensor& indices, const Dims& sizes) {
-  int64_t n = indices.size(1);
-  const int64_t* at = indices.data<int64_t>();
-  for (int d = 0; d < int(indices.size(0)); ++d)
-    for (int64_t i = 0; i < n; ++i)
-      if (int64_t v = at[d * n + i]; v < 0 || v >= sizes[d])
-        fail("sparse_coo_tensor: index ", v, " of entry ", i, " is out of range for dimension ", d, " with size ",
-             sizes[d]);
-}
 
 WEFT_OP{
   .signature = "sparse_coo_tensor(Tensor indices, Tensor values, int[] size, bool coalesced) -> Tensor",
@@ -212,7 +231,7 @@ WEFT_OP{
         {
           Aside aside;
           indices = in_order(to_dtype(alias(c.tensor(0)), DType::Int64));
-          check_range(indices, sizes);
+          check_range(indices, sizes, ErrorKind::Runtime, c.name());
         }
         Tensor places = places_of(indices, sizes);
         if (c.flag(3) && !strictly_rising(places.data<int64_t>(), places.numel()))

@@ -7,6 +7,7 @@
 #include "loops/softmax.h"
 #include "ops/api.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -236,7 +237,15 @@ WEFT_OP{
   .signature = "real_logsumexp(Tensor input, int[] dim, bool keepdim) -> Tensor",
   .doc = "logsumexp of real numbers.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), kept_sizes(c.tensor(0).sizes(), c.ints(1), c.flag(2)))); },
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        expect_floating(c, 0);
+        Dims dims;
+        if (!c.ints(1).empty()) dims = reduced_dims(c.arg(1), x.dim(), c.name());
+        if (!(dims == c.ints(1))) refuse(c, 1, "name dimensions of ", x.sizes(), " from the front");
+        c.give(0, meta(x.dtype(), kept_sizes(x.sizes(), dims, c.flag(2))));
+      },
   .run =
       [](Call& c) {
         const Tensor& x = c.tensor(0);

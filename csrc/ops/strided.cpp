@@ -15,6 +15,8 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
 
 namespace {
 
+constexpr int64_t kMostPlaces = int64_t(1) << 62;
+
 // The first input of a recorded call. Only where its elements lie matters, not what became of them: no look at the
 // version.
 Tensor input_place(Grad& d) { return d.arg(0).is_tensor() ? d.arg(0).tensor() : d.x(0); }
@@ -26,7 +28,7 @@ WEFT_OP{
 >>> weft.arange(4).as_strided((2, 2), (1, 1))
 tensor([[0, 1],
         [1, 2]]))",
-  .traits = kView | kNoOut,
+  .traits = kView | kNoOut | kFromStorage,
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
@@ -58,7 +60,18 @@ WEFT_OP{
       "Tensor",
   .doc = "Adds each element of grad to the place of the input that as_strided showed it from.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta_strided(c.tensor(0).dtype(), c.ints(1), c.ints(2))); },
+  .infer =
+      [](Call& c) {
+        expect_not_negative(c, 1), expect_count(c, 2, c.ints(1).size());
+        if (!is_dense(c.ints(1), c.ints(2))) refuse(c, 2, "leave no gaps between sizes ", c.ints(1));
+        expect_shape(c, 0, c.ints(3));
+        expect_count(c, 4, c.ints(3).size()), expect_not_negative(c, 4);
+        expect_range(c, 5, 0, kMostPlaces);
+        int64_t last = c.integer(5);
+        for (int d = 0; d < c.ints(3).size(); ++d)
+          last = checked_add(last, checked_mul(c.ints(4)[d], std::max<int64_t>(c.ints(3)[d] - 1, 0)));
+        c.give(0, meta_strided(c.tensor(0).dtype(), c.ints(1), c.ints(2)));
+      },
   .run =
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
@@ -100,6 +113,8 @@ WEFT_OP{
         if (!(c.tensor(1).sizes() == c.ints(2)))
           fail("as_strided_scatter: expected src to have a size equal to the slice of self. src size = ",
                c.tensor(1).sizes(), ", slice size = ", c.ints(2));
+        expect_dtype(c, 1, x.dtype());
+        expect_count(c, 3, c.ints(2).size());
         Tensor y = is_dense(x.sizes(), x.strides()) ? meta_strided(x.dtype(), x.sizes(), x.strides())
                                                     : meta(x.dtype(), x.sizes());
         Storage extent;
@@ -137,13 +152,14 @@ tensor([1., 0., 1., 0.]))",
         Tensor x = c.tensor(0);
         for (int i = 0; i < x.dim(); ++i)
           if (x.stride(i) == 0 && x.size(i) > 1) x = contiguous_of(c.tensor(0));  // expanded: a place for each element
+        Tensor src = to_dtype(c.tensor(1), x.dtype());
         Value offset = c.has(4) ? c.arg(4) : Value(x->offset);
         int64_t places = x->storage->bytes / item_size(x.dtype());
         if (x->offset == 0 && places == x.numel() && is_dense(x.sizes(), x.strides()))
-          return c.give(0, replace_strided(x, c.arg(1), c.arg(2), c.arg(3), offset));
+          return c.give(0, replace_strided(x, src, c.arg(2), c.arg(3), offset));
         // What it is cut from is copied too: size, stride and offset count in the whole storage.
         Tensor all = as_strided(x, Dims{places}, Dims{1}, 0);
-        Tensor copy = replace_strided(all, c.arg(1), c.arg(2), c.arg(3), offset);
+        Tensor copy = replace_strided(all, src, c.arg(2), c.arg(3), offset);
         c.give(0, as_strided(copy, x.sizes(), x.strides(), x->offset));
       },
 };
@@ -188,6 +204,24 @@ tensor([[0, 1],
       },
 };
 
+// Where a diagonal lies; its offset and two dimensions are the arguments from `at` on.
+struct Diagonal {
+  Dims sizes, strides;
+  int64_t offset = 0;
+  Diagonal(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+    int a = wrap_dim(c.integer(at + 1), sizes.size(), "diagonal"),
+        b = wrap_dim(c.integer(at + 2), sizes.size(), "diagonal");
+    if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(at + 1), ", ", c.integer(at + 2));
+    int64_t k = c.integer(at), down = sizes[a], across = sizes[b];
+    int64_t n = std::max<int64_t>(
+        0, k >= 0 ? std::min(down, across - std::min(k, across)) : std::min(down + std::max(k, -down), across));
+    if (n) offset = k >= 0 ? k * strides[b] : -k * strides[a];
+    int64_t step = strides[a] + strides[b];
+    for (int d : {std::max(a, b), std::min(a, b)}) sizes.erase(d), strides.erase(d);
+    sizes.push(n), strides.push(step);
+  }
+};
+
 WEFT_OP{
   .signature = "diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor",
   .doc = R"(The diagonal of two dimensions, as the last one.
@@ -198,22 +232,8 @@ tensor([0, 3]))",
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        int a = wrap_dim(c.integer(2), x.dim(), "diagonal"), b = wrap_dim(c.integer(3), x.dim(), "diagonal");
-        if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(2), ", ", c.integer(3));
-        int64_t k = c.integer(1);
-        int64_t n = std::max<int64_t>(0, k >= 0 ? std::min(x.size(a), x.size(b) - std::min(k, x.size(b)))
-                                                : std::min(x.size(a) + std::max(k, -x.size(a)), x.size(b)));
-        int64_t offset = x->offset;
-        if (n) offset += k >= 0 ? k * x.stride(b) : -k * x.stride(a);
-        Dims sizes = x.sizes(), strides = x.strides();
-        int64_t step = strides[a] + strides[b];
-        for (int d : {std::max(a, b), std::min(a, b)}) {
-          sizes.erase(d);
-          strides.erase(d);
-        }
-        sizes.push(n);
-        strides.push(step);
-        give_view(c, sizes, strides, offset);
+        Diagonal shown(c, x.sizes(), x.strides(), 1);
+        give_view(c, shown.sizes, shown.strides, x->offset + shown.offset);
       },
   .back =
       [](Grad& d) {
@@ -226,20 +246,8 @@ WEFT_OP{
   .signature = "diagonal_backward(Tensor grad, int[] sizes, int offset, int dim1, int dim2) -> Tensor",
   .doc = "Zeros of the given sizes with grad on a diagonal.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run =
-      [](Call& c) {
-        const Tensor& y = c.out[0];
-        fill_data(y, Value(0));
-        if (!c.tensor(0).numel()) return;
-        int a = wrap_dim(c.integer(3), y.dim(), "diagonal"), b = wrap_dim(c.integer(4), y.dim(), "diagonal");
-        int64_t k = c.integer(2), step = y.stride(a) + y.stride(b);
-        Dims strides = y.strides();
-        for (int d : {std::max(a, b), std::min(a, b)}) strides.erase(d);
-        strides.push(step);
-        copy_box(y.data() + (k >= 0 ? k * y.stride(b) : -k * y.stride(a)) * item_size(y.dtype()), strides, c.tensor(0),
-                 c.tensor(0).sizes());
-      },
+  .infer = infer_part<Diagonal>,
+  .run = run_part<Diagonal>,
   .back =
       [](Grad& d) {
         static const OpRef diagonal{"diagonal"};

@@ -4,6 +4,7 @@
 #include "loops/parallel.h"
 #include "loops/update.h"
 #include "ops/record.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -66,19 +67,36 @@ double count(const Tensor& step) {
   return *step.data<double>() += 1;
 }
 
-// Each list has a tensor of its own size for each parameter, or none at all.
-void check_sizes(Call& c, std::initializer_list<int> lists) {
-  const TensorList& params = c.tensors(0);
-  for (int i : lists) {
-    const TensorList& list = c.tensors(i);
-    if (list.empty()) continue;
-    if (list.size() != params.size())
-      fail(c.name(), ": ", params.size(), " parameters, but ", list.size(), " ", c.op.params[size_t(i)].name);
-    for (size_t k = 0; k < list.size(); ++k)
-      if (!(list[k].sizes() == params[k].sizes()) || list[k].dtype() != params[k].dtype())
-        fail(c.name(), ": a parameter is ", name_of(params[k].dtype()), params[k].sizes(), ", but its place in ",
-             c.op.params[size_t(i)].name, " is ", name_of(list[k].dtype()), list[k].sizes());
+// Argument i has a tensor for each parameter; `optional`: or none at all.
+bool expect_each(Call& c, int i, bool optional) {
+  const TensorList &params = c.tensors(0), &list = c.tensors(i);
+  if (optional && list.empty()) return false;
+  if (list.size() != params.size())
+    fail(c.name(), ": ", params.size(), " parameters, but ", list.size(), " ", c.op.params[size_t(i)].name);
+  return true;
+}
+
+// Argument i has, for each parameter, a tensor that lies like it. What is written may not be read-only.
+void expect_alike(Call& c, int i, bool optional, bool written) {
+  if (!expect_each(c, i, optional)) return;
+  const TensorList &params = c.tensors(0), &list = c.tensors(i);
+  for (size_t k = 0; k < list.size(); ++k) {
+    const Tensor &p = params[k], &t = list[k];
+    bool real = t.dtype() == DType::Float || t.dtype() == DType::Double;
+    if (!real || t.sparse() || !t.contiguous() || !(t.sizes() == p.sizes()) || t.dtype() != p.dtype())
+      fail(c.name(), ": a parameter is ", name_of(p.dtype()), p.sizes(), ", but its place in ",
+           c.op.params[size_t(i)].name, " is ", name_of(t.dtype()), t.sizes(),
+           t.contiguous() ? "" : ", not contiguous");
+    if (written && !t->storage->writable) fail(c.name(), ": ", c.op.params[size_t(i)].name, " are read-only");
   }
+}
+
+void expect_counters(Call& c, int i) {
+  expect_each(c, i, false);
+  for (const Tensor& t : c.tensors(i))
+    if (t.numel() != 1 || t.sparse() || (t.dtype() != DType::Float && t.dtype() != DType::Double) ||
+        !t->storage->writable)
+      fail(c.name(), ": a counter must be one number of float32 or float64, got ", name_of(t.dtype()), t.sizes());
 }
 
 WEFT_OP{
@@ -88,7 +106,12 @@ WEFT_OP{
       "dampening, bool nesterov, bool maximize, bool first) -> ()",
   .doc = "One step of stochastic gradient descent for all parameters; first: their momentum begins with the gradient.",
   .traits = kHidden | kNoOut | kKeepsLock,
-  .infer = [](Call& c) { check_sizes(c, {1, 2}); },
+  .infer =
+      [](Call& c) {
+        expect_alike(c, 0, false, true);
+        expect_alike(c, 1, false, false);
+        expect_alike(c, 2, c.real(5) == 0, true);
+      },
   .run =
       [](Call& c) {
         const TensorList &p = c.tensors(0), &g = c.tensors(1), &b = c.tensors(2);
@@ -108,7 +131,13 @@ WEFT_OP{
       "float lr, float beta1, float beta2, float eps, float weight_decay, bool decoupled, bool maximize) -> ()",
   .doc = "One step of Adam for all parameters, counted in steps; tops: the largest squares so far, or none.",
   .traits = kHidden | kNoOut | kKeepsLock,
-  .infer = [](Call& c) { check_sizes(c, {1, 2, 3, 4}); },
+  .infer =
+      [](Call& c) {
+        expect_alike(c, 0, false, true);
+        expect_alike(c, 1, false, false);
+        for (int i : {2, 3, 4}) expect_alike(c, i, i == 4, true);
+        expect_counters(c, 5);
+      },
   .run =
       [](Call& c) {
         const TensorList &p = c.tensors(0), &g = c.tensors(1), &m = c.tensors(2), &v = c.tensors(3),

@@ -1,6 +1,7 @@
 #include "ops/value.h"
 
 #include <cmath>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -73,7 +74,11 @@ std::ostream& operator<<(std::ostream& s, const Value& v) {
     case Tag::Ints: return s << v.ints();
     case Tag::Tensors: {
       s << '[';
-      for (auto& t : v.tensors()) s << "Tensor" << t.sizes() << ", ";
+      const char* between = "";
+      for (const Tensor& t : v.tensors()) {
+        s << std::exchange(between, ", ");
+        t ? s << "Tensor" << t.sizes() : s << "None";
+      }
       return s << ']';
     }
     case Tag::Text: return s << '\'' << v.text() << '\'';

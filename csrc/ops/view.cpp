@@ -294,6 +294,38 @@ torch.Size([1, 2]))",
   .back = back_to_shape,
 };
 
+// What select and slice show of a tensor; their numbers are the arguments from `at` on.
+struct Selected {
+  Dims sizes, strides;
+  int64_t offset;
+  Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+    if (sizes.empty()) fail_index("select: cannot be applied to a 0-dim tensor.");
+    int dim = wrap_dim(c.integer(at), sizes.size(), "select");
+    int64_t i = c.integer(at + 1), n = sizes[dim];
+    if (i < -n || i >= n) fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
+    offset = (i < 0 ? i + n : i) * strides[dim];
+    sizes.erase(dim);
+    strides.erase(dim);
+  }
+};
+
+struct Sliced {
+  Dims sizes, strides;
+  int64_t offset;
+  Sliced(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+    if (sizes.empty()) fail("slice: cannot be applied to a 0-dim tensor.");
+    int dim = wrap_dim(c.integer(at), sizes.size(), "slice");
+    int64_t n = sizes[dim], step = c.integer(at + 3);
+    int64_t start = c.has(at + 1) ? c.integer(at + 1) : 0, end = c.has(at + 2) ? c.integer(at + 2) : n;
+    if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
+    start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
+    end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
+    sizes[dim] = (end - start) / step + ((end - start) % step != 0);
+    offset = sizes[dim] ? start * strides[dim] : 0;
+    if (sizes[dim] > 1) strides[dim] = checked_mul(strides[dim], step);
+  }
+};
+
 WEFT_OP{
   .signature = "select(Tensor input, int dim, int index) -> Tensor",
   .doc = R"(The slice at index along dim, which goes away.
@@ -304,16 +336,8 @@ tensor([2, 3]))",
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        if (x.dim() == 0) fail_index("select: cannot be applied to a 0-dim tensor.");
-        int dim = wrap_dim(c.integer(1), x.dim(), "select");
-        int64_t i = c.integer(2), n = x.size(dim);
-        if (i < -n || i >= n)
-          fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
-        Dims sizes = x.sizes(), strides = x.strides();
-        int64_t offset = x->offset + (i < 0 ? i + n : i) * strides[dim];
-        sizes.erase(dim);
-        strides.erase(dim);
-        give_view(c, sizes, strides, offset);
+        Selected shown(c, x.sizes(), x.strides(), 1);
+        give_view(c, shown.sizes, shown.strides, x->offset + shown.offset);
       },
   .back =
       [](Grad& d) {
@@ -329,18 +353,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        if (x.dim() == 0) fail("slice: cannot be applied to a 0-dim tensor.");
-        int dim = wrap_dim(c.integer(1), x.dim(), "slice");
-        int64_t n = x.size(dim), step = c.integer(4);
-        int64_t start = c.has(2) ? c.integer(2) : 0, end = c.has(3) ? c.integer(3) : n;
-        if (step <= 0) fail_value("slice: step must be greater than zero, got ", step);
-        start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
-        end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
-        Dims sizes = x.sizes(), strides = x.strides();
-        int64_t offset = x->offset + start * strides[dim];
-        sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-        strides[dim] = sizes[dim] > 1 ? checked_mul(strides[dim], step) : strides[dim];
-        give_view(c, sizes, strides, sizes[dim] ? offset : x->offset);
+        Sliced shown(c, x.sizes(), x.strides(), 1);
+        give_view(c, shown.sizes, shown.strides, x->offset + shown.offset);
       },
   .back =
       [](Grad& d) {
@@ -355,19 +369,8 @@ WEFT_OP{
   .signature = "select_backward(Tensor grad, int[] sizes, int dim, int index) -> Tensor",
   .doc = "Zeros of the given sizes with grad at index along dim.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run =
-      [](Call& c) {
-        const Tensor& y = c.out[0];
-        int dim = wrap_dim(c.integer(2), y.dim(), "select");
-        int64_t i = c.integer(3) < 0 ? c.integer(3) + y.size(dim) : c.integer(3);
-        fill_data(y, Value(0));
-        Dims sizes = y.sizes(), strides = y.strides();
-        char* at = y.data() + i * strides[dim] * item_size(y.dtype());
-        sizes.erase(dim);
-        strides.erase(dim);
-        copy_box(at, strides, c.tensor(0), sizes);
-      },
+  .infer = infer_part<Selected>,
+  .run = run_part<Selected>,
   .back = [](Grad& d) { d.give(0, select(d.g(), d.arg(2).integer(), d.arg(3).integer())); },
 };
 
@@ -375,20 +378,8 @@ WEFT_OP{
   .signature = "slice_backward(Tensor grad, int[] sizes, int dim, int? start, int? end, int step) -> Tensor",
   .doc = "Zeros of the given sizes with grad in a slice along dim.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), c.ints(1))); },
-  .run =
-      [](Call& c) {
-        const Tensor& y = c.out[0];
-        int dim = wrap_dim(c.integer(2), y.dim(), "slice");
-        int64_t n = y.size(dim), start = c.has(3) ? c.integer(3) : 0;
-        start = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
-        fill_data(y, Value(0));
-        if (!c.tensor(0).numel()) return;
-        Dims strides = y.strides();
-        char* at = y.data() + start * strides[dim] * item_size(y.dtype());
-        strides[dim] *= c.integer(5);
-        copy_box(at, strides, c.tensor(0), c.tensor(0).sizes());
-      },
+  .infer = infer_part<Sliced>,
+  .run = run_part<Sliced>,
   .back = [](Grad& d) { d.give(0, slice(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5))); },
 };
 

@@ -22,6 +22,17 @@ _REAL = {weft.complex64: weft.float32, weft.complex128: weft.float64}
 # ---- the primitives ----
 
 
+def _other_type(op: str, input: Tensor, dim: Sequence[int], types: dict[Any, Any]) -> Any:
+    """Return what the dtype of an input becomes; refuse others, and dimensions that it does not have."""
+    n = len(input.shape)
+    if input.dtype not in types or not dim or not all(-n <= d < n for d in dim):
+        raise RuntimeError(
+            f"{op}: expected one of {', '.join(map(str, types))} and some of its dimensions, got "
+            f"{input.dtype} of shape {list(input.shape)} and dim {list(dim)}"
+        )
+    return types[input.dtype]
+
+
 @primitive("_fft_c2c(Tensor input, int[] dim, float scale, bool forward) -> Tensor")
 class _ComplexToComplex:
     """The transform of complex numbers along some dimensions, forward or back.
@@ -31,6 +42,7 @@ class _ComplexToComplex:
     """
 
     def infer(input, dim, scale, forward):
+        _other_type("_fft_c2c", input, dim, _REAL)
         return [(input.shape, input.dtype)]
 
     def run(input, dim, scale, forward):
@@ -59,9 +71,10 @@ class _RealToComplex:
     """
 
     def infer(input, dim, scale):
+        made = _other_type("_fft_r2c", input, dim, _COMPLEX)
         shape = list(input.shape)
         shape[dim[-1]] = shape[dim[-1]] // 2 + 1
-        return [(shape, _COMPLEX[input.dtype])]
+        return [(shape, made)]
 
     def run(input, dim, scale):
         import numpy
@@ -87,9 +100,10 @@ class _ComplexToReal:
     """
 
     def infer(input, dim, scale, n):
+        made = _other_type("_fft_c2r", input, dim, _REAL)
         shape = list(input.shape)
         shape[dim[-1]] = n
-        return [(shape, _REAL[input.dtype])]
+        return [(shape, made)]
 
     def run(input, dim, scale, n):
         import numpy

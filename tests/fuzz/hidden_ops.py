@@ -1,0 +1,75 @@
+"""Ops of the registry, hidden ones included, called as a graph or a file may call them.
+
+Each case is a valid call with one to three arguments changed. It must be refused with an exception
+or give a result, the same whether the op is called by name or runs in a static program.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import boundary
+
+SHARE = 1000
+# Results that are random, or not set.
+NO_VALUE = (
+    "rand",
+    "bernoulli",
+    "normal",
+    "uniform",
+    "exponential",
+    "cauchy",
+    "geometric",
+    "poisson",
+)
+NO_VALUE += ("binomial", "multinomial", "dropout", "empty", "gamma", "dirichlet", "rrelu")
+# Ops that loop over a number however large it is.
+LOOPS = ("pool_", "special_", "triu_indices", "tril_indices")
+FEW = 1 << 20
+
+
+@functools.cache
+def _limited() -> None:
+    boundary.limit_memory()
+
+
+def generate(rng: random.Random) -> Any:
+    """A valid call with something changed; hidden ops more often than others."""
+    calls = boundary.valid_calls()
+    known = boundary.ops()
+    names = sorted(calls)
+    if rng.random() < 0.6:
+        names = [n for n in names if known[n]["hidden"]]
+    return boundary.mutant(rng.choice(calls[rng.choice(names)]), rng)
+
+
+def check(case: Any) -> None:
+    """Call it in three ways; where it runs in two of them, all bits are the same."""
+    _limited()
+    if case["op"].startswith(LOOPS) and _largest(case["args"]) > FEW:
+        return
+    eager = boundary.outcome(case)
+    for constant in (False, True):
+        static = boundary.outcome_in_program(case, constant)
+        if static[0] == "ran" and not any(word in case["op"] for word in NO_VALUE):
+            assert eager[0] == "ran", f"only a program runs {case}: eager says {eager[1]}"
+            assert static[1] == eager[1], f"a program gives something else: {case}"
+
+
+def _largest(x: Any) -> float:
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, list) else ()
+    return max(map(_largest, parts), default=abs(x) if isinstance(x, int) else 0)
+
+
+def shrink(case: Any) -> Iterator[Any]:
+    """Calls nearer to a valid one: arguments put back, tensors made plain."""
+    for valid in boundary.valid_calls().get(case["op"], ()):
+        if len(valid["args"]) != len(case["args"]):
+            continue
+        for i, (now, was) in enumerate(zip(case["args"], valid["args"])):
+            if now != was:
+                args = [*case["args"][:i], was, *case["args"][i + 1 :]]
+                yield {**case, "args": args}
