@@ -73,7 +73,6 @@ IndexedShape::IndexedShape(const Tensor& x, const TensorList& indices) {
   for (int64_t n : block) sizes.push(n);
   for (int k = before; k < kept.size(); ++k) sizes.push(x.size(int(kept[k])));
   first = before;
-  check_dims(sizes.size(), "index");
 }
 
 Dims IndexedShape::broadcast_indices(const TensorList& indices, int d) const {

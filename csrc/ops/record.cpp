@@ -403,11 +403,6 @@ void check_changeable(const Tensor& self, std::string_view op) {
   check_apart(self, op.data());
 }
 
-void check_changeable(const Tensor& self, std::string_view op) {
-  if (op == "zero_" || op == "fill") return;  // where all elements are equal, sharing does no harm
-  check_apart(self, op.data());
-}
-
 void check_inplace(const Tensor& self, const char* op) {
   if (!self->storage->writable) fail(op, ": the memory of this tensor is read-only");
   if (self->inference && !t_modes.inference)
