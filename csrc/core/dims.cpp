@@ -5,6 +5,10 @@
 
 namespace weft {
 
+void Size::leaves_64_bits(int64_t a, const char* operation, int64_t b) {
+  fail(ErrorKind::Memory, "size ", a, operation, b, " does not fit in 64 bits");
+}
+
 std::ostream& operator<<(std::ostream& s, const Dims& d) {
   s << '[';
   for (int i = 0; i < d.size(); ++i) s << (i ? ", " : "") << d[i];

@@ -56,9 +56,7 @@ class Size {
   }
 
  private:
-  [[noreturn, gnu::cold]] static void leaves_64_bits(int64_t a, const char* operation, int64_t b) {
-    fail(ErrorKind::Memory, "size ", a, operation, b, " does not fit in 64 bits");
-  }
+  [[noreturn, gnu::cold]] static void leaves_64_bits(int64_t a, const char* operation, int64_t b);
   int64_t v_ = 0;
 };
 

@@ -56,6 +56,8 @@ void set_num_threads(int n) {
   g_threads = std::max(1, n);
 }
 
+int loop_threads() { return in_parallel() ? 1 : call_threads(); }
+
 int num_openmp_threads() { return g_forked ? 1 : num_threads(); }
 
 bool (*g_ask_interpreter)() = nullptr;

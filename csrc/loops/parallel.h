@@ -20,7 +20,7 @@ inline int call_threads() {
   int fixed = Exec::current().threads;
   return fixed ? fixed : num_threads();
 }
-inline int loop_threads() { return in_parallel() ? 1 : call_threads(); }  // those of a loop that begins here
+int loop_threads();  // those of a loop that begins here
 // The context for a kernel that gives the interpreter's lock away.
 inline Exec fixed_exec() {
   Exec exec = Exec::current();
