@@ -244,6 +244,12 @@ def test_a_source_of_another_dtype() -> None:
     assert y.dtype == weft.float32 and y.tolist() == [1, 0, 1, 0]
 
 
+def test_attention_to_values_without_elements() -> None:
+    """What it keeps for the derivative is set although there is no result."""
+    query = x(1, 2, 2)
+    assert call("attend", query, query, x(1, 2, 0), None, True, 0.3)[1].tolist() == [[0, 0]]
+
+
 def test_the_fuzzer_sees_other_results() -> None:
     """A canary: an op that a program computed otherwise would be found."""
     case = boundary.valid_calls()["softmax"][0]
