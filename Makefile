@@ -126,7 +126,7 @@ build/sanitize/pkg build/tsan/pkg build/bare/pkg: build/%/pkg: build/%/build.nin
 SANITIZERS = $(shell for l in asan ubsan stdc++; do g++ -print-file-name=lib$$l.so; done)
 sanitize: build/sanitize/pkg $(VENV)/.test ## run the tests under the address and undefined-behaviour sanitizers
 	@export LD_PRELOAD="$(SANITIZERS)" PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/sanitize/pkg \
-	  WEFT_SANITIZE=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  WEFT_SANITIZE=sanitize UBSAN_OPTIONS=print_stacktrace=1 \
 	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1; \
 	cd build/sanitize/pkg && \
 	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py heap ub && \
@@ -135,7 +135,7 @@ sanitize: build/sanitize/pkg $(VENV)/.test ## run the tests under the address an
 # fork is left to tests/test_fork.py: the sanitizer does not follow the children of a process with threads.
 CHAOS ?= 60
 tsan: build/tsan/pkg $(VENV)/.test ## look for races: threads, signals and CHAOS seconds of both, under ThreadSanitizer
-	@export LD_PRELOAD="$(shell g++ -print-file-name=libtsan.so)" PYTHONPATH=$(CURDIR)/build/tsan/pkg WEFT_SANITIZE=1 \
+	@export LD_PRELOAD="$(shell g++ -print-file-name=libtsan.so)" PYTHONPATH=$(CURDIR)/build/tsan/pkg WEFT_SANITIZE=tsan \
 	  TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:die_after_fork=0:report_signal_unsafe=0:history_size=4; \
 	cd build/tsan/pkg && \
 	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py race && \

@@ -21,8 +21,8 @@ from weft.jit.passes.rebuild import Rebuild
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# `make sanitize` must not pass because some other weft was imported.
-if os.environ.get("WEFT_SANITIZE") and "sanitize" not in Path(weft.__file__).parts:
+# `make sanitize` and `make tsan` must not pass because some other weft was imported.
+if (build := os.environ.get("WEFT_SANITIZE")) and build not in Path(weft.__file__).parts:
     raise RuntimeError(f"expected the sanitized build of weft, but imported {weft.__file__}")
 
 Rebuild.verifies = True  # what every pass makes

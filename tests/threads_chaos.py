@@ -6,7 +6,6 @@ Run by `make tsan`: `python tests/threads_chaos.py SECONDS`. Each result is comp
 from __future__ import annotations
 
 import random
-import signal
 import sys
 import threading
 import time
@@ -55,9 +54,6 @@ def main() -> None:
         for n in SIZES:
             works._built(name, n)
     shared, done, failed = nn.Linear(32, 32), list[int](), list[BaseException]()
-    signals: list[int] = []
-    signal.signal(signal.SIGALRM, works._counting(signals))
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
     end = time.monotonic() + seconds
 
     def body(seed: int) -> None:
@@ -69,10 +65,10 @@ def main() -> None:
     threads = [threading.Thread(target=body, args=(i,)) for i in range(1, THREADS)]
     for t in threads:
         t.start()
-    body(0)
+    with works._alarms(0.03) as signals:
+        body(0)
     for t in threads:
         t.join()
-    signal.setitimer(signal.ITIMER_REAL, 0)
     if failed:
         raise failed[0]
     print(

@@ -192,6 +192,25 @@ def _counting(counted: list[int]) -> Callable[..., None]:
     return handler
 
 
+@contextmanager
+def _alarms(delay: float) -> Iterator[list[int]]:
+    """Calls of such a handler, each so long after the one before: a slow machine has no time for more."""
+    calls: list[int] = []
+    compute, going = _counting(calls), True
+
+    def handler(*_: object) -> None:
+        compute()
+        signal.setitimer(signal.ITIMER_REAL, delay if going else 0)
+
+    with _handling(signal.SIGALRM, handler):
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        try:
+            yield calls
+        finally:
+            going = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def _until(done: Callable[[], bool], f: Callable[[], None]) -> None:
     end = time.monotonic() + _DEADLINE
     while not done():
@@ -200,14 +219,9 @@ def _until(done: Callable[[], bool], f: Callable[[], None]) -> None:
 
 
 def _by_alarms(case: Any, work: Work, expected: Results) -> None:
-    calls: list[int] = []
     again = lambda: _check(case["work"], work(), expected, "beside a handler")  # noqa: E731
-    with _handling(signal.SIGALRM, _counting(calls)):
-        signal.setitimer(signal.ITIMER_REAL, case["delay"], case["delay"])
-        try:
-            _until(lambda: len(calls) >= case["times"], again)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+    with _alarms(case["delay"]) as calls:
+        _until(lambda: len(calls) >= case["times"], again)
 
 
 def _sender(delay: float) -> threading.Thread:
