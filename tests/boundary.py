@@ -474,7 +474,8 @@ def outcome_in_program(call: Call, constant: bool = False) -> Outcome:
         results = program.add(call["op"], plain, where, call["inplace"], False)
         program.finish(results)
         made = program.run(tuple(given))
-        assert made is not None, f"{call['op']}: a program does not take what it was made for"
+        if made is None:  # inputs that begin inside of what they are seen as, read-only memory
+            return "refused", None
         return "ran", _bits(made, args)
     except REFUSALS as e:
         return "refused", e

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from fuzz import hidden_ops
 
 import weft
-from weft import _C
+from weft import _C, jit
 
 LIMIT = 240  # seconds of a child
 
@@ -243,9 +244,46 @@ def test_a_source_of_another_dtype() -> None:
     assert y.dtype == weft.float32 and y.tolist() == [1, 0, 1, 0]
 
 
+def test_attention_to_values_without_elements() -> None:
+    """What it keeps for the derivative is set although there is no result."""
+    query = x(1, 2, 2)
+    assert call("attend", query, query, x(1, 2, 0), None, True, 0.3)[1].tolist() == [[0, 0]]
+
+
 def test_the_fuzzer_sees_other_results() -> None:
     """A canary: an op that a program computed otherwise would be found."""
     case = boundary.valid_calls()["softmax"][0]
     hidden_ops.check(case)
     found = boundary.outcome(case)[1]
     assert found != boundary.outcome({**case, "op": "log_softmax"})[1]
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def changed_trace(f: Any, example: weft.Tensor, change: Callable[[list[Any]], None]) -> Any:
+    """A traced function as it comes back from a file whose nodes were changed."""
+    file = io.BytesIO()
+    jit.save(jit.trace(f, example), file)
+    content = weft.load(io.BytesIO(file.getvalue()))
+    change(content["traced"][1]["nodes"])
+    again = io.BytesIO()
+    weft.save(content, again)
+    return jit.load(io.BytesIO(again.getvalue()))
+
+
+def test_a_file_that_changes_a_name_a_kind_or_in_place() -> None:
+    """One changed thing gives an exception when the file is loaded or run."""
+
+    def other_name(nodes: list[Any]) -> None:
+        nodes[0][0] = "view_at"
+
+    def in_place(nodes: list[Any]) -> None:
+        nodes[0][1][0], nodes[0][2] = {"data": 2.0}, True
+
+    def other_kind(nodes: list[Any]) -> None:
+        nodes[0][1][1] = nodes[0][1][0]
+
+    for change in (other_name, in_place, other_kind):
+        with pytest.raises((TypeError, RuntimeError)):
+            changed_trace(lambda x: x.softmax(1), x(2, 3), change)(x(2, 3))

@@ -29,6 +29,7 @@ from weft.serialization import (
     save_file,
     save_npz,
 )
+from weft.serialization.structure import plain_dtype
 
 
 def again(obj: Any) -> Any:
@@ -428,3 +429,11 @@ def test_saving_tensors_does_not_load_numpy(tmp_path: Path) -> None:
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "a")]).returncode == 0
+
+
+def test_numpy_parses_no_dtype_of_a_file() -> None:
+    """Texts that NumPy would give to Python's parser are refused before."""
+    for text in ("0", "2,f4", "(2,)f4", "f4,i4", "<f4 ", "M8[s]", ""):
+        with pytest.raises(FileError, match="not one of numbers"):
+            plain_dtype(text, "a file")
+    assert plain_dtype("<f4", "a file") == np.dtype("float32")

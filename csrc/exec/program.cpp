@@ -430,7 +430,8 @@ void Program::run_beside(const Schedule::Turn& turn) {
 std::vector<int> Program::written_by(const Step& s) const {
   std::vector<int> writes = s.writes;
   if (s.self) writes.push_back(memory_of(s.self));
-  if (s.call.op.base.ends_with('_')) writes.insert(writes.end(), s.reads.begin(), s.reads.end());  // an optimiser's
+  if (!s.self && s.call.op.base.ends_with('_'))  // a step of an optimiser, which changes lists of tensors
+    writes.insert(writes.end(), s.reads.begin(), s.reads.end());
   return writes;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/dims.h"
 #include "core/fork.h"
 #include "core/interrupt.h"
 
@@ -56,7 +57,23 @@ void set_num_threads(int n) {
   g_threads = std::max(1, n);
 }
 
+int call_threads() {
+  int fixed = Exec::current().threads;
+  return fixed ? fixed : num_threads();
+}
+
 int loop_threads() { return in_parallel() ? 1 : call_threads(); }
+
+Exec fixed_exec() {
+  Exec exec = Exec::current();
+  exec.threads = call_threads();
+  return exec;
+}
+
+PerThread::PerThread(int64_t bytes, int64_t items)
+    : each_((Size(bytes) + 63) / 64 * 64),
+      count_(items > 1 ? loop_threads() : 1),
+      memory_(Size(each_) * count_) {}
 
 int num_openmp_threads() { return g_forked ? 1 : num_threads(); }
 

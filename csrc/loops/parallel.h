@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/dims.h"
 #include "core/error.h"
 #include "core/exec.h"
 #include "core/memory.h"
@@ -15,18 +14,9 @@ namespace weft {
 
 int num_threads();  // what set_num_threads chose, or the CPUs this process may use
 void set_num_threads(int n);
-// How many threads the loops of this call may have; the same until it ends.
-inline int call_threads() {
-  int fixed = Exec::current().threads;
-  return fixed ? fixed : num_threads();
-}
-int loop_threads();  // those of a loop that begins here
-// The context for a kernel that gives the interpreter's lock away.
-inline Exec fixed_exec() {
-  Exec exec = Exec::current();
-  exec.threads = call_threads();
-  return exec;
-}
+int call_threads();        // how many the loops of this call may have; the same until it ends
+int loop_threads();        // those of a loop that begins here
+Exec fixed_exec();         // the context for a kernel that gives the interpreter's lock away
 int num_openmp_threads();  // the same for libraries on OpenMP, whose threads a child after fork cannot replace
 
 constexpr int64_t kGrain = 32768;  // elements of light work per chunk
@@ -50,10 +40,7 @@ class Uninterrupted {
 class PerThread {
  public:
   static constexpr int64_t kMany = INT64_MAX;  // items: as many threads as there are
-  PerThread(int64_t bytes, int64_t items)
-      : each_((Size(bytes) + 63) / 64 * 64),
-        count_(items > 1 ? loop_threads() : 1),
-        memory_(Size(each_) * count_) {}
+  PerThread(int64_t bytes, int64_t items);
   template <class T>
   T* mine() const {
     return reinterpret_cast<T*>(memory_.as<char>() + (count_ > 1 ? thread_index() : 0) * each_);

@@ -141,8 +141,7 @@ WEFT_OP{
   .run =
       [](Call& c) {
         Operands4 o(c, 0, 4);
-        if (c.out[0].numel() == 0) return;
-        if (o.a.keys == 0 || o.a.size == 0) {  // nothing to look at
+        if (c.out[0].numel() == 0 || o.a.keys == 0 || o.a.size == 0) {  // nothing to look at, or to give
           fill_data(c.out[0], Value(0.0));
           return fill_data(c.out[1], Value(0.0));
         }

@@ -151,3 +151,22 @@ except RuntimeError as e:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "True\n", done.stderr
     assert np.fromfile(path, np.float32).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_program_may_copy_from_it() -> None:
+    """And what Python does between two programs of a call happens once."""
+    held, steps = weft.zeros(4), []
+
+    def f(x: weft.Tensor) -> weft.Tensor:
+        y = x * 2
+        if y.sum() > 1e9:
+            return y
+        held.copy_(x)
+        return held + y
+
+    compiled = weft.compile(f)
+    for _ in range(5):
+        assert compiled(read_only()).tolist() == [0.0, 3.0, 6.0, 9.0]
+        steps.append(held.tolist())
+    assert steps == [[0.0, 1.0, 2.0, 3.0]] * 5
+    assert [v.ready and v.calls > 0 for v in compiled.variants] == [True]

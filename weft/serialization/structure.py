@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -368,12 +369,16 @@ def check_key(x: Any, what: str, largest: float = math.inf) -> None:
             raise FileError(f"{what}: a {type(part).__name__} as a key")
 
 
+# NumPy reads other texts as lists of fields, with Python's parser.
+_DTYPE = re.compile(r"[<>=|]?[?A-Za-z]+\d{0,2}")
+
+
 def plain_dtype(text: Any, what: str) -> Any:
     """Return a NumPy dtype of plain numbers by its text, such as ``<f4``."""
     import numpy as np
 
     try:
-        dtype = np.dtype(text) if isinstance(text, str) and len(text) < 8 else None
+        dtype = np.dtype(text) if isinstance(text, str) and _DTYPE.fullmatch(text) else None
     except (TypeError, ValueError):
         dtype = None
     if dtype is None or dtype.char not in _ARRAYS:
