@@ -124,7 +124,9 @@ PyObject* node_attributes(PyObject* o, PyObject*) {
     if (auto* n = dynamic_cast<OpNode*>(&node_in(o)))
       for (int i = 0; i < n->arg_count; ++i) {
         Tag tag = n->args[i].tag();
-        if (tag == Tag::None || tag == Tag::Tensor || tag == Tag::Tensors || tag == Tag::Object) continue;
+        Type type = n->op.params[size_t(i)].type;
+        bool tensor = type == Type::Tensor || tag == Tag::Tensor || tag == Tag::Tensors;
+        if (tag == Tag::None || tensor || tag == Tag::Object) continue;
         all[n->op.params[size_t(i)].name.c_str()] = nb::steal(value_to_python(n->args[i]));
       }
     return all.release().ptr();
@@ -229,7 +231,7 @@ class PyFunctionNode final : public Node {
     v.object(ctx_);
     for (auto& k : kept) {
       visit_kept(k.value, v);
-      if (k.edge.node) v.node(k.edge.node.get());
+      v.node(k.edge.node.get());
     }
   }
 
@@ -245,7 +247,7 @@ class PyFunctionNode final : public Node {
   Tensor unpack(size_t i) {
     Value& v = kept[i].value;
     if (v.none()) return Tensor();
-    Edge own = kept[i].slot < 0 ? Edge() : Edge{Ref<Node>(this), uint32_t(kept[i].slot)};
+    Edge own = kept[i].slot < 0 ? Edge() : output_edge(uint32_t(kept[i].slot));
     if (v.tag() == Tag::Object) return placed(g_interpreter.unpack(v.object()), own.node ? own : kept[i].edge);
     const Tensor& t = v.tensor();
     if (t->storage->version != v.extra)
@@ -293,7 +295,7 @@ nb::object call_of(nb::handle o) {
   auto tensor = [&](const Value* v, size_t k) -> nb::object {
     const Edge& e = n->edges[position++];
     if (e.node) return nb::steal(Py_BuildValue("(NI)", wrap_node(e.node), e.slot));
-    if (!v || v->none()) return nb::none();
+    if (!v || v->none() || v->tag() == Tag::Ints) return nb::none();
     return nb::steal(v->tag() == Tag::Tensors ? wrap(v->tensors()[k]) : value_to_python(*v));
   };
   nb::list args;
@@ -361,6 +363,7 @@ void function_record(nb::handle ctx, nb::tuple inputs, nb::tuple outputs, nb::tu
       rebase_history(t, owned);
     } else {
       if (t->base) t->more().view_fixed = true;  // a change in place would pass by this function's backward
+      t->unrecorded_view = false;
       t->set_history(owned, uint32_t(i));
     }
     track(t->pyobj);
@@ -581,7 +584,8 @@ void bind_autograd(nb::module_& m) {
   });
   m.def("_has_saved_hooks", [] { return !t_saved_hooks.empty(); });
   m.def("_increment_version", [](Tensor t) { t->storage->touch(); });
-  m.def("_view_as_one", [](Tensor t) { return alias(t); });
+  // Whether gradients flow through it. (`requires_grad` of a view that was made under no_grad is that of its base.)
+  m.def("_wants_grad", [](Tensor t) { return wants_grad(*t.get()); });
 }
 
 }  // namespace weft

@@ -7,7 +7,10 @@ namespace weft {
 
 HookHandle add_hook(Hooks& hooks, nb::handle f, const char* what, int slot) {
   if (!PyCallable_Check(f.ptr())) fail_type(what, ": expected a callable, got ", Py_TYPE(f.ptr())->tp_name);
-  std::erase_if(hooks, [](const Ref<Hook>& h) { return h->removed; });
+  if (hooks.size() == hooks.capacity()) {  // rarely, so that a thousand hooks cost a thousand steps
+    std::erase_if(hooks, [](const Ref<Hook>& h) { return h->removed; });
+    if (2 * hooks.size() >= hooks.capacity()) hooks.reserve(2 * hooks.capacity() + 4);
+  }
   auto* hook = new PyHook(f.ptr(), slot);
   hooks.push_back(Ref<Hook>(hook));
   return {hook->ticket};

@@ -38,7 +38,7 @@ struct BufferShape {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     TensorImpl& t = *impl_of(self);
-    if (wants_grad(t)) throw nb::builtin_exception(nb::exception_type::buffer_error, kNotRecorded);
+    if (t_modes.grad && shows_grad(t)) throw nb::builtin_exception(nb::exception_type::buffer_error, kNotRecorded);
     t.data();  // refuses tensors that have none
     if (!format_of(t.dtype))
       throw nb::builtin_exception(nb::exception_type::buffer_error,

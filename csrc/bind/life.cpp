@@ -76,25 +76,23 @@ class Owned final : OwnedVisitor {
     }
     return p->refs == 1 || ++met_[p] == p->refs;
   }
-  void tensor(TensorImpl* t) override {
+  void on_tensor(TensorImpl* t) override {
     if (all_owners_met(t)) tensors_.push_back(t);
   }
-  void node(Node* n) override {
+  void on_node(Node* n) override {
     if (all_owners_met(n)) nodes_.push_back(n);
   }
-  void hook(Hook* h) override {
+  void on_hook(Hook* h) override {
     if (all_owners_met(h)) object(static_cast<PyHook*>(h)->callable);
   }
-  void opaque(Opaque* o) override {
+  void on_opaque(Opaque* o) override {
     if (!all_owners_met(o)) return;
     if (auto* packed = dynamic_cast<Packed*>(o)) {
       object(packed->object.ptr());
       object(packed->unpack.ptr());
     }
   }
-  void object(void* o) override {
-    if (o) objects_.push_back(static_cast<PyObject*>(o));
-  }
+  void on_object(void* o) override { objects_.push_back(static_cast<PyObject*>(o)); }
 
   void drain() {
     for (int64_t i = 0; i < kMost || g_collecting_all; ++i) {

@@ -155,7 +155,7 @@ PyObject* get_dtype(PyObject* o, void*) {
 }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
 PyObject* get_requires_grad(PyObject* o, void*) {
-  return field(o, [](TensorImpl& t) { return PyBool_FromLong(wants_grad(t)); });
+  return field(o, [](TensorImpl& t) { return PyBool_FromLong(shows_grad(t)); });
 }
 int set_requires_grad(PyObject* o, PyObject* v, void*) {
   return guarded_int([&] {
@@ -536,19 +536,15 @@ void bind_tensor(nb::module_& m) {
       if (s < 0) fail("resize_: negative size in ", d);
     if (t.sparse()) refuse_sparse("resize_");
     if (t_recorder && !(t.sizes() == d)) t_recorder->lost("resize_()");
+    bool same = t.sizes() == d && t.contiguous();
     resize_to(t, d);
+    if (!same) t->storage->touch();  // what was kept of it has changed
   });
   // Squeezes, transposes … of a tensor in place: it takes the geometry of a view of itself.
   m.def("_set_geometry_of", [](nb::handle self, Tensor view) {
     Tensor t = to_tensor(self, "self");
     if (t.sparse()) refuse_sparse("in-place view");
-    check_inplace(t, "in-place view");
-    if (t->base) fail("changing the geometry of a view in place is not supported: use the out-of-place twin");
-    Ref<Node> node = view->grad_fn;
-    t->set_geometry(view.sizes(), view.strides(), view->offset);
-    if (node) t->set_history(node, view->slot);
-    t->storage->touch();
-    if (t_recorder) t_recorder->became(t, view);
+    take_geometry(t, view);
     return nb::borrow(self);
   });
   m.def("_memory_stats", [] {

@@ -1,6 +1,7 @@
 #include "core/dims.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace weft {
 
@@ -90,16 +91,56 @@ Dims strides_like(const Dims& sizes, const Dims& strides) {
   return out;
 }
 
-bool may_overlap(const Dims& sizes, const Dims& strides) {
-  int64_t reach = 0;  // the furthest element of the dimensions seen so far
-  Dims order = inner_to_outer(sizes, strides);
-  for (int64_t d : order) {
-    if (sizes[int(d)] == 0) return false;
-    if (sizes[int(d)] == 1) continue;
-    if (strides[int(d)] <= reach) return true;
-    reach += strides[int(d)] * (sizes[int(d)] - 1);
+namespace {
+// Whether each dimension steps over all that the dimensions before it reach, from the innermost outwards: then no two
+// indices meet.
+template <class F>
+bool steps_over(const Dims& sizes, const Dims& strides, const F& nth) {
+  __int128 reach = 0;
+  for (int i = 0; i < sizes.size(); ++i) {
+    int d = nth(i);
+    if (sizes[d] == 1) continue;
+    if (strides[d] <= reach) return false;
+    reach += __int128(strides[d]) * (sizes[d] - 1);
   }
-  return false;
+  return true;
+}
+}  // namespace
+
+constexpr int64_t kMostCompared = int64_t(1) << 28;  // elements; of more, that they may meet is enough
+
+bool overlaps_itself(const Dims& sizes, const Dims& strides) {
+  int last = sizes.size() - 1;
+  if (steps_over(sizes, strides, [&](int i) { return last - i; })) return false;
+  int64_t numel = numel_of(sizes);
+  if (numel <= 1) return false;
+  Dims order = inner_to_outer(sizes, strides);
+  if (steps_over(sizes, strides, [&](int i) { return int(order[i]); })) return false;
+  __int128 extent = 1;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (strides[i] == 0 && sizes[i] > 1) return true;
+    extent += __int128(strides[i]) * (sizes[i] - 1);
+  }
+  if (numel > extent || numel > kMostCompared) return true;
+  std::vector<int64_t> places = places_of(sizes, strides);  // strides may interlock: only a look at each place tells
+  std::sort(places.begin(), places.end());
+  return std::adjacent_find(places.begin(), places.end()) != places.end();
+}
+
+std::vector<int64_t> places_of(const Dims& sizes, const Dims& strides) {
+  std::vector<int64_t> places(size_t(numel_of(sizes)));
+  Dims at(sizes.size());
+  int64_t place = 0;
+  for (int64_t& p : places) {
+    p = place;
+    for (int d = sizes.size() - 1; d >= 0; --d) {
+      place += strides[d];
+      if (++at[d] < sizes[d]) break;
+      place -= strides[d] * sizes[d];
+      at[d] = 0;
+    }
+  }
+  return places;
 }
 
 Dims broadcast(const Dims& a, const Dims& b, const char* op) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 
@@ -138,8 +139,9 @@ Dims contiguous_strides(const Dims& sizes);  // row major
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 bool is_dense(const Dims& sizes, const Dims& strides);         // no holes, no overlap, in some order of the dimensions
 Dims strides_like(const Dims& sizes, const Dims& strides);     // dense strides in the same order of dimensions
-bool may_overlap(const Dims& sizes, const Dims& strides);      // two indices may meet in one place
-Dims broadcast(const Dims& a, const Dims& b, const char* op);  // throws, naming op
-int wrap_dim(int64_t dim, int n, const char* op);              // negative counts from the end; throws IndexError
+bool overlaps_itself(const Dims& sizes, const Dims& strides);  // two indices meet in one place
+std::vector<int64_t> places_of(const Dims& sizes, const Dims& strides);  // of all elements, from that of the first on
+Dims broadcast(const Dims& a, const Dims& b, const char* op);            // throws, naming op
+int wrap_dim(int64_t dim, int n, const char* op);  // negative counts from the end; throws IndexError
 
 }  // namespace weft

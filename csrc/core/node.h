@@ -32,12 +32,34 @@ struct Hook : Counted {
 using Hooks = std::vector<Ref<Hook>>;
 
 // Is shown everything that a node or tensor owns a count of: how bind/ lets Python's collector see through the graph.
-struct OwnedVisitor {
-  virtual void tensor(TensorImpl* t) = 0;
-  virtual void node(Node* n) = 0;
-  virtual void hook(Hook* h) = 0;
-  virtual void opaque(Opaque* o) = 0;
-  virtual void object(void* pyobj) = 0;
+// What is absent (an index that is a slice, a gradient that nobody wants) is passed over here, for every traversal.
+class OwnedVisitor {
+ public:
+  void tensor(TensorImpl* t) {
+    if (t) on_tensor(t);
+  }
+  void node(Node* n) {
+    if (n) on_node(n);
+  }
+  void hook(Hook* h) {
+    if (h) on_hook(h);
+  }
+  void opaque(Opaque* o) {
+    if (o) on_opaque(o);
+  }
+  void object(void* pyobj) {
+    if (pyobj) on_object(pyobj);
+  }
+
+ protected:
+  ~OwnedVisitor() = default;
+
+ private:
+  virtual void on_tensor(TensorImpl* t) = 0;
+  virtual void on_node(Node* n) = 0;
+  virtual void on_hook(Hook* h) = 0;
+  virtual void on_opaque(Opaque* o) = 0;
+  virtual void on_object(void* pyobj) = 0;
 };
 
 struct NodeHooks {
@@ -53,6 +75,8 @@ struct Node : Counted {
   Edge* edges = nullptr;
   NodeHooks* hooks = nullptr;
   void* pyobj = nullptr;  // the Python object that stands for this node while one does (borrowed)
+  // The node that applies this one to a part of what arrives there, and owns it.
+  Node* outer = nullptr;
   Origin origin;
   uint64_t mark = 0;    // scratch of the walk
   bool passes = false;  // what arrives goes on as it is, along one edge for each output
@@ -66,6 +90,9 @@ struct Node : Counted {
   virtual bool released() const { return false; }
   virtual bool keeps() const { return false; }    // anything: then it can be walked once, unless the graph is retained
   virtual TensorImpl* leaf() { return nullptr; }  // of the node that adds to a leaf's grad
+  // Where the gradient of an output goes on: to this node, or to that part of the outer node's output.
+  Edge output_edge(uint32_t slot) { return outer ? outer->part_edge() : Edge{Ref<Node>(this), slot}; }
+  virtual Edge part_edge() { return {}; }
   // Makes the part of the graph for which it stands, and leads to it from now on. False: there is none, or it is there.
   // A walk whose results have a graph asks for it.
   virtual bool unfold() { return false; }

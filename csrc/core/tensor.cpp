@@ -97,6 +97,23 @@ void Storage::destroy() {
 
 // ---- tensors
 
+namespace {
+// The gradient of a tensor may have a gradient, and so on: they queue up instead of nesting. (The other things that a
+// tensor owns end the chain: a base has no base, and nodes queue up by themselves.)
+void let_go(Ref<TensorImpl> grad) {
+  static std::vector<Ref<TensorImpl>> waiting;
+  static bool draining = false;
+  waiting.push_back(std::move(grad));
+  if (draining) return;
+  draining = true;
+  while (!waiting.empty()) {
+    Ref<TensorImpl> next = std::move(waiting.back());
+    waiting.pop_back();
+  }
+  draining = false;
+}
+}  // namespace
+
 TensorImpl* TensorImpl::make() {
   ++g_tensors;
   return new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
@@ -114,14 +131,16 @@ void TensorImpl::destroy() {
     retain_grad(false);
     delete extra;
   }
+  if (grad) [[unlikely]]
+    let_go(std::move(grad));
   this->~TensorImpl();
   pool_free(this, sizeof(TensorImpl));
 }
 
 void TensorImpl::visit_owned(OwnedVisitor& v) {
-  if (grad_fn) v.node(grad_fn.get());
-  if (grad) v.tensor(grad.get());
-  if (base) v.tensor(base.get());
+  v.node(grad_fn.get());
+  v.tensor(grad.get());
+  v.tensor(base.get());
   if (pinned_pyobj) v.object(pyobj);
   if (!extra) return;
   for (auto& h : extra->hooks) v.hook(h.get());
@@ -279,8 +298,7 @@ Node::~Node() {
 }
 
 void Node::visit_owned(OwnedVisitor& v) {
-  for (uint32_t i = 0; i < edge_count; ++i)
-    if (edges[i].node) v.node(edges[i].node.get());
+  for (uint32_t i = 0; i < edge_count; ++i) v.node(edges[i].node.get());
   if (!hooks) return;
   for (auto& h : hooks->before) v.hook(h.get());
   for (auto& h : hooks->after) v.hook(h.get());

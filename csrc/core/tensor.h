@@ -26,7 +26,7 @@ struct Cut : Counted {
 
 // What only some tensors have.
 struct TensorExtra {
-  bool view_fixed = false;  // one of several views made at once: not to be changed in place
+  bool view_fixed = false;  // what a custom Function returned: only its own backward knows how it hangs on the base
   bool retain_grad = false;
   bool is_parameter = false;
   Node* accumulate = nullptr;  // the node that adds to grad, while one lives (it owns us)
@@ -50,8 +50,9 @@ struct TensorImpl : Counted {
   Ref<Storage> storage;
   Ref<Node> grad_fn;
   Ref<TensorImpl> grad;
-  Ref<TensorImpl> base;       // the tensor that this one is a differentiable view of
-  uint32_t view_version = 0;  // of the storage, when grad_fn of this view was made
+  Ref<TensorImpl> base;          // the tensor that this one is a differentiable view of
+  uint32_t view_version = 0;     // of the storage, when grad_fn of this view was made
+  bool unrecorded_view = false;  // made under no_grad of a base with a gradient: a constant
   Ref<Cut> cut;
   TensorExtra* extra = nullptr;
   void* pyobj = nullptr;  // the Python object of this tensor (borrowed unless pinned)

@@ -44,6 +44,12 @@ void fill_data(const Tensor& dst, const Value& value) {
 }
 
 namespace {
+// Those of a copy: the same, or without the gaps, in the same order of dimensions.
+Dims dense_strides(const Tensor& t) {
+  bool dense = is_dense(t.sizes(), t.strides());
+  return dense ? t.strides() : strides_like(t.sizes(), t.strides());
+}
+
 // A copy of an image that lies channels last lies like it.
 void copy_as_it_lies(const Tensor& out, const Tensor& t) {
   if (!lies_last(t)) return copy_data(out, t);
@@ -53,8 +59,7 @@ void copy_as_it_lies(const Tensor& out, const Tensor& t) {
 }  // namespace
 
 Tensor clone_data(const Tensor& t) {
-  bool dense = is_dense(t.sizes(), t.strides());
-  Tensor out = dense ? empty_strided(t.sizes(), t.strides(), t.dtype()) : empty(t.sizes(), t.dtype());
+  Tensor out = empty_strided(t.sizes(), dense_strides(t), t.dtype());
   copy_as_it_lies(out, t);
   return out;
 }
@@ -165,8 +170,8 @@ False)",
   .infer =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        bool keep_order = !c.has(1) && !x.contiguous() && is_dense(x.sizes(), x.strides());
-        c.give(0, keep_order ? meta_strided(x.dtype(), x.sizes(), x.strides()) : meta(x.dtype(), x.sizes()));
+        bool in_order = c.has(1) || x.contiguous();
+        c.give(0, in_order ? meta(x.dtype(), x.sizes()) : meta_strided(x.dtype(), x.sizes(), dense_strides(x)));
       },
   .run = [](Call& c) { copy_as_it_lies(c.out[0], c.tensor(0)); },
   .any_order = [](Call& c) { return lies_last(c.tensor(0)); },

@@ -218,6 +218,7 @@ Ref<OpNode> record_inputs(Call& c, uint32_t wanting, int inputs, const Tensor& o
       n->args[i] = v;
     }
   }
+  if (c.op.form.keeps_place) n->args[0] = place_value(*c.tensor(0).get());
   if (t_modes.anomaly) note_ranges(*n, c);
   return n;
 }
@@ -259,12 +260,13 @@ void note_cut(Call& c, uint32_t wanting) {
   for (int i = 0; i < c.out_count; ++i) c.out[i]->cut = cut;
 }
 
-void mark_views(Call& c) {
+void mark_views(Call& c, bool wanting) {
   const Tensor& source = c.tensor(0);
   Tensor& out = c.out[0];
   if (c.op.base == "detach" || out->storage.get() != source->storage.get()) return;
   out->base = source->base ? source->base : source.ref();
   out->view_version = out->storage->version;
+  out->unrecorded_view = source->unrecorded_view || (wanting && !t_modes.grad);
 }
 
 void note_change(const Tensor& t) {
@@ -421,7 +423,7 @@ void run_call(Call& c) {
   bool into_integers = c.inplace && is_integral(c.tensor(0).dtype());  // which have no gradient
   bool recording = wanting && t_modes.grad && op.differentiable() && !into_integers;
   if (c.inplace) check_inplace(c.tensor(0), op.base.c_str());
-  if (c.inplace && recording) check_rebase(c.tensor(0));
+  if (c.inplace && recording) check_rebase(c.tensor(0), wanting > 1);
   if (c.given_out && recording)
     fail(op.base,
          "(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -437,7 +439,7 @@ void run_call(Call& c) {
       if (!c.out[i]->storage) give_memory(*c.out[i].get());
     run_kernel(c);
   } else {
-    mark_views(c);
+    mark_views(c, wanting);
   }
   if (makes_inference(c))
     for (int i = 0; i < c.out_count; ++i) c.out[i]->inference = true;

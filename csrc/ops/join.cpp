@@ -294,7 +294,7 @@ TensorList cut(const Tensor& x, int64_t parts, int dim, const Dims& widths, cons
   for (size_t i = 0; i < list.size(); ++i) {
     TensorImpl& t = *list[i].get();
     t.cut = Ref<Cut>();
-    t.more().view_fixed = true;
+    t.unrecorded_view = false;
     t.set_history(node, uint32_t(i));
   }
   return list;

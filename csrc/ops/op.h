@@ -84,6 +84,7 @@ struct Form {
   uint32_t keeps = keep::nothing;
   uint32_t (*keeps_when)(const Op&,
                          uint32_t needs) = nullptr;  // the same, given the inputs (bits) that want a gradient
+  bool keeps_place = false;  // of the first input backward needs where its elements lie (Grad::place), not the elements
   void (*back)(Grad&) = nullptr;
   void (*compose)(Call&) = nullptr;     // instead of infer and run: made of other ops, which are recorded in its place
   std::string_view no_derivative = {};  // the reason, when there is no back
@@ -258,6 +259,10 @@ class OpRef {
 // the signature, 0, 1, …; the elements of a tensor list count one by one.
 class OpNode;
 struct Share;
+struct Place {  // where the elements of a tensor lay when it was recorded, whatever became of it since
+  Dims sizes, strides;
+  int64_t offset = 0;
+};
 class Grad {
  public:
   Grad(OpNode& node, Grads& incoming, bool create_graph)
@@ -270,6 +275,7 @@ class Grad {
   Tensor y(int i = 0);             // a kept output
   const Value& arg(int i) const;   // an argument by its place in the signature (tensors only if kept)
   const Dims& shape(int i) const;  // of input i (if it wants a gradient)
+  Place place() const;             // of input 0, for forms that keep it
   DType dtype(int i) const;
   bool needs(int i) const;
   int inputs() const;  // how many tensor inputs

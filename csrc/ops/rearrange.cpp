@@ -33,8 +33,10 @@ tensor([[2, 1],
   .traits = kNoOut,
   .infer =
       [](Call& c) {
-        dims_as_bits(c.ints(1), c.tensor(0).dim(), "flip");
-        c.give(0, meta(c.tensor(0).dtype(), c.tensor(0).sizes()));
+        const Tensor& x = c.tensor(0);
+        dims_as_bits(c.ints(1), x.dim(), "flip");
+        c.give(0, x.contiguous() ? meta(x.dtype(), x.sizes())
+                                 : meta_strided(x.dtype(), x.sizes(), strides_like(x.sizes(), x.strides())));
       },
   .run =
       [](Call& c) {

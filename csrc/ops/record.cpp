@@ -1,10 +1,11 @@
 #include "ops/record.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <string_view>
 
-#include "ops/api.h"
+#include "ops/strided.h"
 
 namespace weft {
 
@@ -80,7 +81,7 @@ Tensor OpNode::unpack(Value& v, const char* what, int index, const Edge& edge) {
          index, " of ", op.base, ", a ", name_of(t.dtype()), " tensor of shape ", t.sizes(), ", was kept at version ",
          v.extra, " by the forward call", origin.at(), ", but is at version ", t->storage->version,
          ": it was changed in place", t->storage->changed.at());
-  return edge.node.get() == this ? placed(t, edge) : t;  // an output was kept without its place; an input has it
+  return std::string_view(what) == "output" ? placed(t, edge) : t;  // kept without its place; an input has it
 }
 
 void visit_kept(const Value& v, OwnedVisitor& visitor) {
@@ -135,7 +136,7 @@ std::vector<std::pair<std::string, Tensor>> OpNode::saved() {
   for (int i = 0; i < kept_count; ++i)
     if (!kept[i].none())
       found.emplace_back(i ? "result" + std::to_string(i) : "result",
-                         unpack(kept[i], "output", i, Edge{Ref<Node>(this), kept_slot[i]}));
+                         unpack(kept[i], "output", i, output_edge(kept_slot[i])));
   return found;
 }
 
@@ -197,7 +198,7 @@ Tensor Grad::x(int i) {
 Tensor Grad::y(int i) {
   for (int k = 0; k < node_.kept_count; ++k)
     if (node_.kept_slot[k] == i)
-      return node_.unpack(node_.kept[k], "output", i, create_graph ? Edge{Ref<Node>(&node_), uint32_t(i)} : Edge());
+      return node_.unpack(node_.kept[k], "output", i, create_graph ? node_.output_edge(uint32_t(i)) : Edge());
   fail(node_.op.base, ": its derivative asks for output ", i, ", which was not kept");
 }
 
@@ -208,6 +209,17 @@ const Value& Grad::arg(int i) const {
          "of '", node_.op.params[size_t(i)].name, "' of ", node_.op.base, ", kept by the forward call",
          node_.origin.at(), last_change(v.tensors()));
   return v;
+}
+Value place_value(const TensorImpl& t) {
+  Dims all{t.offset};
+  for (int64_t n : t.sizes) all.push(n);
+  for (int64_t n : t.strides) all.push(n);
+  return Value(std::move(all));
+}
+Place Grad::place() const {
+  const Dims& all = node_.args[0].ints();
+  int n = all.size() / 2;
+  return {Dims(all.data() + 1, n), Dims(all.data() + 1 + n, n), all[0]};
 }
 const Dims& Grad::shape(int i) const { return node_.metas[i].sizes; }
 DType Grad::dtype(int i) const { return node_.metas[i].dtype; }
@@ -298,34 +310,72 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
 }
 
 // ---- history
+//
+// One rule for views, whoever made them: a view is its base, seen through sizes, strides and an offset, and its history
+// follows from that of the base. docs/architecture/views.md says what this means for changes in place.
 
 // Made before its base, a leaf, was told to require a gradient.
 static bool view_came_early(const TensorImpl& t) {
-  return !t.grad_fn && !t.requires_grad && !t.cut && t.base->requires_grad;
+  return !t.grad_fn && !t.requires_grad && !t.unrecorded_view && t.base->requires_grad;
 }
 bool view_is_stale(const TensorImpl& t) {
   return t.base && (t.view_version != t.storage->version || view_came_early(t));
 }
 
-// A view whose base was changed through another view gets its history from the base again.
-static void refresh_view(TensorImpl& t) {
-  t.view_version = t.storage->version;
-  if (t.dtype != t.base->dtype || (t.extra && t.extra->view_fixed)) return;
-  if (!wants_grad(*t.base)) return;
-  GradMode on(true);
+// One of them was given other memory, through `.data`: they are no base and view any more.
+static bool still_a_view(TensorImpl& t) {
+  if (t.base && t.base->storage.get() != t.storage.get()) t.base = nullptr;
+  return bool(t.base);
+}
+
+static Tensor seen_from_base(const TensorImpl& t) {
+  static const OpRef view_as_real{"view_as_real"}, view_as_complex{"view_as_complex"};
   Tensor base(t.base.get());
-  if (base.is_leaf() && !view_came_early(t)) return;
-  Tensor again = as_strided(base, t.sizes, t.strides, t.offset);
+  if (t.dtype == base.dtype()) return as_strided(base, t.sizes, t.strides, t.offset);
+  if (is_complex(base.dtype())) return as_strided(view_as_real(base), t.sizes, t.strides, t.offset);
+  Dims sizes = t.sizes, strides = t.strides;  // pairs of numbers
+  for (int64_t& s : strides) s *= 2;
+  sizes.push(2);
+  strides.push(1);
+  return view_as_complex(as_strided(base, sizes, strides, 2 * t.offset));
+}
+
+// A view whose base was changed, itself or through another view, gets its history from the base again. It stays stale
+// where that is not known.
+static void refresh_view(TensorImpl& t) {
+  if (!still_a_view(t)) return;
+  const TensorImpl& base = *t.base;
+  bool pair = is_complex(base.dtype) ? t.dtype == real_of(base.dtype)
+                                     : is_complex(t.dtype) && base.dtype == real_of(t.dtype);
+  bool has_gradient = t.dtype == base.dtype || pair;  // bits read as another type have none
+  bool changed = base.grad_fn || (base.requires_grad && view_came_early(t));
+  if (has_gradient && changed && (t.unrecorded_view || (t.extra && t.extra->view_fixed))) return;
+  t.view_version = t.storage->version;
+  if (!has_gradient || !changed) return;
+  GradMode on(true);
+  Tensor again = seen_from_base(t);
   t.set_history(again->grad_fn, again->slot);
 }
 
 bool wants_grad(TensorImpl& t) {
-  if (view_is_stale(t)) refresh_view(t);
-  return t.wants_grad();
+  if (!view_is_stale(t)) [[likely]]
+    return t.wants_grad();
+  refresh_view(t);
+  return t.wants_grad() || view_is_stale(t);  // gradient_edge says what is wrong with a stale one
+}
+
+bool shows_grad(TensorImpl& t) {
+  return wants_grad(t) || (t.unrecorded_view && still_a_view(t) && wants_grad(*t.base));
 }
 
 Edge gradient_edge(TensorImpl& t) {
-  if (view_is_stale(t)) refresh_view(t);
+  if (view_is_stale(t)) {
+    refresh_view(t);
+    if (view_is_stale(t))
+      fail(t.unrecorded_view ? "A view was created in no_grad mode" : "This view was returned by a custom Function",
+           " and its base or another view of its base has been modified in place", t.storage->changed.at(),
+           ": its gradient is not known any more. Make the view again, after the change");
+  }
   if (t.grad_fn) return {t.grad_fn, t.slot};
   if (t.requires_grad) return {AccumulateGrad::of(t), 0};
   return {};
@@ -340,12 +390,12 @@ uint32_t versions_of(const TensorList& list) {
 
 void check_apart(const Tensor& target, const char* op) {
   if (target->contiguous || target.numel() <= 1 || target.sparse()) return;
-  for (int i = 0; i < target.dim(); ++i)
-    if (target.stride(i) == 0 && target.size(i) > 1)
-      fail(op,
-           ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
-           "location (it was expanded along dimension ",
-           i, "). Please clone() the tensor before performing the operation.");
+  if (overlaps_itself(target.sizes(), target.strides()))
+    fail(op,
+         ": unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+         "(shape ",
+         target.sizes(), ", strides ", target.strides(),
+         "). Please clone() the tensor before performing the operation.");
 }
 
 void check_changeable(const Tensor& self, std::string_view op) {
@@ -370,23 +420,24 @@ void check_inplace(const Tensor& self, const char* op) {
          "`with no_grad():`, or make a copy of the leaf first.");
 }
 
-void check_rebase(const Tensor& self) {
-  if (self->base && !wants_grad(*self.get()) && wants_grad(*self->base.get()))
+void check_rebase(const Tensor& self, bool by_others) {
+  if (by_others) check_apart(self, "in-place change");  // else each of them would get the gradient of one place
+  if (!still_a_view(*self.get())) return;
+  Tensor base(self->base.get());
+  if (self->unrecorded_view && wants_grad(*base.get()))
     fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make both the view ",
          "and the change under no_grad(), or neither");
-  if (!self->base) return;
   if (self->extra && self->extra->view_fixed)
-    fail(
-        "this view was made by a custom Function, is one of several made by a function that returns multiple views "
-        "(such as unbind or split), or counts other elements than its base: it must not be changed in place; use its "
-        "out-of-place twin or clone() it");
-  Tensor base(self->base.get());
+    fail("this view was returned by a custom Function: it must not be changed in place; use the out-of-place function ",
+         "or clone() it");
   if (self.dtype() != base.dtype())
     fail("in-place change of a view whose dtype is ", name_of(self.dtype()), " while that of its base is ",
          name_of(base.dtype()), ": it cannot be recorded; clone() the view first");
-  if (!is_dense(base.sizes(), base.strides()))
-    fail("in-place change of a view whose base has gaps in memory (shape ", base.sizes(), ", strides ", base.strides(),
-         "): clone() the base first");
+  int64_t first = self->offset - base->offset;
+  if (overlaps_itself(base.sizes(), base.strides()) || first < 0 ||
+      first + extent_of(self.sizes(), self.strides()) > extent_of(base.sizes(), base.strides()))
+    fail("in-place change of a view that reaches beyond its base (shape ", base.sizes(), ", strides ", base.strides(),
+         "), or whose base has elements that share memory: clone() the base first");
 }
 
 void rebase_history(Tensor& self, Ref<Node> node) {
@@ -397,6 +448,36 @@ void rebase_history(Tensor& self, Ref<Node> node) {
   refresh_view(*self.get());
 }
 
+// Whether both show the same elements, in whatever order.
+static bool same_elements(const Tensor& a, const Tensor& b) {
+  auto steps = [](const Tensor& t) {
+    std::vector<std::pair<int64_t, int64_t>> found;
+    for (int i = 0; i < t.dim(); ++i)
+      if (t.size(i) != 1) found.emplace_back(t.stride(i), t.size(i));
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  if (a->offset != b->offset || a.numel() != b.numel()) return a.numel() == 0 && b.numel() == 0;
+  return (is_dense(a.sizes(), a.strides()) && is_dense(b.sizes(), b.strides())) || steps(a) == steps(b);
+}
+
+void take_geometry(Tensor& t, const Tensor& view) {
+  check_inplace(t, "in-place view");
+  if (!t->base && t->grad_fn && !same_elements(t, view))
+    fail("as_strided_: it would leave out elements of a tensor that is no view itself, and their gradients with them; ",
+         "use as_strided()");
+  Tensor again = view;
+  if (!view->grad_fn && !t.is_leaf()) {  // no_grad forgets changes of values, not which element is which
+    GradMode on(true);
+    again = as_strided(t, view.sizes(), view.strides(), view->offset);
+  }
+  t->set_geometry(view.sizes(), view.strides(), view->offset);
+  if (again->grad_fn) t->set_history(again->grad_fn, again->slot);
+  t->storage->touch();
+  t->view_version = t->storage->version;
+  if (t_recorder) t_recorder->became(t, view);
+}
+
 Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> change) {
   uint32_t edges = change->edge_count;
   Edge first = gradient_edge(*base.get());
@@ -405,12 +486,12 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   auto* n = new (block) CopySlices;
   n->edges = reinterpret_cast<Edge*>(block + sizeof(CopySlices));
   n->edge_count = edges;
-  // The change itself only asks whether its first input wants a gradient. Its edge went to the view, and by that to the
-  // base, which this node is about to be the history of: a cycle.
-  change->edges[0] = first;
-  new (n->edges) Edge(std::move(first));
+  new (n->edges) Edge(std::move(first));  // that of the change goes to the view as it was
+
   for (uint32_t i = 1; i < edges; ++i) new (n->edges + i) Edge(change->edges[i]);
   n->change = std::move(change);
+  n->change->outer = n;
+  n->dtype = base.dtype();
   n->base_sizes = base.sizes();
   n->base_strides = base.strides();
   n->view_sizes = view.sizes();
@@ -418,6 +499,14 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   n->view_offset = view->offset - base->offset;
   n->origin = Origin::here();
   return Ref<Node>(n);
+}
+
+// A second derivative that meets the changed view as a kept output goes on to the part of the base that it is.
+Edge CopySlices::part_edge() {
+  GradMode on(true);
+  Tensor whole = placed(empty_strided(base_sizes, base_strides, dtype), {Ref<Node>(this), 0});
+  Tensor part = as_strided(whole, view_sizes, view_strides, view_offset);
+  return {part->grad_fn, part->slot};
 }
 
 void CopySlices::visit_owned(OwnedVisitor& v) {
@@ -430,8 +519,7 @@ size_t CopySlices::bytes() const { return sizeof(CopySlices) + sizeof(Edge) * ed
 Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   Tensor g = grads[0];
   if (!g) return Grads(edge_count);
-  // In the base's own order of dimensions the gradient is laid out as the base is.
-  Tensor laid_out = layout_as(g, base_strides);
+  Tensor laid_out = spread(g, base_strides);  // as the base is
   Tensor part = as_strided(laid_out, view_sizes, view_strides, view_offset);
   Grads inner(1);
   inner[0] = part;
@@ -443,6 +531,7 @@ Grads CopySlices::apply(Grads&& grads, bool create_graph) {
   if (edges[0].node) {
     Tensor slice = results[0] ? results[0] : zeros(view_sizes, g.dtype());
     results[0] = replace_strided(laid_out, slice, view_sizes, view_strides, view_offset);
+    if (!is_dense(base_sizes, base_strides)) results[0] = as_strided(results[0], base_sizes, base_strides, 0);
   }
   return results;
 }

@@ -2,6 +2,9 @@
 #include "ops/strided.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "ops/record.h"
 
 namespace weft {
 
@@ -9,17 +12,34 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
   Tensor view = alias(t);
   view->dtype = dtype;
   view->set_geometry(sizes, strides, offset);
-  view->more().view_fixed = true;  // in-place changes could not be told to the base, which counts other elements
   return view;
+}
+
+int64_t extent_of(const Dims& sizes, const Dims& strides) {
+  int64_t extent = 1;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    extent = checked_add(extent, checked_mul(strides[i], sizes[i] - 1));
+  }
+  return extent;
+}
+
+Tensor spread(const Tensor& t, const Dims& strides) {
+  static const OpRef back{"as_strided_backward"};
+  if (is_dense(t.sizes(), strides)) return layout_as(t, strides);
+  return back(t, Dims{extent_of(t.sizes(), strides)}, Dims{1}, t.sizes(), strides, 0);
 }
 
 namespace {
 
 constexpr int64_t kMostPlaces = int64_t(1) << 62;
 
-// The first input of a recorded call. Only where its elements lie matters, not what became of them: no look at the
-// version.
-Tensor input_place(Grad& d) { return d.arg(0).is_tensor() ? d.arg(0).tensor() : d.x(0); }
+// Whether all of these places belong to t. (Asked of tensors without gaps; of others the answer is no.)
+bool within(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset) {
+  int64_t extent = extent_of(sizes, strides);
+  return !extent ||
+         (is_dense(t.sizes(), t.strides()) && offset >= t->offset && offset + extent <= t->offset + t.numel());
+}
 
 WEFT_OP{
   .signature = "as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
@@ -40,19 +60,44 @@ tensor([[0, 1],
           if (s < 0) fail("as_strided: negative size in ", sizes);
         check_bounds(*x->storage, x.dtype(), sizes, strides, offset, "as_strided");
         give_view(c, sizes, strides, offset);
+        // It sees all of the storage: what it shows beyond its input gets its gradient by way of the base.
+        bool recorded = x->base && t_modes.grad && wants_grad(*x.get());
+        if (!recorded || x.dtype() != x->base->dtype || within(x, sizes, strides, offset)) return;
+        if (t_recorder) return t_recorder->lost("as_strided() of elements outside of its input");
+        c.arg(3) = Value(offset);
+        c.arg(0) = Value(Tensor(x->base));
       },
-  .keeps = keep::x0,
+  .keeps_place = true,
   .back =
       [](Grad& d) {
         static const OpRef back{"as_strided_backward"};
-        Tensor x = input_place(d);
-        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x->offset;
-        if (!is_dense(x.sizes(), x.strides()) || offset < 0)
-          fail("as_strided: no derivative for an input with gaps in memory (shape ", x.sizes(), ", strides ",
-               x.strides(), "); clone() it first");
-        d.give(0, back(d.g(), x.sizes(), x.strides(), d.arg(1).ints(), d.arg(2).ints(), offset));
+        Place x = d.place();
+        int64_t offset = d.arg(3).none() ? 0 : d.arg(3).integer() - x.offset;
+        d.give(0, back(d.g(), x.sizes, x.strides, d.arg(1).ints(), d.arg(2).ints(), offset));
       },
 };
+
+// Adds each element of g, which strides and offset put at a place, to the element of buffer that lies there; those
+// where none lies are left out.
+template <class T, class F>
+void add_at(T* buffer, const F& element_at, const Tensor& g, const Dims& strides, int64_t offset) {
+  Dims at(g.dim());
+  const T* from = g.data<T>();
+  for (int64_t i = 0; i < g.numel(); ++i) {
+    int64_t here = 0, place = offset;
+    for (int d = 0; d < g.dim(); ++d) {
+      here += at[d] * g.stride(d);
+      place += at[d] * strides[d];
+    }
+    if (int64_t to = element_at(place); to >= 0) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        buffer[to] = T(float(buffer[to]) + float(from[here]));
+      else
+        buffer[to] = T(buffer[to] + from[here]);
+    }
+    for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
+  }
+}
 
 WEFT_OP{
   .signature =
@@ -62,44 +107,38 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
-        expect_not_negative(c, 1), expect_count(c, 2, c.ints(1).size());
-        if (!is_dense(c.ints(1), c.ints(2))) refuse(c, 2, "leave no gaps between sizes ", c.ints(1));
+        expect_not_negative(c, 1), expect_count(c, 2, c.ints(1).size()), expect_not_negative(c, 2);
         expect_shape(c, 0, c.ints(3));
         expect_count(c, 4, c.ints(3).size()), expect_not_negative(c, 4);
-        expect_range(c, 5, 0, kMostPlaces);
-        int64_t last = c.integer(5);
-        for (int d = 0; d < c.ints(3).size(); ++d)
-          last = checked_add(last, checked_mul(c.ints(4)[d], std::max<int64_t>(c.ints(3)[d] - 1, 0)));
-        c.give(0, meta_strided(c.tensor(0).dtype(), c.ints(1), c.ints(2)));
+        expect_range(c, 5, -kMostPlaces, kMostPlaces);
+        checked_add(extent_of(c.ints(3), c.ints(4)), c.integer(5));
+        const Dims &sizes = c.ints(1), &strides = c.ints(2);
+        extent_of(sizes, strides);
+        if (overlaps_itself(sizes, strides))
+          fail("as_strided: no derivative for an input whose elements share memory (shape ", sizes, ", strides ",
+               strides, "); clone() it first");
+        bool dense = is_dense(sizes, strides);
+        c.give(0, dense ? meta_strided(c.tensor(0).dtype(), sizes, strides) : meta(c.tensor(0).dtype(), sizes));
       },
   .run =
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
         fill_data(y, Value(0));
-        int64_t limit = y.numel();
-        visit(g.dtype(), [&](auto zero) {
-          using T = decltype(zero);
-          Dims at(g.dim());
-          for (int64_t i = 0; i < g.numel(); ++i) {
-            int64_t from = 0, to = c.integer(5);
-            for (int d = 0; d < g.dim(); ++d) {
-              from += at[d] * g.stride(d);
-              to += at[d] * c.ints(4)[d];
-            }
-            if (to < limit) {
-              T& place = y.data<T>()[to];
-              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-                place = T(float(place) + float(g.data<T>()[from]));
-              else
-                place = T(place + g.data<T>()[from]);
-            }
-            for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
-          }
-        });
+        std::vector<std::pair<int64_t, int64_t>> found;  // where there are gaps: place and number of each element
+        if (!is_dense(c.ints(1), c.ints(2))) {
+          for (int64_t place : places_of(c.ints(1), c.ints(2))) found.emplace_back(place, int64_t(found.size()));
+          std::sort(found.begin(), found.end());
+        }
+        auto element_at = [&](int64_t place) -> int64_t {
+          if (found.empty()) return place >= 0 && place < y.numel() ? place : -1;
+          auto it = std::lower_bound(found.begin(), found.end(), std::pair(place, int64_t(0)));
+          return it != found.end() && it->first == place ? it->second : -1;
+        };
+        visit(g.dtype(), [&](auto zero) { add_at(y.data<decltype(zero)>(), element_at, g, c.ints(4), c.integer(5)); });
       },
   .back =
       [](Grad& d) {
-        d.give(0, as_strided(layout_as(d.g(), d.arg(2).ints()), d.arg(3).ints(), d.arg(4).ints(), d.arg(5).integer()));
+        d.give(0, as_strided(spread(d.g(), d.arg(2).ints()), d.arg(3).ints(), d.arg(4).ints(), d.arg(5).integer()));
       },
 };
 
@@ -129,12 +168,12 @@ WEFT_OP{
         if (c.tensor(1).numel())
           copy_box(y.data() + c.integer(4) * item_size(y.dtype()), c.ints(3), c.tensor(1), c.ints(2));
       },
-  .keeps = keep::x0,
+  .keeps_place = true,
   .back =
       [](Grad& d) {
-        Tensor x = input_place(d);
+        Place x = d.place();
         const Dims &sizes = d.arg(2).ints(), &strides = d.arg(3).ints();
-        Tensor g = is_dense(x.sizes(), x.strides()) ? layout_as(d.g(), x.strides()) : contiguous_of(d.g());
+        Tensor g = is_dense(x.sizes, x.strides) ? layout_as(d.g(), x.strides) : contiguous_of(d.g());
         if (d.needs(0)) d.give(0, replace_strided(g, zeros(sizes, g.dtype()), sizes, strides, d.arg(4)));
         if (d.needs(1)) d.give(1, as_strided(g, sizes, strides, g->offset + d.arg(4).integer()));
       },

@@ -36,6 +36,11 @@ void run_part(Call& c) {
   copy_box(y.data() + shown.offset * item_size(y.dtype()), shown.strides, c.tensor(0), shown.sizes);
 }
 
+// How many elements there are from the first to the last.
+int64_t extent_of(const Dims& sizes, const Dims& strides);
+// The elements of t with these strides, in memory of their own from its first element on: gaps hold zeros.
+Tensor spread(const Tensor& t, const Dims& strides);
+
 // The same memory read as elements of another type; sizes, strides and offset count those.
 Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset);
 

@@ -360,7 +360,7 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ...]) -
             differentiable = False
         own = y
         in_place = _among(y, dirty) and not _among(y, taken)
-        if not in_place and (y.requires_grad or _among(y, inputs) or _among(y, final)):
+        if not in_place and (_C._wants_grad(y) or _among(y, inputs) or _among(y, final)):
             own = y.detach()
         if differentiable:
             taken.append(own)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 
 import weft
+from weft import _C
 
 from .trees import flatten, tree_map, unflatten
 
@@ -48,7 +49,7 @@ class _Recorded:
                     f"{name}: only floating point inputs have derivatives: {x.dtype}"
                 )
         with weft.enable_grad():
-            self.xs = [x.view_as(x) if x.requires_grad else _fresh(x) for x in self.inputs]
+            self.xs = [x.view_as(x) if _C._wants_grad(x) else _fresh(x) for x in self.inputs]
             tree = unflatten(self.xs, self.input_shape)
             for i, value in zip(places, (tree,) if self.single else tree):
                 args[i] = value
@@ -126,7 +127,7 @@ def _places(argnums: Any, count: int, name: str) -> list[int]:
 def _reaches_others(tensors: list[Tensor], mine: set[int]) -> bool:
     """Say whether leaves other than ours require gradients that flow through these tensors."""
     todo = [t.grad_fn for t in tensors if t.grad_fn is not None]
-    if any(t.grad_fn is None and t.requires_grad and id(t) not in mine for t in tensors):
+    if any(t.grad_fn is None and _C._wants_grad(t) and id(t) not in mine for t in tensors):
         return True
     seen = set(todo)
     while todo:

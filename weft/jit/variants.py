@@ -109,7 +109,7 @@ def _kind(x: Any) -> Any:
     if isinstance(x, weft.Tensor):
         if x.is_sparse:
             raise TypeError("a sparse tensor")
-        return x.dtype, tuple(x.shape), x.stride(), x.requires_grad
+        return x.dtype, tuple(x.shape), x.stride(), _C._wants_grad(x)
     if type(x) is tuple:
         return tuple(map(_kind, x))
     if isinstance(x, _PLAIN):

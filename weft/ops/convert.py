@@ -93,7 +93,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     import numpy
 
-    if self.requires_grad and not force:
+    if self.requires_grad and not force and weft.is_grad_enabled():
         raise RuntimeError(
             at_line(
                 "Can't call numpy() on Tensor that requires grad: NumPy does not record what it "

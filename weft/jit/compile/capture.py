@@ -275,7 +275,7 @@ class Capture(Recorder):
 
     def changed_leaves(self) -> bool:
         """Say whether it changes a tensor that did exist before and wants a gradient."""
-        found = [t for t in self.alive if t.requires_grad and id(t) in self.given]
+        found = [t for t in self.alive if _C._wants_grad(t) and id(t) in self.given]
         return any(self.values[id(t)] is not self.given[id(t)] for t in found)
 
     # ---- inside --------------------------------------------------------------------------------

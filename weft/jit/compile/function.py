@@ -484,16 +484,16 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
     if isinstance(x, weft.Tensor):
         value = capture.value(x)
         if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
-            if x.requires_grad and value is not given:
+            if _C._wants_grad(x) and value is not given:
                 capture.fail("it returns a tensor that it was given and changed, with its history")
             return given
         if x.retains_grad:
             capture.fail("it returns a tensor that keeps its gradient")
         if _C._is_untracked(x):
             capture.fail("it returns .data, of which changes are not counted")
-        if not x.requires_grad and (root := _C._root_of(x)) is not x and root.requires_grad:
+        if not _C._wants_grad(x) and (root := _C._root_of(x)) is not x and root.requires_grad:
             capture.fail("it returns a view without a gradient of a tensor that has one")
-        if x.requires_grad and value.producer is not None:
+        if _C._wants_grad(x) and value.producer is not None:
             if _C._is_spent(x, capture.taken()):
                 capture.spent.append(value)
             elif all(x is not t for t in found):

@@ -197,7 +197,7 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
     graph = capture.graph
     of = {id(v): t for t in capture.alive if (v := capture.given.get(id(t))) is not None}
     given = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants]]
-    leaves = [(v, t) for v, t in given if t.requires_grad]
+    leaves = [(v, t) for v, t in given if _C._wants_grad(t)]
     if any(_C._has_hooks(t) for t in capture.alive):
         return capture.fail("a tensor whose gradient has hooks takes part")
     if any(t.retains_grad for t in capture.alive):  # the walk below would add to it

@@ -83,7 +83,7 @@ def _are_explained(capture: Capture, found: list[Tensor], others: list[Tensor]) 
         if id(t) in capture.given:
             if _C._root_of(t) is not root:
                 return False
-        elif _C._root_of(t) is not t or t.requires_grad or not capture.is_made(t):
+        elif _C._root_of(t) is not t or _C._wants_grad(t) or not capture.is_made(t):
             return False
     return True
 
