@@ -414,6 +414,11 @@ void check_inplace(const Tensor& self, const char* op) {
     fail(op,
          ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
          "`with no_grad():`, or work on a copy (x = x.clone()).");
+  if (self->unrecorded_view && still_a_view(*self.get()) && wants_grad(*self->base.get()))
+    fail(
+        op,
+        ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make both the view "
+        "and the change under no_grad(), or neither");
   if (self->base && self->base->requires_grad && !self->base->grad_fn)
     fail(op,
          ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
@@ -424,9 +429,6 @@ void check_rebase(const Tensor& self, bool by_others) {
   if (by_others) check_apart(self, "in-place change");  // else each of them would get the gradient of one place
   if (!still_a_view(*self.get())) return;
   Tensor base(self->base.get());
-  if (self->unrecorded_view && wants_grad(*base.get()))
-    fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make both the view ",
-         "and the change under no_grad(), or neither");
   if (self->extra && self->extra->view_fixed)
     fail("this view was returned by a custom Function: it must not be changed in place; use the out-of-place function ",
          "or clone() it");

@@ -2,7 +2,7 @@
 #include "ops/strided.h"
 
 #include <algorithm>
-#include <optional>
+#include <vector>
 
 #include "loops/modular.h"
 #include "ops/record.h"
@@ -62,7 +62,7 @@ tensor([[0, 1],
         check_bounds(*x->storage, x.dtype(), sizes, strides, offset, "as_strided");
         give_view(c, sizes, strides, offset);
         // It sees all of the storage: what it shows beyond its input gets its gradient by way of the base.
-        bool recorded = x->base && t_modes.grad && wants_grad(*x.get());
+        bool recorded = x->base && !x->unrecorded_view && t_modes.grad && wants_grad(*x.get());
         if (!recorded || x.dtype() != x->base->dtype || within(x, sizes, strides, offset)) return;
         if (t_recorder) return t_recorder->lost("as_strided() of elements outside of its input");
         c.arg(3) = Value(offset);
@@ -78,22 +78,49 @@ tensor([[0, 1],
       },
 };
 
-// Adds each element of g to the place that sizes and strides give it in a buffer; what lies outside is left out.
+// The elements of a tensor by the places where they lie, counted from the first.
+class ElementAt {
+ public:
+  ElementAt(const Dims& sizes, const Dims& strides) : numel_(numel_of(sizes)) {
+    if (is_dense(sizes, strides)) return;  // each at the place of its own number, in memory that lies alike
+    found_.reserve(size_t(numel_));
+    Dims at(sizes.size());
+    for (int64_t i = 0; i < numel_; ++i) {
+      int64_t place = 0;  // the rule has checked that the last place fits in 64 bits
+      for (int d = 0; d < sizes.size(); ++d) place = place + at[d] * strides[d];
+      found_.emplace_back(place, i);
+      for (int d = sizes.size() - 1; d >= 0 && ++at[d] == sizes[d]; --d) at[d] = 0;
+    }
+    std::sort(found_.begin(), found_.end());
+  }
+  // Its number; -1: there is none.
+  int64_t operator()(int64_t place) const {
+    if (found_.empty()) return place >= 0 && place < numel_ ? place : -1;
+    auto it = std::lower_bound(found_.begin(), found_.end(), std::pair(place, int64_t(0)));
+    return it != found_.end() && it->first == place ? it->second : -1;
+  }
+
+ private:
+  int64_t numel_;
+  std::vector<std::pair<int64_t, int64_t>> found_;  // where there are gaps: as much memory as elements, not as places
+};
+
+// Adds each element of g, which strides and offset put at a place, to the element that lies there, if one does.
 template <class T>
-void add_at(T* buffer, int64_t extent, const Tensor& g, const Dims& strides, int64_t offset) {
+void add_at(T* elements, const ElementAt& element_at, const Tensor& g, const Dims& strides, int64_t offset) {
   Dims at(g.dim());
   const T* from = g.data<T>();
   for (int64_t i = 0; i < g.numel(); ++i) {
-    int64_t here = 0, to = offset;  // the rule has checked that the last place fits in 64 bits
+    int64_t here = 0, place = offset;  // the rule has checked that the last place fits in 64 bits
     for (int d = 0; d < g.dim(); ++d) {
       here = here + at[d] * g.stride(d);
-      to = to + at[d] * strides[d];
+      place = place + at[d] * strides[d];
     }
-    if (to >= 0 && to < extent) {
+    if (int64_t to = element_at(place); to >= 0) {
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        buffer[to] = T(float(buffer[to]) + float(from[here]));
+        elements[to] = T(float(elements[to]) + float(from[here]));
       else
-        buffer[to] = modular::add(buffer[to], from[here]);
+        elements[to] = modular::add(elements[to], from[here]);
     }
     for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
   }
@@ -117,27 +144,16 @@ WEFT_OP{
         if (overlaps_itself(sizes, strides))
           fail("as_strided: no derivative for an input whose elements share memory (shape ", sizes, ", strides ",
                strides, "); clone() it first");
+        extent_of(sizes, strides);  // fits in 64 bits
         bool dense = is_dense(sizes, strides);
-        Size bytes = item_size(c.tensor(0).dtype());  // of the buffer that has the gaps
-        if (!dense) bytes *= extent_of(sizes, strides);
         c.give(0, dense ? meta_strided(c.tensor(0).dtype(), sizes, strides) : meta(c.tensor(0).dtype(), sizes));
       },
   .run =
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
-        bool dense = is_dense(c.ints(1), c.ints(2));  // else through a buffer that has the gaps
-        int64_t extent = dense ? y.numel() : extent_of(c.ints(1), c.ints(2)), bytes = extent * item_size(g.dtype());
-        std::optional<Scratch> buffer;
-        if (!dense) buffer.emplace(bytes);
-        char* at = dense ? y.data() : buffer->as<char>();
-        std::memset(at, 0, size_t(bytes));
-        visit(g.dtype(), [&](auto zero) {
-          using T = decltype(zero);
-          add_at(reinterpret_cast<T*>(at), extent, g, c.ints(4), c.integer(5));
-        });
-        if (!dense)
-          copy_kernels().copy(y.dtype(), y.data(), y.strides().data(), y.dtype(), at, c.ints(2).data(),
-                              y.sizes().data(), y.dim());
+        fill_data(y, Value(0));
+        ElementAt element_at(c.ints(1), c.ints(2));
+        visit(g.dtype(), [&](auto zero) { add_at(y.data<decltype(zero)>(), element_at, g, c.ints(4), c.integer(5)); });
       },
   .back =
       [](Grad& d) {

@@ -207,6 +207,24 @@ def test_view_made_under_no_grad_of_what_changes_later() -> None:
         v * 2
     with weft.no_grad():
         assert (v * 2).tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match="view was created in no_grad mode and its base"):
+        v.as_strided((4,), (1,), 0)
+
+
+@pytest.mark.parametrize("change", [Tensor.sin_, Tensor.zero_, lambda v: v.unsqueeze_(0)])
+def test_view_made_under_no_grad_is_not_changed(change: Callable[[Tensor], Tensor]) -> None:
+    """The history of its base would not know, also where nothing else has a gradient."""
+    x = ones(4)
+    h = x * 2
+    with weft.no_grad():
+        v = h[:2]
+    with pytest.raises(
+        RuntimeError, match="view was created in no_grad mode and is being modified"
+    ):
+        change(v)
+    assert h._version == 0
+    with weft.no_grad():
+        change(v)
 
 
 class Same(weft.autograd.Function):
