@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import weft
 import weft.nn.functional as F
 from weft import _C
@@ -115,12 +116,22 @@ ONE = weft.ones(1)
 SIZES = {
     "conv1d, padding": lambda: F.conv1d(weft.rand(1, 1, 8), weft.rand(1, 1, 3), padding=MOST),
     "conv2d, padding": lambda: F.conv2d(weft.rand(1, 1, 8, 8), weft.rand(1, 1, 3, 3), padding=MOST),
-    "conv3d, padding": lambda: F.conv3d(weft.rand(1, 1, 4, 4, 4), weft.rand(1, 1, 3, 3, 3), padding=MOST),
-    "conv2d, double": lambda: F.conv2d(weft.rand(1, 1, 8, 8).double(), weft.rand(1, 1, 3, 3).double(), padding=MOST),
-    "conv1d, padding and stride": lambda: F.conv1d(weft.rand(1, 1, 8), weft.rand(1, 1, 3), padding=2**62 - 8, stride=2**62),
+    "conv3d, padding": lambda: F.conv3d(
+        weft.rand(1, 1, 4, 4, 4), weft.rand(1, 1, 3, 3, 3), padding=MOST
+    ),
+    "conv2d, double": lambda: F.conv2d(
+        weft.rand(1, 1, 8, 8).double(), weft.rand(1, 1, 3, 3).double(), padding=MOST
+    ),
+    "conv1d, padding and stride": lambda: F.conv1d(
+        weft.rand(1, 1, 8), weft.rand(1, 1, 3), padding=2**62 - 8, stride=2**62
+    ),
     "conv1d, dilation": lambda: F.conv1d(weft.rand(1, 1, 8), weft.rand(1, 1, 3), dilation=MOST),
-    "conv_transpose1d, stride": lambda: F.conv_transpose1d(weft.rand(1, 1, 8), weft.rand(1, 1, 3), stride=2**62),
-    "conv_transpose1d, padding": lambda: F.conv_transpose1d(weft.rand(1, 1, 8), weft.rand(1, 1, 3), padding=MOST),
+    "conv_transpose1d, stride": lambda: F.conv_transpose1d(
+        weft.rand(1, 1, 8), weft.rand(1, 1, 3), stride=2**62
+    ),
+    "conv_transpose1d, padding": lambda: F.conv_transpose1d(
+        weft.rand(1, 1, 8), weft.rand(1, 1, 3), padding=MOST
+    ),
     "max_pool1d": lambda: F.max_pool1d(weft.rand(1, 1, 8), MOST, padding=2**62 - 1),
     "max_pool2d, dilation": lambda: F.max_pool2d(weft.rand(1, 1, 8, 8), 3, dilation=MOST),
     "avg_pool2d": lambda: F.avg_pool2d(weft.rand(1, 1, 8, 8), 2**62, padding=2**61),
@@ -261,9 +272,9 @@ def test_integer_elements_wrap(dtype: weft.dtype) -> None:
         assert x.sum(dtype=weft.int64).item() == n.astype(np.int64).sum()
         assert x.prod(dtype=weft.int64).item() == n.astype(np.int64).prod()
         assert x.cumsum(0, dtype=weft.int64).tolist() == n.astype(np.int64).cumsum().tolist()
-        assert weft.zeros(1, dtype=dtype).index_add(0, weft.zeros(3, dtype=weft.int64), x).item() == n.sum(
-            dtype=n.dtype
-        )
+        assert weft.zeros(1, dtype=dtype).index_add(
+            0, weft.zeros(3, dtype=weft.int64), x
+        ).item() == n.sum(dtype=n.dtype)
     if info.min:
         assert (x // -1).tolist() == [-info.max, info.min, -3]
         assert x.fmod(-1).tolist() == x.remainder(-1).tolist() == [0, 0, 0]
@@ -302,7 +313,10 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_calls_that_last(name: str) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPT.format(LONG[name])], stdout=subprocess.PIPE, text=True, bufsize=0
+        [sys.executable, "-c", INTERRUPT.format(LONG[name])],
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=0,
     )
     assert child.stdout is not None and child.stdout.readline() == "begun\n"
     time.sleep(0.2)
@@ -312,5 +326,8 @@ def test_ctrl_c_ends_calls_that_last(name: str) -> None:
 
 def test_empty_rows_of_a_triangle_cost_nothing() -> None:
     assert weft.triu_indices(2**40, 1).tolist() == [[0], [0]]
-    assert weft.tril_indices(2**40, 3, 2 - 2**40).tolist() == [[2**40 - 2, 2**40 - 1, 2**40 - 1], [0, 0, 1]]
+    assert weft.tril_indices(2**40, 3, 2 - 2**40).tolist() == [
+        [2**40 - 2, 2**40 - 1, 2**40 - 1],
+        [0, 0, 1],
+    ]
     assert weft.tril_indices(3, 2**40, -1).tolist() == [[1, 2, 2], [0, 0, 1]]

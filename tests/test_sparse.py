@@ -475,7 +475,11 @@ def test_hooks_and_kept_gradients() -> None:
     assert w.grad.to_dense()[:, 0].tolist() == [0, 12, 0]
     with pytest.raises(NotImplementedError, match="SoftmaxBackward0 of a sparse gradient"):
         rows(w.softmax(1), 1).sum().backward()
-    with weft.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="nan values"):
+    with (
+        pytest.warns(UserWarning, match="Anomaly Detection"),
+        weft.autograd.detect_anomaly(),
+        pytest.raises(RuntimeError, match="nan values"),
+    ):
         (rows(w, 1) * float("nan")).sum().backward()
 
 

@@ -13,7 +13,8 @@
 namespace weft {
 
 // A number that a user, a file or a program gave, or that was computed from one: sizes, strides, offsets, counts,
-// paddings. Arithmetic on it that leaves 64 bits is an error, never a wrap. It becomes a plain integer where it is stored.
+// paddings. Arithmetic on it that leaves 64 bits is an error, never a wrap. It becomes a plain integer where it is
+// stored.
 class Size {
  public:
   constexpr Size() = default;
@@ -61,16 +62,22 @@ class Size {
 };
 
 // With a plain integer on one side the operation is checked too.
-#define WEFT_MIXED(op)                                   \
-  template <std::integral I>                             \
-  constexpr Size operator op(Size a, I b) {              \
-    return a op Size(b);                                 \
-  }                                                      \
-  template <std::integral I>                             \
-  constexpr Size operator op(I a, Size b) {              \
-    return Size(a) op b;                                 \
+#define WEFT_MIXED(op)                      \
+  template <std::integral I>                \
+  constexpr Size operator op(Size a, I b) { \
+    return a op Size(b);                    \
+  }                                         \
+  template <std::integral I>                \
+  constexpr Size operator op(I a, Size b) { \
+    return Size(a) op b;                    \
   }
-WEFT_MIXED(+) WEFT_MIXED(-) WEFT_MIXED(*) WEFT_MIXED(/) WEFT_MIXED(%)
+// clang-format off
+WEFT_MIXED(+)
+WEFT_MIXED(-)
+WEFT_MIXED(*)
+WEFT_MIXED(/)
+WEFT_MIXED(%)
+// clang-format on
 #undef WEFT_MIXED
 // `n += size` on a plain n would not be: n = n + size is.
 template <std::integral I>
@@ -199,7 +206,7 @@ constexpr int64_t kMaxExtent = int64_t(1) << 56;
 [[noreturn, gnu::cold]] void refuse_sizes(const Dims& sizes);  // one is negative, or there are too many elements
 int64_t extent_of(const Dims& sizes);  // the product of those that are not zero, within these limits
 void check_steps(const Dims& strides, int64_t offset);
-int64_t numel_of(const Dims& sizes);  // checked product
+int64_t numel_of(const Dims& sizes);         // checked product
 Dims contiguous_strides(const Dims& sizes);  // row major
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 bool is_dense(const Dims& sizes, const Dims& strides);         // no holes, no overlap, in some order of the dimensions

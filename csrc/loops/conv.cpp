@@ -16,8 +16,8 @@
 #include "core/memory.h"
 #include "loops/conv_direct.h"
 #include "loops/gemm.h"
-#include "loops/parallel.h"
 #include "loops/modular.h"
+#include "loops/parallel.h"
 
 namespace weft {
 namespace {
@@ -58,7 +58,8 @@ void add_back(const Conv& c, const T* windows, T* x) {
   for (int64_t k = 0; k < channels * taps; ++k) {
     T* image = x + k / taps * c.pixels();
     const T* row = windows + k * places;
-    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { image[pixel] = modular::add(image[pixel], row[place]); });
+    each_place(c, k % taps,
+               [&](int64_t place, int64_t pixel) { image[pixel] = modular::add(image[pixel], row[place]); });
   }
 }
 
@@ -94,8 +95,7 @@ struct Parts {  // of one group
 template <class T>
 class Windows {
  public:
-  Windows(const Parts& p, int64_t work)
-      : memory_(Size(p.inner) * p.places * int64_t(sizeof(T)), work) {}
+  Windows(const Parts& p, int64_t work) : memory_(Size(p.inner) * p.places * int64_t(sizeof(T)), work) {}
   T* mine() const { return memory_.template mine<T>(); }
 
  private:

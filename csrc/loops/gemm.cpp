@@ -6,8 +6,8 @@
 #include <new>
 
 #include "loops/copy.h"
-#include "loops/parallel.h"
 #include "loops/modular.h"
+#include "loops/parallel.h"
 
 namespace weft {
 namespace {

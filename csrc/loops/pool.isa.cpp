@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "loops/lanes.h"
-#include "loops/parallel.h"
 #include "loops/modular.h"
+#include "loops/parallel.h"
 
 namespace weft::WEFT_ISA {
 namespace {

@@ -11,7 +11,7 @@ using math::abs;
 using math::inf;
 using math::nan;
 using math::pi;
-constexpr double kTiny = 1e-17;  // a term this small beside the sum no longer counts
+constexpr double kTiny = 1e-17;          // a term this small beside the sum no longer counts
 constexpr int64_t kManySteps = 1 << 16;  // of a loop whose length a number decides: then it asks for Ctrl-C
 
 // ---- gamma functions

@@ -329,7 +329,7 @@ tensor([0.0000, 0.5000, 1.0000]))",
               lo = std::trunc(lo), hi = std::trunc(hi);
               double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
               return modular::truncate<int64_t>(i < n / 2 || n == 1 ? lo + step * double(i)
-                                                                 : hi - step * double(n - 1 - i));
+                                                                    : hi - step * double(n - 1 - i));
             } else {
               double step = n > 1 ? (hi - lo) / double(n - 1) : 0;
               return i < n / 2 || n == 1 ? lo + step * double(i) : hi - step * double(n - 1 - i);

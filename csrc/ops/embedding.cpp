@@ -25,9 +25,7 @@ Planner plan_rows(const Tensor& dense, const Tensor& table, const Tensor& indice
   return p;
 }
 
-void check_indices(const Tensor& indices) {
-  check_index_dtype(indices, "embedding");
-}
+void check_indices(const Tensor& indices) { check_index_dtype(indices, "embedding"); }
 
 // The order of dimensions in which the rows of g lie below each other, if g has no holes; else that of its shape.
 Dims order_of_rows(const Tensor& g) {

@@ -32,8 +32,7 @@ Pool pool_of(Call& c, const Dims& sizes, int at) {
     bool reads = __int128(result[i] - 1) * stride[i] - padding[i] < p.size[d] &&
                  2 * __int128(padding[i]) <= __int128(dilation[i]) * (kernel[i] - 1) + 1;
     if (p.size[d] < 0 || kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 || dilation[i] < 1 || result[i] < 0 ||
-        (result[i] > 0 && !reads) ||
-        std::max(__int128(stride[i]), __int128(dilation[i]) * kernel[i]) > kMaxExtent)
+        (result[i] > 0 && !reads) || std::max(__int128(stride[i]), __int128(dilation[i]) * kernel[i]) > kMaxExtent)
       fail(c.name(), ": windows of ", kernel, " by ", stride, " with padding ", padding, " and dilation ", dilation,
            " do not fit ", result, " times into ", sizes);
     window *= kernel[i];

@@ -82,18 +82,18 @@ class CopySlices final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
-Tensor placed(const Tensor& t, const Edge& edge);                // the same elements, at that place in the graph
-Edge gradient_edge(TensorImpl& t);                               // where the gradient of t flows
-bool wants_grad(TensorImpl& t);                                  // looks through views whose base changed
-bool shows_grad(TensorImpl& t);                                  // as the user sees it: a constant view says what its base says
-void rebase_history(Tensor& self, Ref<Node> node);               // after an in-place change
-uint32_t versions_of(const TensorList& list);                    // grows with every change of one of them
-void check_apart(const Tensor& target, const char* op);          // what is written to has a place for each element
+Tensor placed(const Tensor& t, const Edge& edge);        // the same elements, at that place in the graph
+Edge gradient_edge(TensorImpl& t);                       // where the gradient of t flows
+bool wants_grad(TensorImpl& t);                          // looks through views whose base changed
+bool shows_grad(TensorImpl& t);                          // as the user sees it: a constant view says what its base says
+void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
+uint32_t versions_of(const TensorList& list);            // grows with every change of one of them
+void check_apart(const Tensor& target, const char* op);  // what is written to has a place for each element
 void check_changeable(const Tensor& self, std::string_view op);  // the same of what an op changes in place
 void check_inplace(const Tensor& self, const char* op);          // leaf, view and inference rules
-void check_rebase(const Tensor& self, bool by_others);           // can a change of self be recorded? (others: with a gradient)
-void take_geometry(Tensor& t, const Tensor& view);               // t becomes what `view`, a view of it, is
-Value place_value(const TensorImpl& t);                          // what Grad::place reads
+void check_rebase(const Tensor& self, bool by_others);  // can a change of self be recorded? (others: with a gradient)
+void take_geometry(Tensor& t, const Tensor& view);      // t becomes what `view`, a view of it, is
+Value place_value(const TensorImpl& t);                 // what Grad::place reads
 void visit_kept(const Value& v, OwnedVisitor& visitor);
 std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);

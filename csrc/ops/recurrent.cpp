@@ -20,8 +20,8 @@ constexpr std::string_view kByTwin = "weft.nn.functional.recurrent differentiate
 constexpr int64_t kFew = 8;  // sequences: a thread that takes some from end to end wants as many
 
 Cell cell_of(Call& c, int at) {
+  expect_range(c, at, int64_t(Cell::rnn_tanh), int64_t(Cell::lstm));
   Size kind = c.integer(at);
-  if (kind < 0 || kind > int64_t(Cell::lstm)) fail(c.name(), ": no kind of cell has the number ", kind);
   return Cell(int64_t(kind));
 }
 int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }

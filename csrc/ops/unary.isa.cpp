@@ -91,7 +91,8 @@ WEFT_ROWS(unary) {
       d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
   r.unary(
       {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
-      types::arithmetic, [](auto x) { return modular::neg(x); }, d(keep::nothing, [](auto g, auto, auto) { return -g; }));
+      types::arithmetic, [](auto x) { return modular::neg(x); },
+      d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));

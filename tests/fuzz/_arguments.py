@@ -12,17 +12,34 @@ from typing import Any
 
 import weft
 
-DTYPES = (
-    "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
-)
+DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
 LAYOUTS = ("plain", "transposed", "stepped", "offset", "expanded", "channels_last")
 TWINS = ("plain", "transposed", "stepped", "offset", "channels_last")  # of the same elements
 OTHER_LAYOUTS = ("sparse", "csr", "read_only", "parameter")
 FILLS = ("small", "whole", "unit", "zero", "one", "nan", "infinite", "huge", "tiny", "negative")
 SHAPES: tuple[tuple[int, ...], ...] = (
-    (), (0,), (1,), (2,), (3,), (5,), (2, 3), (3, 3), (4, 4), (0, 3), (3, 0), (1, 1), (2, 3, 4), (1, 3, 8),
-    (2, 4, 4, 4), (1, 2, 5, 5), (1, 1, 4, 4, 4), (1, 2, 1, 2, 1, 2), (17,), (64,), (7, 9),
-)  # fmt: skip
+    (),
+    (0,),
+    (1,),
+    (2,),
+    (3,),
+    (5,),
+    (2, 3),
+    (3, 3),
+    (4, 4),
+    (0, 3),
+    (3, 0),
+    (1, 1),
+    (2, 3, 4),
+    (1, 3, 8),
+    (2, 4, 4, 4),
+    (1, 2, 5, 5),
+    (1, 1, 4, 4, 4),
+    (1, 2, 1, 2, 1, 2),
+    (17,),
+    (64,),
+    (7, 9),
+)
 RARE_SHAPES = ((1,) * 64, (2,) + (1,) * 63, (1,) * 65, (0,) * 6, (300, 1), (70000,), (1, 70, 0))
 EDGES = (-1, 0, 1, 2, 3, -2, 5, 7, 64, 65, 127, 255, 256, -129)
 HUGE = tuple(
@@ -33,11 +50,56 @@ HUGE = tuple(
 )
 REALS = (0.0, -0.0, 0.5, 1.0, -1.5, 2.5, 1e-300, 1e300, 1e-8, 3.0, 1e19, -1e19)
 WORDS = (
-    "mean", "sum", "none", "reflect", "replicate", "circular", "constant", "zeros", "same", "valid", "nearest", "bilinear",
-    "linear", "area", "bicubic", "trilinear", "border", "fro", "nuc", "floor", "trunc", "left", "right", "ij", "xy", "prod",
-    "amax", "amin", "tanh", "relu", "gelu", "i,i->", "ij,jk->ik", "...", "", "\0", "ä" * 1000, "backward", "ortho", "forward",
-    "lower", "complete", "reduced", "r", "cpu", "cuda", "sobol", "linear_congruential", "max",
-)  # fmt: skip
+    "mean",
+    "sum",
+    "none",
+    "reflect",
+    "replicate",
+    "circular",
+    "constant",
+    "zeros",
+    "same",
+    "valid",
+    "nearest",
+    "bilinear",
+    "linear",
+    "area",
+    "bicubic",
+    "trilinear",
+    "border",
+    "fro",
+    "nuc",
+    "floor",
+    "trunc",
+    "left",
+    "right",
+    "ij",
+    "xy",
+    "prod",
+    "amax",
+    "amin",
+    "tanh",
+    "relu",
+    "gelu",
+    "i,i->",
+    "ij,jk->ik",
+    "...",
+    "",
+    "\0",
+    "ä" * 1000,
+    "backward",
+    "ortho",
+    "forward",
+    "lower",
+    "complete",
+    "reduced",
+    "r",
+    "cpu",
+    "cuda",
+    "sobol",
+    "linear_congruential",
+    "max",
+)
 
 
 # ---- objects that mean harm ---------------------------------------------------------------------
@@ -111,12 +173,24 @@ def _object(name: str) -> Any:
         own.append(own)
         return own
     made = {
-        "raises": Raises, "lies": Lies, "endless": Endless, "bytes": lambda: b"\xff\x00", "set": lambda: {1, 2},
-        "function": lambda: lambda *a, **k: a[0] if a else None, "generator": weft.Generator, "type": lambda: int,
-        "module": lambda: weft.nn.Linear(3, 2), "slice": lambda: slice(None, None, 2), "ellipsis": lambda: ...,
-        "range": lambda: range(3), "dict": lambda: {"a": weft.ones(2)}, "size": lambda: weft.Size([2, 3]),
-        "backwards": lambda: slice(3, None, -1), "far": lambda: slice(-(2**63), 2**63 - 1, 2**62), "complex": lambda: 1 + 2j,
-    }  # fmt: skip
+        "raises": Raises,
+        "lies": Lies,
+        "endless": Endless,
+        "bytes": lambda: b"\xff\x00",
+        "set": lambda: {1, 2},
+        "function": lambda: lambda *a, **k: a[0] if a else None,
+        "generator": weft.Generator,
+        "type": lambda: int,
+        "module": lambda: weft.nn.Linear(3, 2),
+        "slice": lambda: slice(None, None, 2),
+        "ellipsis": lambda: ...,
+        "range": lambda: range(3),
+        "dict": lambda: {"a": weft.ones(2)},
+        "size": lambda: weft.Size([2, 3]),
+        "backwards": lambda: slice(3, None, -1),
+        "far": lambda: slice(-(2**63), 2**63 - 1, 2**62),
+        "complex": lambda: 1 + 2j,
+    }
     return made[name]()
 
 
@@ -139,7 +213,14 @@ def _numbers(n: int, fill: str, seed: int) -> list[float]:
         return [rng.uniform(0.05, 0.95) for _ in range(n)]
     if fill == "negative":
         return [float(rng.randrange(-3, 1)) for _ in range(n)]
-    odd = {"zero": 0.0, "one": 1.0, "nan": math.nan, "infinite": math.inf, "huge": 1e30, "tiny": 1e-42}[fill]
+    odd = {
+        "zero": 0.0,
+        "one": 1.0,
+        "nan": math.nan,
+        "infinite": math.inf,
+        "huge": 1e30,
+        "tiny": 1e-42,
+    }[fill]
     return [odd if fill in ("zero", "one") or rng.random() < 0.5 else 1.0 for _ in range(n)]
 
 
@@ -178,7 +259,10 @@ def tensor_of(description: list[Any], layout: str | None = None) -> weft.Tensor:
         raise ValueError("more elements than a case may have")
     values = _numbers(count, fill, 17 * len(shape) + count)
     if not (kind.is_floating_point or kind.is_complex):
-        values = [0 if v != v else max(-(2**62), min(2**62, int(max(-1e18, min(1e18, v))))) for v in values]  # type: ignore[misc]
+        values = [
+            0 if v != v else max(-(2**62), min(2**62, int(max(-1e18, min(1e18, v)))))
+            for v in values
+        ]  # type: ignore[misc]
         if kind is not weft.int64:
             values = [v % 100 for v in values]
     t = weft.tensor(values, dtype=kind).reshape(shape)
@@ -262,9 +346,29 @@ def _numbers_for(name: str, rng: random.Random) -> Any:
     """An int, or a few of them, as a parameter of that name wants."""
     if "dim" in name or "axis" in name:
         return _few(rng, -3, 3)
-    if name in ("size", "shape", "sizes", "repeats", "output_size", "kernel_size", "normalized_shape", "dims", "n", "s"):
+    if name in (
+        "size",
+        "shape",
+        "sizes",
+        "repeats",
+        "output_size",
+        "kernel_size",
+        "normalized_shape",
+        "dims",
+        "n",
+        "s",
+    ):
         return _few(rng, 0, 5)
-    if name in ("padding", "pad", "output_padding", "offset", "diagonal", "shifts", "start", "ignore_index"):
+    if name in (
+        "padding",
+        "pad",
+        "output_padding",
+        "offset",
+        "diagonal",
+        "shifts",
+        "start",
+        "ignore_index",
+    ):
         return _few(rng, -2, 3)
     return _few(rng, 0, 6)
 
@@ -272,9 +376,27 @@ def _numbers_for(name: str, rng: random.Random) -> Any:
 def fitting(name: str, kind: str, rng: random.Random, shape: Any) -> Any:
     """Something that a parameter of that name and type takes, most of the time."""
     plain = kind.replace("?", "").replace("weft.", "")
-    if plain.startswith(("Tensor[]", "Sequence[Tensor", "list[Tensor", "Iterable[Tensor", "TensorList", "tuple[Tensor")):
+    if plain.startswith(
+        (
+            "Tensor[]",
+            "Sequence[Tensor",
+            "list[Tensor",
+            "Iterable[Tensor",
+            "TensorList",
+            "tuple[Tensor",
+        )
+    ):
         return ["list", *(a_tensor(rng, shape) for _ in range(rng.randint(1, 3)))]
-    if "Tensor" in plain or name in ("input", "other", "x", "tensor", "target", "weight", "mat2", "value"):
+    if "Tensor" in plain or name in (
+        "input",
+        "other",
+        "x",
+        "tensor",
+        "target",
+        "weight",
+        "mat2",
+        "value",
+    ):
         index = name in ("index", "indices", "target", "labels", "offsets", "lengths")
         same = shape if rng.random() < 0.6 else None
         return a_tensor(rng, same, "int64" if index and rng.random() < 0.8 else None)
@@ -283,7 +405,10 @@ def fitting(name: str, kind: str, rng: random.Random, shape: Any) -> Any:
     if "int[]" in plain or "int..." in plain or "Sequence[int" in plain or "tuple[int" in plain:
         if rng.random() < 0.3:
             return _numbers_for(name, rng)
-        return ["list", *(_numbers_for(name, rng) for _ in range(rng.choice([0, 1, 2, 2, 3, 4, 6])))]
+        return [
+            "list",
+            *(_numbers_for(name, rng) for _ in range(rng.choice([0, 1, 2, 2, 3, 4, 6]))),
+        ]
     if plain.startswith("int") or "int" in plain.split(" | "):
         return _numbers_for(name, rng)
     if "float" in plain or "Scalar" in plain:

@@ -39,10 +39,11 @@ def write_file(f: Any, write: Callable[[BinaryIO], object], previous: str = "") 
         previous: what to append to the path for a name under which the replaced file is kept.
 
     >>> import os, tempfile
+    >>> from pathlib import Path
     >>> from weft.serialization.atomic import write_file
     >>> path = os.path.join(tempfile.mkdtemp(), "greeting")
     >>> write_file(path, lambda file: file.write(b"hello"))
-    >>> open(path).read()
+    >>> Path(path).read_text()
     'hello'
     """
     if not isinstance(f, (str, bytes, os.PathLike)):

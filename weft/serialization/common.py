@@ -19,6 +19,7 @@ __all__ = ["FileError"]
 
 LARGEST_HEADER = 100 << 20  # bytes of JSON or pickle: they take many times as much in memory
 DEEPEST = 64  # containers within containers
+MOST_ELEMENTS = 2**56  # of a tensor
 
 DTYPES = {
     name: getattr(weft, name)
@@ -103,10 +104,18 @@ def parse_json(data: bytes, what: str) -> Any:
 
 
 def as_count(x: Any, what: str) -> int:
-    """Return a number that must be a whole one from 0 to 2**63 - 1."""
-    if type(x) is not int or not 0 <= x < 2**63:
+    """Return a number that must be a whole one, no larger than any size of a tensor."""
+    if type(x) is not int or not 0 <= x <= MOST_ELEMENTS:
         raise FileError(f"{what}: expected a count, got {x!r:.100}")
     return x
+
+
+def shaped(flat: Tensor, shape: list[int], what: str) -> Tensor:
+    """Return a flat tensor with this shape, which has as many elements."""
+    try:
+        return flat.reshape(shape)
+    except (RuntimeError, MemoryError) as e:  # some size is 0, and others are too large together
+        raise FileError(f"{what}: sizes that no tensor can have: {e}") from None
 
 
 def product(sizes: list[int]) -> int:
@@ -169,7 +178,7 @@ def view_of(
         whole = flat[: flat.numel() // SIZES[dtype] * SIZES[dtype]]
         storage = whole.view(DTYPES[dtype]) if whole.numel() else empty(dtype, 0, what)
     if 0 in shape:
-        return weft.empty(shape, dtype=DTYPES[dtype])
+        return shaped(empty(dtype, 0, what), shape, what)
     last = offset + sum((n - 1) * s for n, s in zip(shape, stride))
     if last >= storage.numel():
         raise FileError(

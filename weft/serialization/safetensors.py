@@ -27,6 +27,7 @@ from .common import (
     parse_json,
     product,
     read_exactly,
+    shaped,
     short,
     size_of,
 )
@@ -155,7 +156,7 @@ def read(f: BinaryIO, what: str) -> dict[str, Tensor]:
         fill(flat, f, f"{what}: {name!r}")
         if dtype == "bool":
             check_bools(flat, f"{what}: {name!r}")
-        found[name] = flat.reshape(shape)
+        found[name] = shaped(flat, shape, f"{what}: {name!r}")
     return found
 
 
