@@ -267,11 +267,12 @@ class Helpers {
   Helper helpers_[kMost];
 
  public:
-  static Helpers& the() {
-    static Helpers* all = new Helpers;
-    return *all;
-  }
+  static Helpers& the();
 };
+
+// Made when weft is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+Helpers* const g_helpers = new Helpers;
+Helpers& Helpers::the() { return *g_helpers; }
 
 }  // namespace
 
