@@ -32,10 +32,10 @@ void expect_gradient(Call& c) {
 
 // How many rows of `count` elements x has; weight and what else has a number for each of them are the arguments `each`.
 int64_t rows_of(Call& c, const Tensor& x, int count, std::initializer_list<int> each) {
-  int64_t n = c.integer(count);
-  if (n < 0 || (n ? x.numel() % n : x.numel())) refuse(c, count, "make whole rows of ", x.sizes());
+  Size n = c.integer(count);
+  if (n < 0 || (n > 0 ? x.numel() % n != 0 : x.numel() != 0)) refuse(c, count, "make whole rows of ", x.sizes());
   for (int i : each) expect_numel(c, i, n), expect_floating(c, i);
-  return n ? x.numel() / n : 0;
+  return n > 0 ? int64_t(x.numel() / n) : 0;
 }
 
 WEFT_OP{
@@ -291,7 +291,7 @@ Groups groups_of(const Tensor& x, int64_t groups, bool last = false) {
 // One number for each group of each example.
 Dims group_rows(Call& c, const Tensor& x, int at, std::initializer_list<int> each) {
   expect_channels(c, x, each);
-  int64_t groups = c.integer(at);
+  Size groups = c.integer(at);
   if (groups < 1 || x.size(1) % groups)
     fail(c.name(), ": expected channels that make ", groups, " groups, got shape ", x.sizes());
   return {x.numel() ? int64_t(Size(x.size(0)) * groups) : 0};

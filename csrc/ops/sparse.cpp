@@ -206,7 +206,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         for (int i : {1, 2}) expect_range(c, i, int64_t(Layout::SparseCoo), int64_t(Layout::SparseCsc));
-        auto layout = Layout(int64_t(c.integer(1)));
+        Size wanted = c.integer(1);
+        auto layout = Layout(int64_t(wanted));
         if (layout != Layout::SparseCoo && entries_of(c.tensor(0)).indices.size(0) != 2)
           refuse(c, 0, "have two sparse dimensions");
         Tensor t = layout == Layout::SparseCoo ? alias(c.tensor(0)) : coalesced_data(c.tensor(0));

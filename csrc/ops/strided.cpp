@@ -270,7 +270,7 @@ struct Diagonal {
     int a = wrap_dim(c.integer(at + 1), sizes.size(), "diagonal"),
         b = wrap_dim(c.integer(at + 2), sizes.size(), "diagonal");
     if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(at + 1), ", ", c.integer(at + 2));
-    int64_t k = c.integer(at), down = sizes[a], across = sizes[b];
+    Size k = c.integer(at), down = sizes[a], across = sizes[b];
     int64_t n = std::max<int64_t>(
         0, k >= 0 ? std::min(down, across - std::min(k, across)) : std::min(down + std::max(k, -down), across));
     if (n) offset = k >= 0 ? k * strides[b] : -k * strides[a];

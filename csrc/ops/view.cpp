@@ -301,7 +301,7 @@ struct Selected {
   Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
     if (sizes.empty()) fail_index("select: cannot be applied to a 0-dim tensor.");
     int dim = wrap_dim(c.integer(at), sizes.size(), "select");
-    int64_t i = c.integer(at + 1), n = sizes[dim];
+    Size i = c.integer(at + 1), n = sizes[dim];
     if (i < -n || i >= n) fail_index("select: index ", i, " is out of bounds for dimension ", dim, " with size ", n);
     offset = (i < 0 ? i + n : i) * strides[dim];
     sizes.erase(dim);
