@@ -395,7 +395,7 @@ def test_ctrl_c(name: str) -> None:
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(("nodes", "size"), [(1_000_000, 1), (200, 1 << 20)])
 def test_ctrl_c_in_the_middle_of_backward(nodes: int, size: int) -> None:
-    """A hook in the middle is reached, the leaf is not, and what follows is as ever."""
+    """A hook in the middle is reached, the leaf is not, and what follows is as before."""
     x = weft.ones(size, requires_grad=True)
     reached: list[str] = []
     x.register_hook(lambda g: reached.append("leaf"))

@@ -361,11 +361,11 @@ def test_hooks_are_added_in_constant_time() -> None:
     def seconds(count: int) -> float:
         x = ones(2)
         y = x * 1
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(count):
             x.register_hook(lambda g: None)
             y.register_hook(lambda g: None)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     few = min(seconds(3000) for _ in range(3))
     assert min(seconds(30_000) for _ in range(3)) < 50 * few
