@@ -14,7 +14,6 @@ import importlib
 import math
 import pkgutil
 import random
-import resource
 import warnings
 from pathlib import Path
 from typing import Any
@@ -426,18 +425,6 @@ def mutant(call: Call, rng: random.Random) -> Call:
 
 
 # ---- running them -------------------------------------------------------------------------------
-
-
-def limit_memory(more: int = 1 << 30) -> None:
-    """Let this process have that much more address space than it has now: a bomb is an error."""
-    import os
-
-    if os.environ.get("WEFT_SANITIZE"):  # the sanitizers take memory of their own
-        return
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * resource.getpagesize()
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (used + more, hard))
 
 
 Outcome = tuple[str, Any]  # ("ran", results) or ("refused", exception)

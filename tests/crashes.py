@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import shutil
 import subprocess
 import traceback
@@ -48,6 +49,15 @@ def fork(work: Callable[[], Any]) -> int:
 def in_child(work: Callable[[], Any]) -> int:
     """Run ``work`` in a copy of this process; return its wait status."""
     return os.waitpid(fork(work), 0)[1]
+
+
+def limit_memory(more: int) -> None:
+    """Let this process, which should be a child, have no more memory than it has now, and some bytes."""
+    if os.environ.get("WEFT_SANITIZE"):  # the sanitizers take memory of their own
+        return
+    with open("/proc/self/statm") as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 class Tracer:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-NUMBERS = (-1, 0, 1, 2, 3, 6, 7, 100, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**62)
+NUMBERS = (-1, 0, 1, 2, 3, 6, 7, 100, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**56, 2**62)
 NUMBERS += (2**63 - 1, 2**63, 2**64, 2**64 - 1)
 VALUES: tuple[Any, ...] = (
     None,

@@ -196,6 +196,7 @@ WHOLE = [b"\x80\x02" + program + b"." for program in PROGRAMS]
 SEEDS = [*WHOLE, *tensors(), *(p for p in pickles() if len(p) < 5000)]
 OLD = [  # for each rule of the old format
     tensor(storage_id(count=HUGE)),
+    tensor(storage_id(count=data(2**40))),
     b"(" + TENSOR + tensor(storage_id(key="1")) + b"t",
     data([1, 2]),
 ]

@@ -57,9 +57,9 @@ def cases(op: str) -> Iterator[boundary.Call]:
 CHILD = """
 import json, sys, faulthandler
 faulthandler.enable()
-import boundary, test_boundary
+import test_boundary
 from fuzz import hidden_ops
-boundary.limit_memory()
+hidden_ops.prepare()
 count = 0
 for op in json.loads(sys.argv[1]):
     print("op", op, flush=True)

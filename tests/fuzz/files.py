@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import boundary
+from crashes import limit_memory
 from mutations import NUMBERS, SAFETENSORS, VALUES, Safetensors, in_bytes, mutants
 from mutations_torch import TORCH, Torch
 from mutations_zipped import NPZ, OWN, Npz, Own
@@ -211,15 +212,19 @@ def generate(rng: random.Random) -> Any:
     return {"format": "jit", "program": number, "changes": [list(c) for c in changes]}
 
 
-@functools.cache
-def _prepared() -> list[str]:
-    """Limits memory, and lists what happens that a file must not cause."""
-    events: list[str] = []
-    for data, args in _programs():  # what is loaded late is loaded now
+def prepare() -> None:
+    """Load now what is loaded late, and refuse what takes much memory."""
+    for data, args in _programs():
         jit.load(io.BytesIO(data))(*args)
     for draft, _, load in READERS.values():
         load(io.BytesIO(draft().build()))
-    boundary.limit_memory()
+    limit_memory(1 << 30)
+
+
+@functools.cache
+def _events() -> list[str]:
+    """What happens that a file must not cause, once its first item is "watching"."""
+    events: list[str] = []
 
     def hook(event: str, args: Any) -> None:
         if not events or events[0] != "watching":
@@ -236,7 +241,7 @@ def _prepared() -> list[str]:
 
 def check(case: Any) -> None:
     """Load it, while what happens is watched; run what is loaded of a program."""
-    events = _prepared()
+    events = _events()
     try:
         data = base64.b64decode(case["data"]) if "data" in case else _changed(case)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):

@@ -1,12 +1,13 @@
 """Runs the cases of a fuzzer in child processes, and makes small reproducers of what they find.
 
-A fuzzer is a module of this folder with two functions, and a third one if it helps:
+A fuzzer is a module of this folder with two functions, and more if they help:
 
 - ``generate(rng)`` returns a case, made of JSON's types, which follows from ``rng`` alone;
 - ``check(case)`` runs it, and raises AssertionError where a result is silently wrong. It catches the
   exceptions that the code under test is documented to raise;
 - ``shrink(case)`` yields smaller cases, the most promising first. Without it, ``shrink`` of this
-  module drops parts of lists and dicts and makes numbers smaller.
+  module drops parts of lists and dicts and makes numbers smaller;
+- ``prepare()`` is called once in each child process, before its first case.
 
 What counts as a finding: a silent mismatch, an exception that ``check`` did not expect, the end of
 the process by a signal, and a case that takes more than ``SLOW`` seconds of CPU time and that Ctrl-C

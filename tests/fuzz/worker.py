@@ -72,6 +72,8 @@ def main() -> None:
         board = mmap.mmap(f.fileno(), BOARD.size)
     fuzzer = importlib.import_module(f"fuzz.{name}")
     limit_resources()
+    if prepare := getattr(fuzzer, "prepare", None):
+        prepare()
     begun = 0
 
     def answer(**data: Any) -> None:

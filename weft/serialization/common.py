@@ -106,7 +106,7 @@ def parse_json(data: bytes, what: str) -> Any:
 def as_count(x: Any, what: str) -> int:
     """Return a number that must be a whole one, no larger than any size of a tensor."""
     if type(x) is not int or not 0 <= x <= MOST_ELEMENTS:
-        raise FileError(f"{what}: expected a count, got {x!r:.100}")
+        raise FileError(f"{what}: expected a count, at most {MOST_ELEMENTS}, got {x!r:.100}")
     return x
 
 
@@ -187,8 +187,8 @@ def view_of(
         )
     try:
         return storage.as_strided(shape, stride, offset)
-    except (RuntimeError, OverflowError, ValueError, MemoryError) as e:  # too many elements
-        raise FileError(f"{what}: {e}") from None
+    except (RuntimeError, OverflowError, ValueError, MemoryError) as e:  # many elements
+        raise FileError(f"{what}: sizes that no tensor can have: {e}") from None
 
 
 def check_bools(storage: Tensor, what: str) -> None:
