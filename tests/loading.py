@@ -85,7 +85,10 @@ class Fault(Numbers):
         """Do it."""
         if self.fault.startswith("SIG"):
             faulthandler.disable()  # pytest's, which would print the stack
-            os.kill(os.getpid(), getattr(signal, self.fault))
+            number = getattr(signal, self.fault)
+            if number not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(number, signal.SIG_DFL)  # a sanitizer's handler would end it otherwise
+            os.kill(os.getpid(), number)
         elif self.fault == "exit":
             sys.exit(3)
         elif self.fault == "unpicklable":

@@ -16,7 +16,7 @@ import weft
 from weft.utils import data
 
 ROOT = Path(weft.__file__).parent
-PAGE = ROOT.parent / "docs" / "data.md"
+PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 FILES = ["weft.utils", "weft.random"] + sorted(
     f"weft.utils.data.{path.stem}" if path.stem != "__init__" else "weft.utils.data"
     for path in (ROOT / "utils" / "data").glob("*.py")

@@ -54,7 +54,7 @@ def test_public_names_have_examples(name: str) -> None:
 
 def test_page() -> None:
     """The programs of docs/distributions.md print what stands below them."""
-    page = (ROOT.parent / "docs" / "distributions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "distributions.md").read_text(encoding="utf-8")
     programs = re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", page, re.DOTALL)
     assert len(programs) == 1
     for code, shown in programs:

@@ -33,7 +33,7 @@ def test_examples(name: str) -> None:
 
 def test_page() -> None:
     """The examples of docs/script.md."""
-    page = ROOT.parent / "docs" / "script.md"
+    page = Path(__file__).parents[2] / "docs" / "script.md"
     failed, count = doctest.testfile(
         str(page), module_relative=False, optionflags=OPTIONS, globs={"weft": weft}
     )

@@ -52,7 +52,7 @@ def test_public_names_have_examples(name: str) -> None:
 
 def test_page() -> None:
     """The programs of docs/text.md print what stands below them."""
-    page = (ROOT.parent / "docs" / "text.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "text.md").read_text(encoding="utf-8")
     programs = re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", page, re.DOTALL)
     assert len(programs) == 2
     for code, shown in programs:

@@ -18,7 +18,7 @@ import weft
 from weft import train
 
 ROOT = Path(weft.__file__).parent
-PAGE = ROOT.parent / "docs" / "train.md"
+PAGE = Path(__file__).parents[2] / "docs" / "train.md"
 FILES = sorted(
     ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "train").rglob("*.py")
