@@ -13,7 +13,10 @@ import weft
 import weft.__main__
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/map.md", "docs/one_op.md", "docs/dependencies.md")
+PAGES = (
+    *("README.md", "CONTRIBUTING.md", "docs/map.md", "docs/one_op.md", "docs/dependencies.md"),
+    "docs/reliability.md",
+)
 SOURCES = (".py", ".cpp", ".h")
 TOP = {p.name for p in ROOT.iterdir()}
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

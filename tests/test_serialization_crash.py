@@ -114,6 +114,27 @@ def test_killed_at_every_step(save: Any, path: Path, monkeypatch: pytest.MonkeyP
     assert set(outcomes) == {1, 2}
 
 
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("save", SAVERS)
+def test_ctrl_c_at_every_step(save: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KeyboardInterrupt before each step in Python: the old or the new one, and nothing else (C5)."""
+    outcomes = []
+    for k in range(1, 100):
+        with monkeypatch.context() as patch:
+            faults = Faults(patch, lambda name: signal.raise_signal(signal.SIGINT), k)
+            try:
+                save(2, path)
+            except KeyboardInterrupt:
+                assert faults.count >= k
+            else:
+                assert faults.count < k, faults.seen[k - 1]
+                break
+        outcomes.append(number_of(path))
+        assert set(os.listdir(path.parent)) == allowed(path), faults.seen[k - 1]
+        save(1, path)
+    assert len(outcomes) > 6 and set(outcomes) <= {1, 2}
+
+
 def traced(save: Callable[[int], None], path: Path) -> tuple[Tracer, list[tuple[str, int, str]]]:
     """A tracer, and the system calls of a save that replaces a file which replaced another."""
     tracer = Tracer(path.parent.parent / "calls.txt")
