@@ -13,28 +13,32 @@ namespace weft::modular {
 template <class T>
 constexpr bool is_whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// The unsigned type that the operators promote T to.
-template <class T>
-using Bits = std::make_unsigned_t<decltype(T() + T())>;
+// What two whole numbers give: one of their type, or of the type that the operators promote them to.
+template <class A, class B>
+using Result = std::conditional_t<std::is_same_v<A, B>, A, decltype(A() + B())>;
+
+// The unsigned type in which that is computed.
+template <class A, class B = A>
+using Bits = std::make_unsigned_t<decltype(A() + B())>;
 
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto add(A a, B b) {
-  if constexpr (is_whole<A> && std::is_same_v<A, B>)
-    return A(Bits<A>(a) + Bits<A>(b));
+  if constexpr (is_whole<A> && is_whole<B>)
+    return Result<A, B>(Bits<A, B>(a) + Bits<A, B>(b));
   else
     return a + b;
 }
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto sub(A a, B b) {
-  if constexpr (is_whole<A> && std::is_same_v<A, B>)
-    return A(Bits<A>(a) - Bits<A>(b));
+  if constexpr (is_whole<A> && is_whole<B>)
+    return Result<A, B>(Bits<A, B>(a) - Bits<A, B>(b));
   else
     return a - b;
 }
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto mul(A a, B b) {
-  if constexpr (is_whole<A> && std::is_same_v<A, B>)
-    return A(Bits<A>(a) * Bits<A>(b));
+  if constexpr (is_whole<A> && is_whole<B>)
+    return Result<A, B>(Bits<A, B>(a) * Bits<A, B>(b));
   else
     return a * b;
 }
