@@ -310,6 +310,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_calls_that_last(name: str) -> None:
     child = subprocess.Popen(
