@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from interrupting import alarms, ctrl_c_at
@@ -18,15 +18,8 @@ from test_threads_loops import WORK, draw, run
 import weft
 from weft import _C
 
+pytestmark = pytest.mark.usefixtures("two_threads")
 ENOUGH = 6  # calls of a handler
-
-
-@pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
-    before = weft.get_num_threads()
-    weft.set_num_threads(2)
-    yield
-    weft.set_num_threads(before)
 
 
 def disturbed(work: Callable[[], object], handler: Callable[[], object]) -> None:
