@@ -2,7 +2,7 @@
 
 Valid calls come from the rows of samples.py: each is run under a recorder together with its
 derivative, which shows every op that it is made of, hidden ones included. Calls are data (JSON's
-types), so that they can be changed, kept in a file and made again.
+types), so that they can be changed, saved to a file and repeated.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def encode(x: Any) -> Any:
 
 
 def decode(x: Any, seed: int = 1) -> Any:
-    """The argument that data stands for, made anew."""
+    """The argument that data describes, a new one each time."""
     if isinstance(x, list):
         return [decode(v, seed + i + 1) for i, v in enumerate(x)]
     if not isinstance(x, dict):
@@ -126,7 +126,7 @@ def tensor(dtype: str, shape: list[int], layout: str, values: Any, seed: int) ->
 
 
 class Listener:
-    """Hears of every op that runs, the walk back included: see PyRecorder in bind/trace.cpp."""
+    """Is called for every op that runs, in the backward pass too: see PyRecorder in bind/trace.cpp."""
 
     traces = False
 

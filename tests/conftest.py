@@ -56,6 +56,15 @@ def ctrl_c() -> Iterator[None]:
 
 
 @pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Loops may have two threads, however many CPUs there are."""
+    before = weft.get_num_threads()
+    weft.set_num_threads(2)
+    yield
+    weft.set_num_threads(before)
+
+
+@pytest.fixture
 def settled() -> None:
     """No garbage of earlier tests is left that could be collected, and counted, during this one."""
     gc.collect()

@@ -87,7 +87,7 @@ class Fault(Numbers):
             faulthandler.disable()  # pytest's, which would print the stack
             number = getattr(signal, self.fault)
             if number not in (signal.SIGKILL, signal.SIGSTOP):
-                signal.signal(number, signal.SIG_DFL)  # a sanitizer's handler would end it otherwise
+                signal.signal(number, signal.SIG_DFL)  # else a sanitizer's handler would end it
             os.kill(os.getpid(), number)
         elif self.fault == "exit":
             sys.exit(3)

@@ -1,4 +1,4 @@
-"""Every op of the registry refuses hostile arguments: what a graph, a file or a program may say to it."""
+"""Every op of the registry refuses hostile arguments, which a graph, a file or a program may give to it."""
 
 from __future__ import annotations
 

@@ -93,6 +93,15 @@ def test_a_list_that_contains_itself_is_refused() -> None:
         weft.ones(3)[one]
 
 
+def test_lists_that_share_their_items() -> None:
+    """62 lists in each other may stand for more elements than any tensor has."""
+    data: Any = [1.0, 2.0]
+    for _ in range(61):
+        data = [data, data]
+    with pytest.raises(MemoryError, match=r"more than 2\^56 elements"):
+        weft.tensor(data)
+
+
 def test_the_deepest_nesting() -> None:
     data: Any = 1.0
     for _ in range(64):

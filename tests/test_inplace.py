@@ -22,6 +22,30 @@ def grad_of(x: weft.Tensor) -> list[float]:
     return x.grad.tolist()
 
 
+FAILING = {
+    "index_put_": lambda y, i, one: y.index_put_((i,), one),
+    "index_add_": lambda y, i, one: y.index_add_(0, i, one),
+    "index_copy_": lambda y, i, one: y.index_copy_(0, i, one),
+    "index_fill_": lambda y, i, one: y.index_fill_(0, i, 5.0),
+    "scatter_": lambda y, i, one: y.scatter_(0, i, one),
+    "scatter_add_": lambda y, i, one: y.scatter_add_(0, i, one),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_change_that_fails_in_its_middle_counts(name: str) -> None:
+    """The last index is out of range, and many elements were written by then: none that was saved is used."""
+    n = 200_000
+    x = weft.zeros(n, requires_grad=True)
+    y = x.exp()
+    index = weft.arange(n)
+    index[-1] = n
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+        FAILING[name](y.detach(), index, weft.full((n,), 5.0))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_versions() -> None:
     x = weft.ones(3)
     assert x._version == 0

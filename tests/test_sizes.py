@@ -29,19 +29,6 @@ def nested(depth: int) -> list:
     return x
 
 
-class Capsule:
-    """What offers one element as an array of many dimensions."""
-
-    def __init__(self, rank: int) -> None:
-        self.array = np.lib.stride_tricks.as_strided(np.ones(1), [1] * rank, [0] * rank)
-
-    def __dlpack__(self, **kwargs: object) -> object:
-        return self.array.__dlpack__()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
 # ---- rank ---------------------------------------------------------------------------------------
 
 FULL = [1] * 63 + [2]
@@ -173,6 +160,9 @@ SIZES = {
     "combinations": lambda: weft.combinations(weft.arange(60), 30),
     "split": lambda: weft.ones(0).split([2**62, 2**62, 2**62]),
     "narrow": lambda: weft.ones(3).narrow(0, 1, MOST),
+    "from_numpy": lambda: weft.from_numpy(
+        np.lib.stride_tricks.as_strided(np.ones(1), (2**10,), (2**58,))
+    ),
     "index_select": lambda: ONE.expand(2**50).index_select(0, weft.arange(3)).view(-1, 2**62),
 }
 
@@ -310,6 +300,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_calls_that_last(name: str) -> None:
     child = subprocess.Popen(

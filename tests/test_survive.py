@@ -10,12 +10,12 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from growth import assert_linear
+from interrupting import ctrl_c_at
 
 import weft
 from weft import _C
@@ -262,6 +262,23 @@ def test_peak_and_cache() -> None:
     assert _C._memory_stats()["cached"] == 0
 
 
+def test_work_space_for_long_vectors_is_freed() -> None:
+    """64 MB for the elements of a column side by side are not kept by the thread."""
+    done = run(
+        """
+        import pathlib, resource, weft
+        weft.set_num_threads(1)
+        def resident():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        x, w = weft.ones(1 << 24, 2), weft.ones(1 << 24, 1)
+        before = resident()
+        assert (x[None, :, 0] @ w).item() == 1 << 24
+        print(resident() - before < 32 << 20)
+        """
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
 # ---- processes and signals ----------------------------------------------------------------------
 
 
@@ -306,16 +323,6 @@ def test_fork_after_use() -> None:
         """
     )
     assert done.stdout == "survived\n", done.stderr
-
-
-@contextmanager
-def ctrl_c_at(n: int) -> Iterator[None]:
-    """Ctrl-C arrives when a loop asks for it for the n-th time: in its middle, on any machine."""
-    _C._interrupt_at(n)
-    try:
-        yield
-    finally:
-        _C._interrupt_at(0)
 
 
 def interrupt(program: str) -> None:
@@ -409,11 +416,8 @@ def test_ctrl_c_in_the_middle_of_backward(nodes: int, size: int) -> None:
                 _C._interrupt_at(1)
 
             y.register_hook(ask)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            y.sum().backward()
-    finally:
-        _C._interrupt_at(0)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_at(0):  # none before the hook asks for it
+        y.sum().backward()
     assert reached == ["middle"] and x.grad is None
     del y
     (x * 3).sum().backward()

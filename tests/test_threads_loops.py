@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from interrupting import ctrl_c_at
 from test_threads import together
 
 import weft
@@ -302,12 +303,8 @@ def test_a_process_ends_while_daemons_are_in_loops() -> None:
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_a_loop_leaves_the_helpers_in_order() -> None:
     weft.set_num_threads(3)
-    _C._interrupt_at(3)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            _C._try_loop(1_000_000, 1000)
-    finally:
-        _C._interrupt_at(0)
+    with pytest.raises(KeyboardInterrupt), ctrl_c_at(3):
+        _C._try_loop(1_000_000, 1000)
     assert min(_C._try_loop(1000)) >= 0
     assert WORK["sum"]().item() == WORK["sum"]().item()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz import interruptions as works
+from interrupting import alarms
 
 import weft
 from weft import nn
@@ -65,7 +66,7 @@ def main() -> None:
     threads = [threading.Thread(target=body, args=(i,)) for i in range(1, THREADS)]
     for t in threads:
         t.start()
-    with works._alarms(0.03) as signals:
+    with alarms(works.computing(), 0.03) as signals:
         body(0)
     for t in threads:
         t.join()

@@ -115,7 +115,6 @@ Tensor from_buffer(nb::handle o) {
   } guard{view, let_go};
   DType dtype = dtype_of_format(view->format, view->itemsize);
   Dims sizes, strides;
-  int64_t span = view->itemsize;
   for (int i = 0; i < view->ndim; ++i) {
     int64_t stride = view->strides ? view->strides[i] : 0;
     if (stride < 0)
@@ -129,14 +128,12 @@ Tensor from_buffer(nb::handle o) {
           "reallocate the memory.");
     sizes.push(view->shape[i]);
     strides.push(stride / view->itemsize);
-    span += stride * (view->shape[i] > 0 ? view->shape[i] - 1 : 0);
   }
   if (!view->strides) strides = contiguous_strides(sizes);
-  if (!view->strides) span = view->len;
-  bool writable = !view->readonly;
+  int64_t bytes = Size(span_of(sizes, strides)) * view->itemsize;
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
-  t->storage = Storage::foreign(view->buf, numel_of(sizes) ? span : 0, view, let_go, writable);
+  t->storage = Storage::foreign(view->buf, bytes, view, let_go, !view->readonly);
   guard.v = nullptr;
   t->set_geometry(sizes, strides, 0);
   return t;
@@ -217,20 +214,17 @@ Tensor from_dlpack(nb::handle capsule) {
   if (d.device.type != 1) fail("from_dlpack: the data is on device type ", d.device.type, "; weft has only 'cpu'");
   DType dtype = from_dl_type(d.dtype);
   Dims sizes(d.shape, d.ndim), strides = d.strides ? Dims(d.strides, d.ndim) : contiguous_strides(sizes);
-  Size last = 0;
-  for (int i = 0; i < sizes.size(); ++i) {
-    if (strides[i] < 0) fail_value("from_dlpack: negative strides are not supported");
-    if (sizes[i] > 0) last += Size(strides[i]) * (sizes[i] - 1);
-  }
-  extent_of(sizes);  // while nobody but the capsule owns the memory
+  for (int64_t s : strides)
+    if (s < 0) fail_value("from_dlpack: negative strides are not supported");
+  extent_of(sizes);  // refused here, while the capsule alone owns the memory
   check_steps(strides, 0);
+  int64_t bytes = Size(span_of(sizes, strides)) * item_size(dtype);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
-  t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset,
-                                numel_of(sizes) ? (last + 1) * item_size(dtype) : Size(0), m, [](void* p) {
-                                  auto* owner = static_cast<DLManaged*>(p);
-                                  if (owner->deleter) owner->deleter(owner);
-                                });
+  t->storage = Storage::foreign(static_cast<char*>(d.data) + d.byte_offset, bytes, m, [](void* p) {
+    auto* owner = static_cast<DLManaged*>(p);
+    if (owner->deleter) owner->deleter(owner);
+  });
   t->set_geometry(sizes, strides, 0);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   return t;
@@ -290,7 +284,7 @@ class Numbers {
   }
 
   void read_number(PyObject* o, int depth) {
-    if (bottom_ < 0) values_.reserve(size_t(numel_of(sizes_)));  // the shape is known, or it is an error
+    if (bottom_ < 0) values_.reserve(size_t(extent_of(sizes_)));  // the shape is known, or it is an error
     bottom_ = depth;
     if (depth < sizes_.size() && depth > 0)
       fail_value("tensor: expected a sequence of length ", sizes_[depth], " at dim ", depth, ", got a single value");

@@ -37,10 +37,10 @@ PyObject* wrap_number(DType t, const void* at);  // one element as a Python numb
 bool read_number(PyObject* o, Value* v);         // bool, int, float, complex, NumPy scalars
 // The items of a sequence, in a tuple that holds them: Python code that runs while they are read cannot change it.
 nb::object items_of(PyObject* sequence);
-constexpr int kDeepest = 64;          // sequences of numbers are nested no deeper: dimensions of a tensor
+constexpr int kDeepest = kMaxRank;    // sequences of numbers are nested no deeper: each is a dimension
 std::string text_of(PyObject* text);  // throws UnicodeEncodeError where UTF-8 cannot express it
-// After a failed call of a user's method: true where the object just cannot do what was asked. What is no error of the
-// object (Ctrl-C, the end of the program) is thrown on.
+// After a failed call of a user's method: clears an Exception and returns true, as the object cannot do what was asked.
+// Other exceptions, such as KeyboardInterrupt and SystemExit, are passed on as PythonError.
 bool clear_refusal();
 
 void set_python_error();  // inside catch (...): sets the exception that is being handled

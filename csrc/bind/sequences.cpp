@@ -8,7 +8,7 @@ nb::object items_of(PyObject* o) {
   nb::object items;
   if (PyList_Check(o)) {
     items = nb::steal(PyList_AsTuple(o));
-  } else {  // as many as it says: one that never ends is not read for ever
+  } else {  // as many as its length says: an endless one is not read to its end
     Py_ssize_t n = PySequence_Size(o);
     nb::object found = nb::steal(n < 0 ? nullptr : PyList_New(0));
     for (Py_ssize_t i = 0; found.is_valid() && i < n; ++i) {

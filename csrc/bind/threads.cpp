@@ -51,7 +51,7 @@ bool interrupted() {
   return yes;
 }
 
-// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one, on whichever machine.
+// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one, on any machine.
 int64_t g_asked = 0, g_interrupt_at = 0;
 bool asked() {
   if (++g_asked == g_interrupt_at) PyErr_SetInterrupt();

@@ -55,6 +55,15 @@ int64_t numel_of(const Dims& sizes) {
   return zero ? 0 : int64_t(n);
 }
 
+int64_t span_of(const Dims& sizes, const Dims& strides) {
+  Size span = 1;
+  for (int i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    span += strides[i] * (sizes[i] - 1);
+  }
+  return span;
+}
+
 Dims contiguous_strides(const Dims& sizes) {
   Dims strides(sizes.size());
   Size step = 1;
@@ -145,7 +154,7 @@ bool overlaps_itself(const Dims& sizes, const Dims& strides) {
     if (strides[i] == 0 && sizes[i] > 1) return true;
     extent += __int128(strides[i]) * (sizes[i] - 1);
   }
-  // Strides may interlock: only a look at every place tells. Where that would take too long it counts as an overlap.
+  // Strides may interlock: then every place is visited. Where that would take too long it counts as an overlap.
   constexpr int64_t kMostPlaces = int64_t(1) << 32;
   if (numel > extent || extent > kMostPlaces) return true;
   std::vector<bool> taken(size_t(extent), false);

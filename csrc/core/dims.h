@@ -206,8 +206,9 @@ constexpr int64_t kMaxExtent = int64_t(1) << 56;
 [[noreturn, gnu::cold]] void refuse_sizes(const Dims& sizes);  // one is negative, or there are too many elements
 int64_t extent_of(const Dims& sizes);  // the product of those that are not zero, within these limits
 void check_steps(const Dims& strides, int64_t offset);
-int64_t numel_of(const Dims& sizes);         // checked product
-Dims contiguous_strides(const Dims& sizes);  // row major
+int64_t numel_of(const Dims& sizes);                      // checked product
+int64_t span_of(const Dims& sizes, const Dims& strides);  // elements from the first to the last, both included
+Dims contiguous_strides(const Dims& sizes);               // row major
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 bool is_dense(const Dims& sizes, const Dims& strides);         // no holes, no overlap, in some order of the dimensions
 Dims strides_like(const Dims& sizes, const Dims& strides);     // dense strides in the same order of dimensions

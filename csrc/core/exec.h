@@ -8,11 +8,11 @@ namespace weft {
 class Loan;
 
 // Each call of a kernel has one of its own, on the stack of its thread, and so has each thread that helps it: two calls
-// share nothing, be they in two threads or one inside the other.
+// share nothing, whether they are in two threads or one inside the other.
 class Exec {
  public:
-  // How many threads its loops may have. 0: what set_num_threads says, which nobody can change while this thread holds
-  // the interpreter's lock; whoever gives the lock away fixes the number first (loops/parallel.h).
+  // How many threads its loops may have. 0: what set_num_threads says, which cannot change while this thread holds the
+  // interpreter's lock. Code that releases the lock fixes the number first: fixed_exec() in loops/parallel.h.
   int threads = 0;
   int index = 0;           // of this thread among those of the loop that it works for; 0: the one that began the loop
   bool working = false;    // this thread works for a parallel loop: what it calls runs on it alone

@@ -33,7 +33,7 @@ class AtFork {
     for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) (*lock)->release();
   }
   void begin_child() {
-    for (ForkLock* lock : locks_) lock->begin_anew();
+    for (ForkLock* lock : locks_) lock->reset_in_child();
     auto is_gone = [](const Claim::Entry& e) { return !pthread_equal(e.by, pthread_self()); };
     for (Claim::Entry& e : claims)
       if (is_gone(e)) --*e.count;
@@ -51,10 +51,10 @@ const AtFork& g_at_load = AtFork::the();
 
 ForkLock::ForkLock(LockOrder order) : order_(order) { AtFork::the().add(this); }
 
-ForkBarrier::ForkBarrier(LockOrder order) : ForkLock(order) { begin_anew(); }
+ForkBarrier::ForkBarrier(LockOrder order) : ForkLock(order) { reset_in_child(); }
 
-void ForkBarrier::begin_anew() {
-  pthread_rwlockattr_t first_come;  // else threads that call again and again would keep fork waiting
+void ForkBarrier::reset_in_child() {
+  pthread_rwlockattr_t first_come;  // otherwise threads that call in a loop could keep fork waiting
   pthread_rwlockattr_init(&first_come);
 #ifdef __GLIBC__
   pthread_rwlockattr_setkind_np(&first_come, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);

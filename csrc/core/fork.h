@@ -9,12 +9,12 @@
 
 namespace weft {
 
-// The order in which fork takes locks: who holds one may take those that come after it.
+// The order in which fork takes locks: a thread that holds one may take those after it.
 enum class LockOrder { library, packed, work_space };
 
-// What fork holds while the process is copied: a child finds it free, and what it guards whole. They live as long as
-// the process. Who holds one runs no Python and does not wait for the interpreter's lock, which the thread that forks
-// has.
+// A lock that fork takes before the process is copied: the child finds it free, and what it guards consistent. It lives
+// as long as the process. A thread that holds one runs no Python and does not wait for the interpreter's lock, which
+// the forking thread holds.
 class ForkLock {
  public:
   ForkLock(const ForkLock&) = delete;
@@ -28,7 +28,7 @@ class ForkLock {
   friend class AtFork;
   virtual void hold() = 0;
   virtual void release() = 0;
-  virtual void begin_anew() { release(); }  // in the child
+  virtual void reset_in_child() { release(); }
   LockOrder order_;
 };
 
@@ -54,16 +54,16 @@ class ForkBarrier final : public ForkLock {
  private:
   void hold() override { pthread_rwlock_wrlock(&lock_); }
   void release() override { pthread_rwlock_unlock(&lock_); }
-  void begin_anew() override;  // the system knows who holds it by a number that the child has not
+  void reset_in_child() override;  // the C library knows the holder by a thread id that the child does not have
   pthread_rwlock_t lock_;
 };
 
 // Calls f in a child, once its locks are free.
 void in_child(void (*f)());
 
-// While one is alive, this thread uses something although it may give the interpreter's lock away: others wait until
-// the count is zero, or do without. Made and destroyed with that lock held. A child takes back what threads that it
-// does not have counted.
+// While one is alive, this thread uses something although it may release the interpreter's lock: others wait until the
+// count is zero, or do without. Made and destroyed with that lock held. A child after fork subtracts the claims of
+// threads that it does not have.
 class Claim {
  public:
   explicit Claim(int32_t& count);

@@ -308,6 +308,8 @@ Scratch::~Scratch() {
 }
 
 namespace {
+constexpr int64_t kMostKept = 16 << 20;  // bytes of a panel: more than any block of a product, less than long vectors
+
 struct KeptPanels {
   char* p[Panel::kSlots] = {};
   int64_t bytes[Panel::kSlots] = {};
@@ -331,8 +333,12 @@ Panel::Panel(int slot, int64_t bytes) : slot_(slot) {
 
 Panel::~Panel() {
   if (!p_) return;
+  if (bytes_ > kMostKept) {
+    std::free(p_);
+    return;
+  }
   KeptPanels& kept = t_panels;
-  std::free(kept.p[slot_]);  // of who borrowed meanwhile
+  std::free(kept.p[slot_]);  // what a kernel inside of this one borrowed
   kept.p[slot_] = p_, kept.bytes[slot_] = bytes_;
 }
 

@@ -82,8 +82,8 @@ class Scratch {
   Loan* lender_ = nullptr;
 };
 
-// Work space that its thread keeps for the next kernel that asks for the same slot. Where it is lent already, whoever
-// asks gets other memory. Less than Scratch costs, for small kernels.
+// Work space that its thread keeps for the next kernel that asks for the same slot. Where it is lent already, other
+// memory is allocated. It costs less than Scratch, for small kernels; large blocks are freed.
 class Panel {
  public:
   static constexpr int kSlots = 3;

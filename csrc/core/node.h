@@ -32,7 +32,7 @@ struct Hook : Counted {
 using Hooks = std::vector<Ref<Hook>>;
 
 // Is shown everything that a node or tensor owns a count of: how bind/ lets Python's collector see through the graph.
-// What is absent (an index that is a slice, a gradient that nobody wants) is passed over here, for every traversal.
+// What is absent (an index that is a slice, a gradient that is not wanted) is skipped here, for every traversal.
 class OwnedVisitor {
  public:
   void tensor(TensorImpl* t) {

@@ -24,7 +24,7 @@ struct Attached {
   virtual ~Attached() = default;
 };
 
-// Counted up with the interpreter's lock held, read without: who reads a count sees all that was counted.
+// Incremented with the interpreter's lock held, read without: a thread that reads a count sees what it counts.
 class ChangeCount {
  public:
   operator uint32_t() const { return count_.load(std::memory_order_acquire); }

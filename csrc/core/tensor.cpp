@@ -169,11 +169,6 @@ void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, in
   contiguous = is_contiguous(sizes, strides);
 }
 
-static void check_sizes(const Dims& sizes) {
-  for (int64_t n : sizes)
-    if (n < 0) fail("a tensor has no negative sizes, got ", sizes);
-}
-
 Tensor meta(DType dtype, const Dims& sizes) {
   int n = sizes.size();
   if (n > kMaxRank) [[unlikely]]
@@ -199,11 +194,8 @@ Tensor meta(DType dtype, const Dims& sizes) {
 }
 
 Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides) {
-  check_sizes(sizes);
   if (strides.size() != sizes.size())
     fail("a tensor has one stride for each size, got strides ", strides, " for sizes ", sizes);
-  for (int64_t n : strides)
-    if (n < 0) fail("a tensor has no negative strides, got ", strides);
   Tensor t(TensorImpl::make());
   t->dtype = dtype;
   t->set_geometry(sizes, strides, 0);
@@ -211,12 +203,7 @@ Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides) {
 }
 
 int64_t bytes_of(const TensorImpl& t) {
-  int64_t last = t.numel;
-  if (!t.contiguous && t.numel) {
-    last = 1;
-    for (int i = 0; i < t.sizes.size(); ++i) last = last + Size(t.strides[i]) * (t.sizes[i] - 1);
-  }
-  return Size(last) * item_size(t.dtype);
+  return Size(t.contiguous ? t.numel : span_of(t.sizes, t.strides)) * item_size(t.dtype);
 }
 
 void give_memory(TensorImpl& t) { t.storage = Storage::make(bytes_of(t)); }

@@ -26,7 +26,7 @@ struct Cut : Counted {
 
 // What only some tensors have.
 struct TensorExtra {
-  bool view_fixed = false;  // what a custom Function returned: only its own backward knows how it hangs on the base
+  bool view_fixed = false;  // what a custom Function returned: only its own backward knows how it depends on the base
   bool retain_grad = false;
   bool is_parameter = false;
   Node* accumulate = nullptr;  // the node that adds to grad, while one lives (it owns us)

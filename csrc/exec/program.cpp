@@ -95,7 +95,7 @@ bool Program::can_hold(const Op& op) {
   return !(op.form.compose || op.is(kDynamic) || op.is(kTakesSparse) || op.returns_list);
 }
 
-// A program that could not take an op is of no use: what it holds of it is not whole.
+// Begins a step of building it. `next` is the state until the step ends: broken, where an error would leave half of it.
 void Program::build(State next) {
   if (state_ != State::building) fail("a program ", state_ == State::broken ? "is broken" : "is finished already");
   state_ = next;
@@ -136,7 +136,7 @@ std::vector<int> Program::add(const Op& op, std::vector<Argument> arguments, boo
     Tensor& out = c.out[i];
     if (c.inplace && i == 0) {
       Tensor self = c.tensor(0);
-      check_changeable(self, op.base);
+      check_changeable(self, op.base.c_str());
       if (!(out.sizes() == self.sizes()) || !can_cast(out.dtype(), self.dtype()))
         fail(op.name, "_: the result does not fit into ", name_of(self.dtype()), self.sizes());
       step.self = self;
@@ -435,18 +435,15 @@ std::vector<int> Program::written_by(const Step& s) const {
   return writes;
 }
 
-// Memory from outside that it changes: whoever binds it has to find it writable.
+// Memory from outside that it changes: may_write() must find it writable before each run.
 void Program::find_outside_writes() {
   std::vector<bool> written(memories_.size());
   for (const Step& s : steps_)
     for (int w : written_by(s)) written[size_t(w)] = true;
-  size_t input = 0;
-  for (size_t i = 0; i < memories_.size(); ++i) {
-    auto kind = memories_[i].kind;
-    if (kind == Memory::input && written[i]) written_inputs_.push_back(input);
-    if (kind == Memory::constant && written[i]) written_constants_.push_back(i);
-    input += kind == Memory::input;
-  }
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (written[size_t(inputs_[i].memory)]) written_inputs_.push_back(i);
+  for (size_t i = 0; i < memories_.size(); ++i)
+    if (memories_[i].kind == Memory::constant && written[i]) written_constants_.push_back(i);
 }
 
 bool Program::may_write(const std::vector<Tensor>& inputs) const {

@@ -10,12 +10,10 @@ namespace weft {
 
 uint64_t ticks();  // of the CPU's clock: about three in a nanosecond
 
-inline bool in_parallel() {
-  return Exec::current().working;
-}  // this thread works for a parallel loop already: then everything it calls runs on it alone
-inline int thread_index() {
-  return Exec::current().index;
-}  // 0 on the thread that called the loop, 1, 2 … on those that help it
+// Whether this thread works for a parallel loop already: then everything it calls runs on it alone.
+inline bool in_parallel() { return Exec::current().working; }
+// 0 on the thread that called the loop, 1, 2 … on those that help it.
+inline int thread_index() { return Exec::current().index; }
 // While one is alive, this thread works alone.
 class Alone {
  public:

@@ -73,7 +73,7 @@ Exec fixed_exec() {
 PerThread::PerThread(int64_t bytes, int64_t items)
     : each_((Size(bytes) + 63) / 64 * 64), count_(items > 1 ? loop_threads() : 1), memory_(Size(each_) * count_) {}
 
-int num_openmp_threads() { return g_forked ? 1 : num_threads(); }
+int num_openmp_threads() { return g_forked ? 1 : call_threads(); }
 
 bool (*g_ask_interpreter)() = nullptr;
 

@@ -15,16 +15,16 @@ namespace weft {
 int num_threads();  // what set_num_threads chose, or the CPUs this process may use
 void set_num_threads(int n);
 int call_threads();        // how many the loops of this call may have; the same until it ends
-int loop_threads();        // those of a loop that begins here
-Exec fixed_exec();         // the context for a kernel that gives the interpreter's lock away
 int num_openmp_threads();  // the same for libraries on OpenMP, whose threads a child after fork cannot replace
+int loop_threads();        // those of a loop that begins here
+Exec fixed_exec();         // the context for a kernel that releases the interpreter's lock
 
 constexpr int64_t kGrain = 32768;  // elements of light work per chunk
 
 // Ctrl-C. Loops ask between chunks, on the thread that called them, and leave by an exception; what they were writing
 // is then unfinished.
-bool interrupt_pending();        // looks every few milliseconds; true: a Python exception is set
-[[noreturn]] void leave_loop();  // throws it
+bool interrupt_pending();        // looks every few milliseconds; true: Ctrl-C arrived, and is the loop's to report
+[[noreturn]] void leave_loop();  // throws Interrupted
 void leave_if_interrupted();     // both, from anywhere in a loop
 extern bool (*g_ask_interpreter)();
 

@@ -32,8 +32,8 @@ inline void reach(const Pool& p, int d, int64_t tap, int64_t* first, int64_t* la
   if (*last > p.result[d]) *last = p.result[d];
 }
 
-// The taps that read inside in one of the places [from, to); of windows much larger than the plane not all are looked
-// at.
+// The taps that read inside of the plane for one of the places [from, to). All taps are taken, unless the window is
+// much larger than the plane.
 struct Taps {
   int64_t first = 0, last;
   Taps(const Pool& p, int d, int64_t from, int64_t to) : last(p.kernel[d]) {

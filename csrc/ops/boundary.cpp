@@ -37,8 +37,8 @@ void check_arguments(Call& c) {
     const Param& p = op.params[size_t(i)];
     const Value& v = c.arg(i);
     if (v.none() ? !may_be_none(p) : !has_type(p, v))
-      fail_type(op.name, ": argument '", p.name, "' must be ", name_of(p.type), p.nullable ? " or None" : "", ", got ",
-                v);
+      fail_type(op.name, ": argument '", p.name, "' must be ", name_of(p.type), may_be_none(p) ? " or None" : "",
+                ", got ", v);
   }
   if (!c.inplace) return;
   if (!op.is(kInplace) && !op.is(kInplaceOnly)) fail(op.name, ": cannot run in place");

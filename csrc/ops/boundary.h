@@ -1,5 +1,5 @@
-// The checked boundary: what a graph, a file or a program may say to an op. Calls from Python are read by signature in
-// bind/args.cpp, and C++ writes its own arguments; everything else passes here before a shape rule sees it.
+// The checked boundary: which arguments a graph, a file or a program may give to an op. Calls from Python are read by
+// signature in bind/args.cpp, and C++ writes its own arguments; everything else passes here before a shape rule.
 #pragma once
 
 #include "ops/op.h"
@@ -7,7 +7,7 @@
 namespace weft {
 
 // Throws unless every argument is of its parameter's declared type, and the call can run in place where it says so.
-// Whoever passes this and the shape rule can run without reading or writing outside of its tensors.
+// A call that passes this and the shape rule runs without reading or writing outside of its tensors.
 void check_arguments(Call& c);
 
 }  // namespace weft

@@ -303,9 +303,7 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
     result = self;
     try {
       run_kernel(c);
-    } catch (const Error&) {  // refused before anything was written
-      throw;
-    } catch (...) {  // Ctrl-C, say: some elements have changed
+    } catch (...) {  // Ctrl-C or an index out of range: some elements may have changed
       note_change(self);
       throw;
     }

@@ -49,7 +49,7 @@ IndexedShape::IndexedShape(const Tensor& x, const TensorList& indices) {
   if (int(indices.size()) > x.dim()) fail_index("index: too many indices for tensor of dimension ", x.dim());
   bool any = false;
   for (const Tensor& t : indices) {
-    if (t && t.dtype() != DType::Int64) fail_index("index: places are int64, got ", name_of(t.dtype()));
+    if (t && t.dtype() != DType::Int64) fail_index("index: indices must be int64, got ", name_of(t.dtype()));
     any = any || t;
   }
   if (!any) fail_index("index: at least one index tensor is needed");

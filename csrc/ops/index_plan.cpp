@@ -6,16 +6,9 @@
 namespace weft {
 namespace {
 
-// How many elements lie between the first and the last of t, both included.
-int64_t span_of(const Tensor& t) {
-  int64_t span = 1;
-  for (int d = 0; d < t.dim(); ++d) span += (t.size(d) - 1) * t.stride(d);
-  return t.numel() ? span : 0;
-}
-
 // The memory of t in another type, with the same strides.
 std::unique_ptr<Scratch> converted(const Tensor& t, DType type) {
-  int64_t span = span_of(t);
+  int64_t span = span_of(t.sizes(), t.strides());
   auto copy = std::make_unique<Scratch>(span * item_size(type));
   copy_kernels().convert(t.dtype(), type, t.data(), copy->as<char>(), span);
   return copy;
@@ -133,7 +126,9 @@ void scatter_planned(Scatter op, const Tensor& table, const Tensor& dense, Plann
   if (op != Scatter::set && is_half(table.dtype())) {  // rounded once, at the end
     auto wide = converted(table, DType::Float), from = converted(dense, DType::Float);
     good = index_kernels().scatter(op, DType::Float, wide->as<char>(), from->as<char>(), planner.plan());
-    if (good) copy_kernels().convert(DType::Float, table.dtype(), wide->as<char>(), table.data(), span_of(table));
+    if (good)
+      copy_kernels().convert(DType::Float, table.dtype(), wide->as<char>(), table.data(),
+                             span_of(table.sizes(), table.strides()));
   } else {
     auto aside = shares_memory(table, dense) ? converted(dense, dense.dtype()) : nullptr;
     good = index_kernels().scatter(op, table.dtype(), table.data(), aside ? aside->as<char>() : dense.data(),

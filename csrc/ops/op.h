@@ -63,8 +63,8 @@ enum Trait : uint32_t {
   kCastsOut = 16384,        // out= may have a dtype that the result can be cast to; else it must have the result's
   kOutSetsType = 32768,     // out= stands for dtype=: the result is computed in its dtype
   kTakesSparse = 65536,     // the form itself knows sparse inputs; for other ops ops/sparse_ops.cpp does, or nobody
-  kFromStorage = 262144,    // a view that counts from the beginning of the storage, not of the input
   kBeside = 131072,         // run may happen beside that of another op: it counts no references and cannot fail
+  kFromStorage = 262144,    // a view that counts from the beginning of the storage, not of the input
 };
 
 // An output that run may write where an input lies: each part of it is written after the same part was read.
@@ -255,14 +255,16 @@ class OpRef {
   mutable const Op* op_ = nullptr;
 };
 
+// Where elements lie in memory.
+struct Place {
+  Dims sizes, strides;
+  int64_t offset = 0;
+};
+
 // What a derivative is given, and where it puts its results. Tensor arguments are numbered in the order of
 // the signature, 0, 1, …; the elements of a tensor list count one by one.
 class OpNode;
 struct Share;
-struct Place {  // where the elements of a tensor lay when it was recorded, whatever became of it since
-  Dims sizes, strides;
-  int64_t offset = 0;
-};
 class Grad {
  public:
   Grad(OpNode& node, Grads& incoming, bool create_graph)
@@ -275,7 +277,7 @@ class Grad {
   Tensor y(int i = 0);             // a kept output
   const Value& arg(int i) const;   // an argument by its place in the signature (tensors only if kept)
   const Dims& shape(int i) const;  // of input i (if it wants a gradient)
-  Place place() const;             // of input 0, for forms that keep it
+  Place place() const;             // of input 0 when the call was recorded, for forms that keep it
   DType dtype(int i) const;
   bool needs(int i) const;
   int inputs() const;  // how many tensor inputs

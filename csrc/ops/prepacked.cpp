@@ -1,6 +1,7 @@
 #include "ops/prepacked.h"
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "core/fork.h"
@@ -17,7 +18,7 @@ struct KeptKernel final : Attached {
   DType type = DType::Float;
 };
 
-// What was attached is destroyed when nobody holds the lock.
+// Returns what was attached before, so that the caller destroys it without holding the lock.
 std::unique_ptr<Attached> attach(Storage& storage, std::unique_ptr<Attached> what) {
   std::lock_guard hold(g_lock);
   return std::exchange(storage.attached, std::move(what));
@@ -37,7 +38,8 @@ Prepacked::Prepacked(const Tensor& w, bool wanted)
 
 Prepacked::~Prepacked() {
   if (!used_ || packed_ == before_) return;
-  auto kept = std::make_unique<KeptKernel>();
+  std::unique_ptr<KeptKernel> kept(new (std::nothrow) KeptKernel);
+  if (!kept) return;  // no memory for it: the next call packs again
   kept->packed = packed_, kept->changes = changes_, kept->offset = offset_, kept->type = type_;
   attach(storage_, std::move(kept));
 }

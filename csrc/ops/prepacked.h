@@ -1,5 +1,5 @@
-// A kernel as its loop wants it, kept with the kernel's storage until that changes. What is kept never changes: another
-// thread may be using it.
+// A convolution's or quantised layer's kernel in the layout that its loop reads, kept with the kernel's storage until
+// that changes. What is kept is never modified: another thread may be using it.
 #pragma once
 
 #include <memory>

@@ -311,8 +311,8 @@ Grads AccumulateGrad::apply(Grads&& grads, bool create_graph) {
 
 // ---- history
 //
-// One rule for views, whoever made them: a view is its base, seen through sizes, strides and an offset, and its history
-// follows from that of the base. docs/architecture/views.md says what this means for changes in place.
+// One rule for views, whichever op made them: a view is its base, seen through sizes, strides and an offset, and its
+// history follows from that of the base. docs/architecture/views.md says what this means for changes in place.
 
 // Made before its base, a leaf, was told to require a gradient.
 static bool view_came_early(const TensorImpl& t) {
@@ -322,7 +322,7 @@ bool view_is_stale(const TensorImpl& t) {
   return t.base && (t.view_version != t.storage->version || view_came_early(t));
 }
 
-// One of them was given other memory, through `.data`: they are no base and view any more.
+// False once the view or its base was given other memory, through `.data`: they share none any more.
 static bool still_a_view(TensorImpl& t) {
   if (t.base && t.base->storage.get() != t.storage.get()) t.base = nullptr;
   return bool(t.base);
@@ -398,9 +398,9 @@ void check_apart(const Tensor& target, const char* op) {
          "). Please clone() the tensor before performing the operation.");
 }
 
-void check_changeable(const Tensor& self, std::string_view op) {
-  if (op == "zero_" || op == "fill") return;  // where all elements are equal, sharing does no harm
-  check_apart(self, op.data());
+void check_changeable(const Tensor& self, const char* op) {
+  bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
+  if (!all_equal) check_apart(self, op);
 }
 
 void check_inplace(const Tensor& self, const char* op) {
@@ -437,7 +437,7 @@ void check_rebase(const Tensor& self, bool by_others) {
          name_of(base.dtype()), ": it cannot be recorded; clone() the view first");
   int64_t first = self->offset - base->offset;
   if (overlaps_itself(base.sizes(), base.strides()) || first < 0 ||
-      first + extent_of(self.sizes(), self.strides()) > extent_of(base.sizes(), base.strides()))
+      first + span_of(self.sizes(), self.strides()) > span_of(base.sizes(), base.strides()))
     fail("in-place change of a view that reaches beyond its base (shape ", base.sizes(), ", strides ", base.strides(),
          "), or whose base has elements that share memory: clone() the base first");
 }
@@ -488,8 +488,7 @@ Ref<Node> CopySlices::make(const Tensor& base, const Tensor& view, Ref<Node> cha
   auto* n = new (block) CopySlices;
   n->edges = reinterpret_cast<Edge*>(block + sizeof(CopySlices));
   n->edge_count = edges;
-  new (n->edges) Edge(std::move(first));  // that of the change goes to the view as it was
-
+  new (n->edges) Edge(std::move(first));  // not the first edge of `change`, which goes to the view before the change
   for (uint32_t i = 1; i < edges; ++i) new (n->edges + i) Edge(change->edges[i]);
   n->change = std::move(change);
   n->change->outer = n;

@@ -89,8 +89,8 @@ bool shows_grad(TensorImpl& t);                          // as the user sees it:
 void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
 uint32_t versions_of(const TensorList& list);            // grows with every change of one of them
 void check_apart(const Tensor& target, const char* op);  // what is written to has a place for each element
-void check_changeable(const Tensor& self, std::string_view op);  // the same of what an op changes in place
-void check_inplace(const Tensor& self, const char* op);          // leaf, view and inference rules
+void check_changeable(const Tensor& self, const char* op);  // the same of what an op changes in place
+void check_inplace(const Tensor& self, const char* op);     // leaf, view and inference rules
 void check_rebase(const Tensor& self, bool by_others);  // can a change of self be recorded? (others: with a gradient)
 void take_geometry(Tensor& t, const Tensor& view);      // t becomes what `view`, a view of it, is
 Value place_value(const TensorImpl& t);                 // what Grad::place reads

@@ -49,10 +49,12 @@ class Steps {
     if (h.dim() != 2 || h.size(1) != n || h.dtype() != w.dtype())
       fail(c.name(), ": expected a state of shape [batch, ", n, "] and ", name_of(w.dtype()), ", got ", h.sizes(),
            " of ", name_of(h.dtype()));
-    batch = h.size(0), time = x[0], rows_total = x[0];
-    if (!packed && x[1] != batch) fail(c.name(), ": a batch of ", x[1], " has a state of ", batch, " rows");
-    if (!packed) rows_total = time * batch;
-    if (packed) expect_dim(c, sizes, 1, 1), expect_dtype(c, sizes, DType::Int64);
+    batch = h.size(0), time = x[0];
+    if (packed)
+      expect_dim(c, sizes, 1, 1), expect_dtype(c, sizes, DType::Int64);
+    else if (x[1] != batch)
+      fail(c.name(), ": a batch of ", x[1], " has a state of ", batch, " rows");
+    total = packed ? time : time * batch;
   }
   // With the rows of each step, for a kernel.
   static Steps of_run(Call& c, const Dims& x, const Tensor& w, const Tensor& h, int sizes, int mode) {
@@ -65,7 +67,6 @@ class Steps {
   int64_t rows(int64_t step) const { return packed ? rows_[size_t(at(step))] : batch; }
   // How many of its rows go on from the step before; the others begin with the first state.
   int64_t carried(int64_t step) const { return step ? std::min(rows(step - 1), rows(step)) : 0; }
-  int64_t total() const { return rows_total; }
   template <class P>
   P* in(P* base, int64_t step, int64_t columns) const {
     return base + begin(step) * columns * item;
@@ -95,11 +96,11 @@ class Steps {
   void by_sequences(const F& f) const {
     constexpr double kWork = double(int64_t(1) << 22);  // multiplications that are worth it
     int64_t threads = std::min<int64_t>(loop_threads(), batch / kFew);
-    if (threads < 2 || double(total()) * double(width) * double(n) < kWork) return f(Range{0, batch});
+    if (threads < 2 || double(total) * double(width) * double(n) < kWork) return f(Range{0, batch});
     std::vector<int64_t> ends(size_t(threads), batch);
     int64_t row = 0, done = 0;
     for (size_t i = 0; i + 1 < ends.size(); ++i) {
-      while (row < batch && done * threads < total() * int64_t(i + 1)) done += length(row++);
+      while (row < batch && done * threads < total * int64_t(i + 1)) done += length(row++);
       ends[i] = row;
     }
     parallel_chunks(threads, 1, [&](int64_t begin, int64_t end) {
@@ -110,7 +111,7 @@ class Steps {
   Range all() const { return {0, batch}; }
 
   // Whether a copy of a matrix that is read at every step pays.
-  bool pack() const { return batch > 1 && time > 1 && total() > 2 * kFew; }
+  bool pack() const { return batch > 1 && time > 1 && total > 2 * kFew; }
 
   // How threads share out the units where there are too few sequences to take some each: a thread makes all gates of
   // its units at a step, and its part of the weight stays in its cache. A gate comes out the same wherever it is made:
@@ -129,7 +130,8 @@ class Steps {
   bool reverse;
   int64_t gates;
   bool packed;
-  int64_t time = 0, batch, n, width, item, rows_total;
+  int64_t time, batch, n, width, item;
+  int64_t total;  // rows of all steps
 
  private:
   int64_t length(int64_t row) const {
@@ -146,13 +148,13 @@ class Steps {
       begin_.push_back(sum), rows_.push_back(rows);
       before = rows, sum += rows;
     }
-    if (sum != rows_total) fail(c.name(), ": sizes add up to ", sum, " rows, but the input has ", rows_total);
+    if (sum != total) fail(c.name(), ": sizes add up to ", sum, " rows, but the input has ", total);
   }
   std::vector<int64_t> begin_, rows_;
 };
 
 Dims result_sizes(const Steps& s, int64_t columns) {
-  return s.packed ? Dims{s.total(), columns} : Dims{s.time, s.batch, columns};
+  return s.packed ? Dims{s.total, columns} : Dims{s.time, s.batch, columns};
 }
 
 // The first cells of an lstm, which lie like the first states.
@@ -285,9 +287,9 @@ void weight_gradient(DType type, const Steps& s, const char* dgates, const char*
     gemm(type, true, false, s.width, s.n, rows, later, s.width, earlier, s.n, dw, s.n, 1, beta);
   };
   if (s.packed) {
-    Scratch before(s.total() * s.n * s.item);
+    Scratch before(s.total * s.n * s.item);
     gather_before(s, h, h0, before.as<char>());
-    return add(s.total(), dgates, before.as<char>(), 0);
+    return add(s.total, dgates, before.as<char>(), 0);
   }
   // Every step but the first lies beside the state before it.
   int64_t rest = (s.time - 1) * s.batch, wide = s.batch * s.width * s.item, narrow = s.batch * s.n * s.item;
@@ -344,7 +346,7 @@ WEFT_OP{
         char *dx = static_cast<char*>(dx_out.data()), *states = static_cast<char*>(state_out.data());
         int64_t row = s.n * s.item, block = s.batch * row;
         bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru, first = c.flag(11);
-        Scratch own(gru ? s.total() * s.width * s.item : 0);  // gru: the gradient of the state's share
+        Scratch own(gru ? s.total * s.width * s.item : 0);  // gru: the gradient of the state's share
         char* dgates = gru ? own.as<char>() : dx;
         Scratch dstate(block), dcell(lstm ? block : 0), dbefore(gru ? block : 0);
         char *dh = dstate.as<char>(), *dc = dcell.as<char>(), *own_way = dbefore.as<char>();
@@ -399,7 +401,7 @@ WEFT_OP{
         s.by_sequences(walk);
         weight_gradient(type, s, dgates, h.data(), h0.data(), static_cast<char*>(dw_out.data()));
         if (!gru) return;
-        Dims sizes{s.total(), s.width}, strides{s.width, 1};
+        Dims sizes{s.total, s.width}, strides{s.width, 1};
         reduce_box(Reduce::sum, type, dgates, sizes, strides, Dims{0}, db_out.data(), nullptr, 0);
       },
   .overlay = {.input = 7, .output = 0},  // the gradients of an lstm's gates over the gates

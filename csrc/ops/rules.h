@@ -25,7 +25,7 @@ inline void expect_shape(Call& c, int i, const Dims& sizes) {
 inline void expect_numel(Call& c, int i, int64_t n) {
   if (c.has(i) && c.tensor(i).numel() != n) refuse(c, i, "have ", n, " elements");
 }
-inline void expect_dim(Call& c, int i, int least, int most = 64) {
+inline void expect_dim(Call& c, int i, int least, int most = kMaxRank) {
   if (!c.has(i)) return;
   int n = c.tensor(i).dim();
   if (n >= least && n <= most) return;

@@ -16,19 +16,10 @@ Tensor reinterpreted(const Tensor& t, DType dtype, const Dims& sizes, const Dims
   return view;
 }
 
-int64_t extent_of(const Dims& sizes, const Dims& strides) {
-  Size extent = 1;
-  for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    extent += strides[i] * (sizes[i] - 1);
-  }
-  return extent;
-}
-
 Tensor spread(const Tensor& t, const Dims& strides) {
   static const OpRef back{"as_strided_backward"};
   if (is_dense(t.sizes(), strides)) return layout_as(t, strides);
-  return back(t, Dims{extent_of(t.sizes(), strides)}, Dims{1}, t.sizes(), strides, 0);
+  return back(t, Dims{span_of(t.sizes(), strides)}, Dims{1}, t.sizes(), strides, 0);
 }
 
 namespace {
@@ -37,9 +28,8 @@ constexpr int64_t kMostPlaces = int64_t(1) << 62;
 
 // Whether all of these places belong to t. (Asked of tensors without gaps; of others the answer is no.)
 bool within(const Tensor& t, const Dims& sizes, const Dims& strides, int64_t offset) {
-  int64_t extent = extent_of(sizes, strides);
-  return !extent ||
-         (is_dense(t.sizes(), t.strides()) && offset >= t->offset && offset + extent <= t->offset + t.numel());
+  int64_t span = span_of(sizes, strides);
+  return !span || (is_dense(t.sizes(), t.strides()) && offset >= t->offset && offset + span <= t->offset + t.numel());
 }
 
 WEFT_OP{
@@ -140,11 +130,11 @@ WEFT_OP{
         expect_count(c, 4, shown.size()), expect_not_negative(c, 4);
         expect_range(c, 5, -kMostPlaces, kMostPlaces);
         Size furthest = c.integer(5);
-        furthest += extent_of(shown, c.ints(4));
+        furthest += span_of(shown, c.ints(4));
         if (overlaps_itself(sizes, strides))
           fail("as_strided: no derivative for an input whose elements share memory (shape ", sizes, ", strides ",
                strides, "); clone() it first");
-        extent_of(sizes, strides);  // fits in 64 bits
+        span_of(sizes, strides);  // fits in 64 bits
         bool dense = is_dense(sizes, strides);
         c.give(0, dense ? meta_strided(c.tensor(0).dtype(), sizes, strides) : meta(c.tensor(0).dtype(), sizes));
       },
@@ -263,10 +253,8 @@ tensor([[0, 1],
 };
 
 // Where a diagonal lies; its offset and two dimensions are the arguments from `at` on.
-struct Diagonal {
-  Dims sizes, strides;
-  int64_t offset = 0;
-  Diagonal(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+struct Diagonal : Place {
+  Diagonal(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : Place{of_sizes, of_strides} {
     int a = wrap_dim(c.integer(at + 1), sizes.size(), "diagonal"),
         b = wrap_dim(c.integer(at + 2), sizes.size(), "diagonal");
     if (a == b) fail("diagonal: dimensions cannot be identical ", c.integer(at + 1), ", ", c.integer(at + 2));

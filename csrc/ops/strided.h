@@ -17,13 +17,11 @@ inline void copy_box(char* at, const Dims& strides, const Tensor& src, const Dim
                       sizes.size());
 }
 
-// How many elements there are from the first to the last.
-int64_t extent_of(const Dims& sizes, const Dims& strides);
 // The elements of t with these strides, in memory of their own from its first element on: gaps hold zeros.
 Tensor spread(const Tensor& t, const Dims& strides);
 
-// The derivative of a view: zeros of the sizes in argument 1, with the gradient (argument 0) in the part that is shown.
-// Shown says which from the arguments that follow.
+// The derivative of a view: zeros of the sizes in argument 1, with the gradient (argument 0) in the part that the view
+// shows. Shown, a Place, is computed from the arguments that follow.
 template <class Shown>
 void infer_part(Call& c) {
   const Dims& sizes = c.ints(1);

@@ -295,10 +295,8 @@ torch.Size([1, 2]))",
 };
 
 // What select and slice show of a tensor; their numbers are the arguments from `at` on.
-struct Selected {
-  Dims sizes, strides;
-  int64_t offset;
-  Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+struct Selected : Place {
+  Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : Place{of_sizes, of_strides} {
     if (sizes.empty()) fail_index("select: cannot be applied to a 0-dim tensor.");
     int dim = wrap_dim(c.integer(at), sizes.size(), "select");
     Size i = c.integer(at + 1), n = sizes[dim];
@@ -309,10 +307,8 @@ struct Selected {
   }
 };
 
-struct Sliced {
-  Dims sizes, strides;
-  int64_t offset;
-  Sliced(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : sizes(of_sizes), strides(of_strides) {
+struct Sliced : Place {
+  Sliced(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : Place{of_sizes, of_strides} {
     if (sizes.empty()) fail("slice: cannot be applied to a 0-dim tensor.");
     int dim = wrap_dim(c.integer(at), sizes.size(), "slice");
     Size n = sizes[dim], step = c.integer(at + 3), start = c.has(at + 1) ? c.integer(at + 1) : Size(0),

@@ -78,7 +78,7 @@ def alive(pid: int) -> bool:
 def dead(pid: int) -> bool:
     """Whether a child has ended with all its threads, so that all its files are closed."""
     try:
-        how = os.WEXITED | os.WNOHANG | os.WNOWAIT  # it is left to whoever waits for it
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT  # it is left for the loader to reap
         return os.waitid(os.P_PID, pid, how) is not None
     except ChildProcessError:
         return state_of(pid) == ""

@@ -14,7 +14,7 @@ import weft
 
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
 LAYOUTS = ("plain", "transposed", "stepped", "offset", "expanded", "channels_last")
-TWINS = ("plain", "transposed", "stepped", "offset", "channels_last")  # of the same elements
+SAME_ELEMENTS = ("plain", "transposed", "stepped", "offset", "channels_last")  # of these layouts
 OTHER_LAYOUTS = ("sparse", "csr", "read_only", "parameter")
 FILLS = ("small", "whole", "unit", "zero", "one", "nan", "infinite", "huge", "tiny", "negative")
 SHAPES: tuple[tuple[int, ...], ...] = (

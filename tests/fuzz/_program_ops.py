@@ -1,9 +1,9 @@
 """The steps that random programs are made of: each resolved, called, and computed with NumPy.
 
 A row says how raw numbers become arguments that fit the shapes (``resolve``, None where the step makes
-no sense), how weft or PyTorch is called (``call``), and what comes out. What comes out of a view is
-said of *places*: an array of the positions in memory, which NumPy's own indexing rearranges. What comes
-out of anything else is said of values, complex ones, whose imaginary parts carry a derivative.
+no sense), how weft or PyTorch is called (``call``), and what the result is (``compute``). A view is
+computed from *places*: an array of positions in memory, which NumPy's own indexing rearranges. All
+other results are computed from values: complex ones, whose imaginary parts carry a derivative.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from fuzz._arguments import TWINS, a_tensor, anything, fitting, value_of
+from fuzz._arguments import SAME_ELEMENTS, a_tensor, anything, fitting, value_of
 from fuzz._targets import Parameter, overloads, targets
 
 import weft
 
 SHARE = 2000  # cases in `make test`
 # Results that follow from how elements lie, from memory that was never written, or from a choice that the mathematics
-# leaves open (signs and order of vectors, rank next to a tolerance): a twin may differ in these.
-UNLIKE_TWINS = (
+# leaves open (signs and order of vectors, rank next to a tolerance): another layout may differ in these.
+LAYOUT_DEPENDENT = (
     "empty",
     "as_strided",
     "resize",
@@ -128,7 +128,7 @@ def generate(rng: random.Random) -> Any:
         "kwargs": kwargs,
         "then": then,
         "backward": rng.random() < 0.4,
-        "twin": rng.choice(TWINS) if rng.random() < 0.4 else None,
+        "layout": rng.choice(SAME_ELEMENTS) if rng.random() < 0.4 else None,
     }
 
 
@@ -202,7 +202,7 @@ def _differ(a: list[np.ndarray], b: list[np.ndarray], close: float) -> bool:
 
 def _compare(case: Any, tensors: list[weft.Tensor]) -> None:
     """The same call with elements that lie otherwise."""
-    if any(part in case["target"] for part in UNLIKE_TWINS) or not tensors:
+    if any(part in case["target"] for part in LAYOUT_DEPENDENT) or not tensors:
         return
     if any(t.numel() > 1 << 16 for t in tensors):
         return
@@ -210,13 +210,13 @@ def _compare(case: Any, tensors: list[weft.Tensor]) -> None:
     again = [_elements(t) for t in _tensors(_run(case, None, 2))]
     if _differ(ours, again, 0):  # random, or not the same twice
         return
-    result = _run(case, case["twin"], 1)
+    result = _run(case, case["layout"], 1)
     theirs = [_elements(t) for t in _tensors(result)]
     narrow = {weft.float16: 2e-2, weft.bfloat16: 1e-1}
     close = max([narrow.get(t.dtype, 1e-4) for t in tensors])
     if theirs and _differ(ours, theirs, close):
         raise AssertionError(
-            f"{case['target']} differs when its input lies {case['twin']}: {ours} and {theirs}"
+            f"{case['target']} differs when its input is {case['layout']}: {ours} and {theirs}"
         )
 
 
@@ -228,7 +228,7 @@ def check(case: Any) -> None:
         for t in tensors:
             if not weft.nn.parameter.is_lazy(t) and t.numel() < 1 << 16:
                 repr(t)
-        if case["twin"]:
+        if case["layout"]:
             _compare(case, tensors)
         if case["backward"]:
             _walk_back(tensors)
@@ -236,7 +236,7 @@ def check(case: Any) -> None:
 
 def shrink(case: Any) -> Iterator[Any]:
     """Fewer arguments, then plainer ones."""
-    yield {**case, "twin": None}
+    yield {**case, "layout": None}
     yield {**case, "backward": False}
     for key in case["kwargs"]:
         yield {**case, "kwargs": {k: v for k, v in case["kwargs"].items() if k != key}}

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from interrupting import alarms
+
 import weft
 from weft import nn
 from weft.nn import functional as F
@@ -170,45 +172,16 @@ def _check(name: str, results: Results, expected: Results, when: str) -> None:
 # ---- what disturbs ------------------------------------------------------------------------------
 
 
-@contextmanager
-def _handling(number: signal.Signals, handler: Any) -> Iterator[None]:
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
-
-
-def _counting(counted: list[int]) -> Callable[..., None]:
-    """A handler that computes, and checks what it computes."""
+def computing() -> Callable[[], None]:
+    """The body of a handler, which computes and checks what it computes."""
     work, expected = _built("matmul", _SIZES[0])
     sort, sorted_ = _built("sort", _SIZES[0])
 
-    def handler(*_: object) -> None:
+    def compute() -> None:
         _check("matmul", work(), expected, "in a handler")
         _check("sort", sort(), sorted_, "in a handler")
-        counted.append(1)
 
-    return handler
-
-
-@contextmanager
-def _alarms(delay: float) -> Iterator[list[int]]:
-    """Calls of such a handler, each so long after the one before: a slow machine has no time for more."""
-    calls: list[int] = []
-    compute, going = _counting(calls), True
-
-    def handler(*_: object) -> None:
-        compute()
-        signal.setitimer(signal.ITIMER_REAL, delay if going else 0)
-
-    with _handling(signal.SIGALRM, handler):
-        signal.setitimer(signal.ITIMER_REAL, delay)
-        try:
-            yield calls
-        finally:
-            going = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
+    return compute
 
 
 def _until(done: Callable[[], bool], f: Callable[[], None]) -> None:
@@ -220,7 +193,7 @@ def _until(done: Callable[[], bool], f: Callable[[], None]) -> None:
 
 def _by_alarms(case: Any, work: Work, expected: Results) -> None:
     again = lambda: _check(case["work"], work(), expected, "beside a handler")  # noqa: E731
-    with _alarms(case["delay"]) as calls:
+    with alarms(computing(), case["delay"]) as calls:
         _until(lambda: len(calls) >= case["times"], again)
 
 
@@ -247,13 +220,22 @@ def _by_ctrl_c(case: Any, work: Work, expected: Results) -> None:
 def _by_handled_ctrl_c(case: Any, work: Work, expected: Results) -> None:
     calls: list[int] = []
     again = lambda: _check(case["work"], work(), expected, "beside a handler")  # noqa: E731
-    with _handling(signal.SIGINT, _counting(calls)):
+    compute = computing()
+
+    def handler(*_: object) -> None:
+        compute()
+        calls.append(1)
+
+    usual = signal.signal(signal.SIGINT, handler)
+    try:
         for _ in range(case["times"]):
             before = len(calls)
             sender = _sender(case["delay"])
             sender.start()
             _until(lambda before=before: len(calls) > before, again)
             sender.join()
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert len(calls) == case["times"], "a handler ran more than once for a signal"
 
 

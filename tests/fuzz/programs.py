@@ -47,7 +47,7 @@ _REFUSALS = {
     "beyond the base": "reaches beyond its base",
     "read twice": "backward through the graph a second time",
 }
-_seen: Counter[str] = Counter()  # what happened, for whoever runs many
+_seen: Counter[str] = Counter()  # what happened, for a summary of many cases
 
 
 def generate(rng: random.Random) -> Any:
@@ -150,7 +150,7 @@ class _Handle:
         return self.values() + 1j * _STEP * slope
 
     def write(self, values: np.ndarray, slopes: list[np.ndarray] | None) -> None:
-        """Change the values for everybody, the derivatives for this family if they are given."""
+        """Change the values, which all families share, and the derivatives of this one if given."""
         self.memory.values[self.places] = values
         if slopes is not None:
             for k in range(2):

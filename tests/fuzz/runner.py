@@ -1,4 +1,4 @@
-"""Runs the cases of a fuzzer in child processes, and makes small reproducers of what they find.
+"""Runs the cases of a fuzzer in child processes, and reduces what they find to small reproducers.
 
 A fuzzer is a module of this folder with two functions, and more if they help:
 
@@ -186,14 +186,14 @@ class Worker:
 
 
 class Watch:
-    """Looks at how long the case takes that a worker is in, and sends Ctrl-C when it is long."""
+    """Measures how long the current case of a worker takes, and sends Ctrl-C to a slow one."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.begin()
 
     def begin(self) -> None:
-        self.case, self.told = self.worker.at()[1], False
+        self.case, self.interrupted = self.worker.at()[1], False
         self.cpu, self.clock = self.worker.cpu_seconds(), time.monotonic()
 
     def hangs(self) -> bool:
@@ -204,10 +204,10 @@ class Watch:
         clock = time.monotonic() - self.clock
         if cpu < SLOW and clock < STUCK:
             return False
-        if self.told or self.case == 0:
-            return self.told
+        if self.interrupted or self.case == 0:
+            return self.interrupted
         self.worker.process.send_signal(signal.SIGINT)
-        self.told, self.cpu, self.clock = True, self.cpu + cpu, time.monotonic()
+        self.interrupted, self.cpu, self.clock = True, self.cpu + cpu, time.monotonic()
         return False
 
 
@@ -218,7 +218,7 @@ def run(
     seconds: float | None = None,
     progress: Callable[[int], Any] = lambda n: None,
 ) -> Tally:
-    """Run cases from seed ``first`` on: so many, or for so long. ``progress`` hears how many more."""
+    """Run cases from seed ``first`` on: so many, or for so long. ``progress`` gets the number of new ones."""
     tally = Tally(fuzzer)
     module = importlib.import_module(f"fuzz.{fuzzer}")
     start, seed = time.monotonic(), first

@@ -1,4 +1,4 @@
-"""The fuzzers run a fixed share of cases; what they ever found stays mended; they find planted faults."""
+"""The fuzzers run a fixed number of cases; what they once found stays fixed; they find planted faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_share_of_cases(fuzzer: str) -> None:
 
 
 @pytest.mark.parametrize("found", runner.saved(), ids=lambda f: f"{f.fuzzer} {f.kind} {f.seed}")
-def test_reproducers_stay_mended(found: runner.Finding) -> None:
+def test_reproducers_stay_fixed(found: runner.Finding) -> None:
     again = runner.run_case(found.fuzzer, found.case)
     assert again is None, "\n".join(again)
 

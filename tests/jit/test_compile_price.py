@@ -133,7 +133,7 @@ def test_after_a_rest_it_looks_again(clock: Clock, captures: list[Any]) -> None:
     assert len(captures) == 2 and any(v.ready for v in compiled.variants)
 
 
-def test_a_program_that_was_dropped_is_earned_anew(
+def test_after_a_program_was_dropped_its_calls_are_counted_from_zero(
     clock: Clock, captures: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(function, "_MOST_VARIANTS", 2)

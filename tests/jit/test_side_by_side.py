@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import weft
 from weft import _C, nn
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+pytestmark = pytest.mark.usefixtures("two_threads")
 FEW = 3e-6  # what it takes until two threads have met, at most
-
-
-@pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
-    before = weft.get_num_threads()
-    weft.set_num_threads(2)
-    yield
-    weft.set_num_threads(before)
 
 
 # ---- which ones --------------------------------------------------------------------------------

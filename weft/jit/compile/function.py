@@ -483,7 +483,7 @@ def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -
         capture.fail(f"it returns a {type(x).__name__} that others can see")
     if isinstance(x, weft.Tensor):
         value = capture.value(x)
-        if (given := capture.given.get(id(x))) is not None:  # the caller gets back what is his
+        if (given := capture.given.get(id(x))) is not None:  # the caller gets its own tensor back
             if _C._wants_grad(x) and value is not given:
                 capture.fail("it returns a tensor that it was given and changed, with its history")
             return given

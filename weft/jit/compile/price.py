@@ -1,4 +1,4 @@
-"""Whether another program would pay: calls of its signature have to have taken long enough."""
+"""Whether another program would pay: calls of its signature must have taken long enough."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Price"]
 
-# Calls of a signature are captured once they have taken so many times as long as that will take: then
-# it costs no more than the tenth part, should none of them come again. Tests capture at once.
+# A signature is captured once its eager calls have taken this many times as long as the capture will:
+# if it does not come back, a tenth of the time is lost. 0: captured at once, as in tests.
 WORTH = 10.0
 _STEPS = 3  # two captures and a program
 _USUAL = 2e-3  # seconds of a capture, before there was one
@@ -86,5 +86,5 @@ class Price:
         self._in_vain = 0
 
     def forget(self, signature: int) -> None:
-        """Let the next program of a signature be earned anew: the last was dropped."""
+        """Count the eager calls of a signature from zero: its program was dropped."""
         self._spent.pop(signature, None)
