@@ -26,6 +26,9 @@ def test_slices() -> None:
     assert aten.slice(x, 1, 1, None, 2).tolist() == x[:, 1::2].tolist()
     assert aten.slice(x, -1, -2).tolist() == x[:, -2:].tolist()
     assert aten.slice.Tensor(x).tolist() == x.tolist()
+    for dim in (2, -3, 2**31 - 1):
+        with pytest.raises(IndexError, match="slice: Dimension out of range"):
+            aten.slice(x, dim)
 
 
 def test_softmax() -> None:

@@ -7,6 +7,7 @@ chooses overloads by the arguments. What PyTorch has only here is written here.
 from __future__ import annotations
 
 import weft
+from weft.ops.shape import _wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def aten_slice(
     >>> weft.ops.aten.slice(weft.arange(6), 0, 1, 5, 2)
     tensor([1, 3])
     """
-    dim = dim + input.dim() if dim < 0 else dim
+    dim = _wrap(dim, input.dim(), "slice")
     return input[(*(slice(None),) * dim, slice(start, end, step))]
 
 
