@@ -181,7 +181,7 @@ def _listen(calls: dict[str, list[Call]], f: Any, *args: Any, **kwargs: Any) -> 
 def valid_calls() -> dict[str, list[Call]]:
     """Calls that succeed, by op: up to a dozen of each."""
     import samples
-    from helpers import lift, resolve
+    from helpers import cast, lift, resolve
 
     for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if found.name.startswith("samples_"):
@@ -191,7 +191,8 @@ def valid_calls() -> dict[str, list[Call]]:
     for name, row in samples.ROWS.items():
         f = resolve(weft, name)
         for sample in row.samples()[:4] if f else ():
-            lifted = lift(weft, sample, "float32" if "f" in row.dtypes else "int64")
+            dtype = "float64" if "f" in row.dtypes else "int64"
+            lifted = lift(weft, cast(sample, dtype), dtype)
             _listen(calls, f, *lifted.args, **lifted.kwargs)
     for more in _further():
         _listen(calls, more)

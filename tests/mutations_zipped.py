@@ -1,8 +1,9 @@
-"""Files of weft and ``.npz`` files that are nearly right: see mutations.py."""
+"""Files of weft, ``.npz`` and ``.npy`` files that are nearly right: see mutations.py."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Callable
 from random import Random
@@ -17,6 +18,7 @@ from mutations import (
     as_json,
     change_data,
     entry,
+    in_bytes,
     nested,
     put,
 )
@@ -157,6 +159,15 @@ OWN += [strange_shape, strange_shape, *ZIP]
 # ---- npz ----------------------------------------------------------------------------------------
 
 
+def npy(text: bytes, body: bytes, version: Any, length: int) -> bytes:
+    """One array: the text of its head, and its data; ``length``: how much too long that text is said to be."""
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    size = struct.pack("<H", (len(text) + length) & 0xFFFF)
+    if version in ((2, 0), (3, 0)):
+        size = struct.pack("<I", (len(text) + length) & 0xFFFFFFFF)
+    return b"\x93NUMPY" + bytes(version) + size + text + body
+
+
 class Npz:
     """Arrays, each a head and data, and the zip around them."""
 
@@ -177,11 +188,7 @@ class Npz:
             arrays = {}
             for i, (head, body) in enumerate(zip(self.heads, self.bodies)):
                 text = self.text(repr(head)).encode()
-                text += b" " * (-(len(text) + 11) % 64) + b"\n"
-                size = struct.pack("<H", (len(text) + self.length) & 0xFFFF)
-                if self.version == (2, 0):
-                    size = struct.pack("<I", (len(text) + self.length) & 0xFFFFFFFF)
-                arrays[f"{'xb'[i]}.npy"] = b"\x93NUMPY" + bytes(self.version) + size + text + body
+                arrays[f"{'xb'[i]}.npy"] = npy(text, body, self.version, self.length)
             self.zipped = Zip(arrays, self.deflated)
         return self.zipped
 
@@ -273,3 +280,96 @@ def claim(draft: Any, rng: Random) -> None:
 
 
 NPZ += [*ZIP, *map(deflated, ZIP), claim, claim, foreign_dtype]
+
+
+# ---- npy ----------------------------------------------------------------------------------------
+
+
+class Npy:
+    """One array, not in a zip."""
+
+    def __init__(self) -> None:
+        self.head: Any = {"descr": "<f4", "fortran_order": False, "shape": (2, 3)}
+        self.body: Any = struct.pack("<6f", *range(6))
+        self.version: Any = (1, 0)
+        self.length = 0
+        self.text: Callable[[bytes], bytes] = lambda text: text
+
+    def build(self) -> bytes:
+        return npy(self.text(repr(self.head).encode()), self.body, self.version, self.length)
+
+
+WIDTHS = {
+    "f2": 2,
+    "f4": 4,
+    "f8": 8,
+    "i1": 1,
+    "i2": 2,
+    "i8": 8,
+    "u1": 1,
+    "u4": 4,
+    "c8": 8,
+    "c16": 16,
+}
+
+
+def other_array(draft: Any, rng: Random) -> None:
+    """A right array of another dtype, shape, order of bytes and of dimensions."""
+    kind = rng.choice(sorted(WIDTHS))
+    shape = tuple(rng.choice((0, 1, 2, 3, 5)) for _ in range(rng.choice((0, 1, 2, 3, 4, 32, 33))))
+    shape = shape if len(shape) < 5 else (1,) * len(shape)
+    draft.head = {"descr": rng.choice("<>|") + kind, "fortran_order": rng.random() < 0.5}
+    draft.head["shape"] = shape
+    draft.body = rng.randbytes(WIDTHS[kind] * math.prod(shape))
+
+
+def other_text(draft: Any, rng: Random) -> None:
+    """A head with bytes changed, or written as NumPy does not write it."""
+    how = rng.randrange(4)
+    seed = rng.random()
+    if how == 0:
+        draft.text = lambda text: in_bytes(text, Random(seed))
+    elif how == 1:
+        old, new = rng.choice(
+            ((b"'", b'"'), (b" ", b""), (b",", b", "), (b"(", b"["), (b"3", b"+3"), (b"2", b"0x2"))
+        )
+        draft.text = lambda text: text.replace(old, new)
+    elif how == 2:
+        old, new = rng.choice(
+            (
+                (b"3", b"3_0"),
+                (b"2", b"02"),
+                (b"False", b"0"),
+                (b"2", "\u0662".encode()),
+                (b"2", b"2L"),
+            )
+        )
+        draft.text = lambda text: text.replace(old, new)
+    else:
+        more = rng.choice((b"\n", b"#", b" " * 5000, b"\0", b";", b"}", b"\x0c", b"'" * 100))
+        draft.text = lambda text: more + text if seed < 0.3 else text + more
+
+
+def other_body(draft: Any, rng: Random) -> None:
+    body = draft.body
+    draft.body = rng.choice((b"", body[:-1], body + b"x", body * 2, bytes(len(body)), b"\2\3"))
+
+
+def other_version(draft: Any, rng: Random) -> None:
+    draft.version = rng.choice(((1, 0), (2, 0), (3, 0), (1, 1), (0, 0), (4, 0), (255, 255)))
+
+
+def other_length(draft: Any, rng: Random) -> None:
+    draft.length = rng.choice((-64, -24, -1, 1, 24, 64, 10_000, 60_000, 2**31, 2**32 - 100))
+
+
+NPY: list[Callable[[Any, Random], None]] = [
+    *[other_array] * 6,
+    *[other_text] * 4,
+    *[other_body] * 2,
+    *(other_version, other_length),
+    put("head", "descr", among=(*DESCRIPTIONS, *VALUES[:9], [("a", "<f4")], ("<f4", (2,)))),
+    *[put("head", "shape", among=SHAPES)] * 2,
+    put("head", "fortran_order"),
+    put("head", "more"),
+]

@@ -399,15 +399,23 @@ def test_bad_npy_is_refused() -> None:
         "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
         "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1)}",  # a number
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (01,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (,)}",
         "__import__('os').system('true')",
         "(" * 5000,
         "",
     ):
         with pytest.raises(FileError):
             load_npz(npz_of(npy(head, b"1234")))
-    assert load_npz(
-        npz_of(npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()}", b"\3\0\0\0"))
-    )
+    good = npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()}", b"\3\0\0\0")
+    assert load_npz(npz_of(good))
+    with pytest.raises(FileError, match="the head is damaged"):
+        load_npz(npz_of(good.replace(b"<i4", b"<\xe64")))  # no text
+    with pytest.raises(FileError, match="unknown version"):
+        load_npz(npz_of(good.replace(b"\1\0", b"\1\1", 1)))
+    with pytest.raises(FileError, match="neither a file of weft"):
+        weft.load(io.BytesIO(good))
 
 
 def test_examples_run() -> None:

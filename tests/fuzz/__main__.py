@@ -61,6 +61,7 @@ def campaign(
             total.cases += tally.cases
             total.kinds += tally.kinds
             total.findings += tally.findings
+            total.counts += tally.counts
             total.seconds = max(total.seconds, tally.seconds)
     return total
 

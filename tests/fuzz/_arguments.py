@@ -1,7 +1,8 @@
 """Arguments that a fuzzer describes in JSON's types, and makes when a case runs.
 
 A description is a plain value, or a list of a word and what it needs: ``["tensor", shape, dtype, layout, fill,
-requires_grad]``, ``["list", ...]``, ``["object", name]``, ``["same", i]`` (argument number i once more).
+requires_grad]``, ``["list", ...]``, ``["object", name]``, ``["same", i]`` (argument number i once more). One of a
+known call is ``{"call": ..., "seed": ..., "grad": ...}``, with boundary.py's description in it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import math
 import random
 from typing import Any
 
+import boundary
+
 import weft
 
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
 LAYOUTS = ("plain", "transposed", "stepped", "offset", "expanded", "channels_last")
 SAME_ELEMENTS = ("plain", "transposed", "stepped", "offset", "channels_last")  # of these layouts
-OTHER_LAYOUTS = ("sparse", "csr", "read_only", "parameter")
+OTHER_LAYOUTS = ("sparse", "csr", "csc", "read_only", "parameter", "quantized", "by channel")
 FILLS = ("small", "whole", "unit", "zero", "one", "nan", "infinite", "huge", "tiny", "negative")
 SHAPES: tuple[tuple[int, ...], ...] = (
     (),
@@ -243,6 +246,8 @@ def _laid_out(t: weft.Tensor, layout: str) -> weft.Tensor:
         return t.to_sparse()
     if layout == "csr" and n == 2:
         return t.to_sparse_csr()
+    if layout == "csc" and n == 2:
+        return t.to_sparse_csc()
     if layout == "read_only" and t.dtype != weft.bfloat16:
         array = t.numpy().copy()
         array.flags.writeable = False
@@ -250,7 +255,15 @@ def _laid_out(t: weft.Tensor, layout: str) -> weft.Tensor:
     return t
 
 
-def tensor_of(description: list[Any], layout: str | None = None) -> weft.Tensor:
+def quantized(t: weft.Tensor, by_channel: bool) -> Any:
+    """The same numbers, nearly, as a quantised tensor."""
+    if not by_channel or not t.dim():
+        return weft.quantize_per_tensor(t, 0.05, 7, weft.qint8)
+    scales = weft.full((t.shape[0],), 0.05)
+    return weft.quantize_per_channel(t, scales, weft.zeros_like(scales).long(), 0, weft.quint8)
+
+
+def tensor_of(description: list[Any], layout: str | None = None) -> Any:
     """The tensor that is described; `layout` instead of its own lays the same elements out otherwise."""
     _, shape, dtype, own, fill, grad = description
     kind = getattr(weft, dtype)
@@ -269,6 +282,8 @@ def tensor_of(description: list[Any], layout: str | None = None) -> weft.Tensor:
     if own == "expanded":  # the elements are those of the view, however they lie
         t = _laid_out(t, own) if layout is None else _laid_out(t, own).clone()
     t = _laid_out(t, own if layout is None else layout)
+    if own in ("quantized", "by channel") and kind.is_floating_point:  # of a class of its own
+        return quantized(t.float(), own == "by channel")
     if own == "parameter" and (kind.is_floating_point or kind.is_complex):
         return weft.nn.Parameter(t)
     return t.requires_grad_() if grad and (kind.is_floating_point or kind.is_complex) else t
@@ -276,6 +291,8 @@ def tensor_of(description: list[Any], layout: str | None = None) -> weft.Tensor:
 
 def value_of(description: Any, made: list[Any], layout: str | None = None) -> Any:
     """What is described; `made` holds the arguments in front of it."""
+    if isinstance(description, dict) and "call" in description:
+        return _of_call(description, layout)
     if not isinstance(description, list):
         return description
     word = description[0]
@@ -295,6 +312,21 @@ def value_of(description: Any, made: list[Any], layout: str | None = None) -> An
     return _object(description[1])
 
 
+def _of_call(description: dict[str, Any], layout: str | None) -> Any:
+    """An argument as boundary.py describes it; its tensors lie as asked, and may want gradients."""
+
+    def finish(x: Any) -> Any:
+        if isinstance(x, list):
+            return [finish(v) for v in x]
+        if not isinstance(x, weft.Tensor) or x.is_sparse:
+            return x
+        x = x if layout is None else _laid_out(x.clone(), layout)
+        floats = x.dtype.is_floating_point or x.dtype.is_complex
+        return x.requires_grad_() if description["grad"] and floats else x
+
+    return finish(boundary.decode(description["call"], description["seed"]))
+
+
 # ---- descriptions at random ---------------------------------------------------------------------
 
 
@@ -305,7 +337,7 @@ def a_tensor(rng: random.Random, shape: Any = None, dtype: str | None = None) ->
     if dtype is None:
         dtype = "float32" if rng.random() < 0.6 else rng.choice(DTYPES)
     layout = "plain" if rng.random() < 0.5 else rng.choice(LAYOUTS)
-    if rng.random() < 0.05:
+    if rng.random() < 0.08:
         layout = rng.choice(OTHER_LAYOUTS)
     fill = rng.choice(FILLS[:3]) if rng.random() < 0.8 else rng.choice(FILLS)
     return ["tensor", list(shape), dtype, layout, fill, rng.random() < 0.25]

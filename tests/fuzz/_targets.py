@@ -14,6 +14,7 @@ import types
 from typing import Any
 
 import weft
+from weft.quantization.tensor import QuantizedTensor
 
 # Modules whose callables do something to the world besides computing.
 DENIED_MODULES = {
@@ -31,6 +32,7 @@ DENIED_MODULES = {
     "weft.utils.collect_env": "runs programs",
     "weft.utils.cpp_extension": "runs compilers",
     "weft.utils.data": "starts processes",
+    "weft.utils.download": "reads from the network and writes files",
     "weft.vision": "reads files and the network",
     "weft.audio": "reads files",
     "weft.view": "opens a page in a browser",
@@ -88,7 +90,7 @@ def _modules() -> list[types.ModuleType]:
 
 @functools.cache
 def targets() -> dict[str, Any]:
-    """All callables: functions by module, methods of Tensor, classes."""
+    """All callables: functions by module, methods of tensors, classes."""
     found: dict[str, Any] = {}
     seen: set[int] = set()
     for module in _modules():
@@ -103,11 +105,12 @@ def targets() -> dict[str, Any]:
                 continue
             seen.add(id(value))
             found[f"{module.__name__}.{name}"] = value
-    for name in sorted(dir(weft.Tensor)):
-        value = getattr(weft.Tensor, name, None)
-        special = name.startswith("__") and name not in _OPERATORS
-        if callable(value) and not special and not _denied("", name.strip("_")):
-            found[f"Tensor.{name}"] = value
+    for kind in (weft.Tensor, QuantizedTensor):
+        for name in sorted(dir(kind)):
+            value = getattr(kind, name, None)
+            special = name.startswith("__") and name not in _OPERATORS
+            if callable(value) and not special and not _denied("", name.strip("_")):
+                found[f"{kind.__name__}.{name}"] = value
     return found
 
 

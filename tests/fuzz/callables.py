@@ -1,4 +1,4 @@
-"""Calls every public callable with arguments from a pool of nasty ones.
+"""Calls every public callable: a call that is known to succeed with up to two arguments changed, or nasty arguments.
 
 Nothing may crash, hang beyond Ctrl-C or take all memory; exceptions are right. Where a call succeeds, the same elements
 laid out with other strides must give the same elements.
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import boundary
 import numpy as np
 from fuzz._arguments import SAME_ELEMENTS, a_tensor, anything, fitting, value_of
 from fuzz._targets import Parameter, overloads, targets
+from fuzz._valid_calls import valid_calls
 
 import weft
+from weft.nn.module_hooks import RemovableHandle
+from weft.quantization.tensor import QuantizedTensor
 
 SHARE = 2000  # cases in `make test`
+COUNTS: Counter[str] = Counter()  # for the tally
+REFUSED = object()
 # Results that follow from how elements lie, from memory that was never written, or from a choice that the mathematics
 # leaves open (signs and order of vectors, rank next to a tolerance): another layout may differ in these.
 LAYOUT_DEPENDENT = (
@@ -110,15 +117,44 @@ def _call(name: str, rng: random.Random, shape: Any) -> tuple[list[Any], dict[st
     return args, kwargs
 
 
+def _known_call(name: str, rng: random.Random) -> tuple[list[Any], dict[str, Any], list[Any]]:
+    """A call that succeeds with none, one or two of its arguments changed."""
+    call = rng.choice(valid_calls(name))
+    args: list[Any] = list(call["args"])
+    kwargs, then = dict(call["kwargs"]), list(call["then"])
+    places: list[tuple[Any, Any]] = [(args, i) for i in range(len(args))]
+    places += [(kwargs, key) for key in kwargs]
+    places += [(then, i) for i in range(len(then))]
+    for _ in range(rng.choice((0, 1, 1, 1, 2)) if places else 0):
+        part, key = rng.choice(places)
+        part[key] = boundary.hostile(part[key], rng)
+    grad, start = rng.random() < 0.3, rng.randrange(1000)
+
+    def described(x: Any, i: int) -> Any:
+        if not isinstance(x, (list, dict)):
+            return x
+        return {"call": x, "seed": start + i, "grad": grad}
+
+    made = [described(x, i) for i, x in enumerate(args)]
+    named = {k: described(x, 50 + i) for i, (k, x) in enumerate(kwargs.items())}
+    return made, named, [described(x, 100 + i) for i, x in enumerate(then)]
+
+
 def generate(rng: random.Random) -> Any:
     """A callable and its arguments, and what is done with an object that it makes."""
     name = rng.choice(sorted(targets()))
     first = a_tensor(rng)
     shape = first[1]
-    args, kwargs = _call(name, rng, shape)
-    if name.startswith("Tensor."):
-        args.insert(0, first)
-    then = [
+    then: list[Any] = []
+    if valid_calls(name) and rng.random() < 0.6:
+        args, kwargs, then = _known_call(name, rng)
+    else:
+        args, kwargs = _call(name, rng, shape)
+        if name.startswith("QuantizedTensor."):
+            first[3] = rng.choice(("quantized", "by channel"))
+        if name.startswith(("Tensor.", "QuantizedTensor.")):
+            args.insert(0, first)
+    then = then or [
         a_tensor(rng) if rng.random() < 0.9 else anything(rng)
         for _ in range(rng.choice([1, 1, 2, 3]))
     ]
@@ -158,22 +194,31 @@ def _arguments(case: Any, layout: str | None) -> tuple[list[Any], dict[str, Any]
 
 
 def _run(case: Any, layout: str | None, seed: int) -> Any:
-    """The result of a call; None where it is refused."""
+    """The result of a call; ``REFUSED`` where it is refused."""
     f = targets()[case["target"]]
     try:
+        weft.manual_seed(0)  # modules among the arguments are always the same
         args, kwargs, then = _arguments(case, layout)
         weft.manual_seed(seed)
         made = f(*args, **kwargs)
+        if isinstance(made, RemovableHandle):  # of a hook, which may be one of all modules
+            made.remove()
         return _use(made, then) if isinstance(f, type) else made
     except SystemError as e:
         raise AssertionError(f"SystemError: {e}") from e
     except Exception:
-        return None
+        return REFUSED
 
 
 def _tensors(result: Any) -> list[weft.Tensor]:
     if isinstance(result, weft.Tensor):
-        return [result]
+        return [] if weft.nn.parameter.is_lazy(result) else [result]
+    if isinstance(result, QuantizedTensor):
+        try:
+            repr(result)
+            return [result.int_repr(), result.dequantize()]
+        except Exception:  # its class takes any integers, scales and zero points
+            return []
     if isinstance(result, (list, tuple)):
         return [t for part in result[:8] for t in _tensors(part)]
     return []
@@ -224,9 +269,11 @@ def check(case: Any) -> None:
     """Make the call, walk back, make it again with another layout."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        tensors = _tensors(_run(case, None, 1))
+        result = _run(case, None, 1)
+        COUNTS["returned a result" if result is not REFUSED else "were refused"] += 1
+        tensors = _tensors(result)
         for t in tensors:
-            if not weft.nn.parameter.is_lazy(t) and t.numel() < 1 << 16:
+            if t.numel() < 1 << 16:
                 repr(t)
         if case["layout"]:
             _compare(case, tensors)

@@ -13,25 +13,29 @@ import io
 import os
 import random
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import boundary
+import numpy as np
 from crashes import limit_memory
+from fuzz import _kernels
 from mutations import NUMBERS, SAFETENSORS, VALUES, Safetensors, in_bytes, mutants
 from mutations_torch import TORCH, Torch
-from mutations_zipped import NPZ, OWN, Npz, Own
+from mutations_zipped import NPY, NPZ, OWN, Npy, Npz, Own
 
 import weft
 from weft import jit, nn
 from weft.serialization import FileError, load_file, load_npz
 
-SHARE = 400
+SHARE = 600
 READERS: dict[str, tuple[Any, Any, Callable[[Any], Any]]] = {
     "safetensors": (Safetensors, SAFETENSORS, load_file),
     "own": (Own, OWN, weft.load),
     "npz": (Npz, NPZ, load_npz),
     "torch": (Torch, TORCH, weft.load),
+    "npy": (Npy, NPY, lambda file: load_npz(_zipped(file.read()))),  # weft reads them in a zip only
 }
 PROGRAMS = 12  # how many programs there are: a number, so that cases can be made without them
 HARMFUL = (
@@ -189,6 +193,33 @@ def _change(content: Any, rng: random.Random) -> tuple[list[Any], Any]:
     return list(path), copy.deepcopy(rng.choice((*VALUES[:12], *NUMBERS[:15], {"float": "nan"})))
 
 
+# ---- npy ----------------------------------------------------------------------------------------
+
+
+def _zipped(npy: bytes) -> io.BytesIO:
+    """A zip of one array."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as z:
+        z.writestr("x.npy", npy)
+    file.seek(0)
+    return file
+
+
+def _compare_with_numpy(data: bytes, loaded: Any) -> None:
+    """What was loaded of an array is what NumPy reads; alone, it is refused."""
+    try:
+        weft.load(io.BytesIO(data))
+        raise AssertionError("weft.load reads a single array")
+    except FileError:
+        pass
+    if loaded is None:
+        return
+    want = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    made = loaded["x"].numpy()
+    assert made.dtype == want.dtype.newbyteorder("=") and made.shape == want.shape
+    assert made.tobytes() == want.astype(made.dtype).tobytes(), "other elements than NumPy's"
+
+
 # ---- cases --------------------------------------------------------------------------------------
 
 
@@ -200,6 +231,8 @@ def _mutants(name: str) -> Callable[[random.Random], bytes]:
 
 def generate(rng: random.Random) -> Any:
     """Mostly a program with one to three things changed; else a file of another format."""
+    if rng.random() < 0.1:
+        return _kernels.generate(rng)
     if rng.random() < 0.3:
         name = rng.choice(sorted(READERS))
         return {"format": name, "data": base64.b64encode(_mutants(name)(rng)).decode()}
@@ -218,6 +251,7 @@ def prepare() -> None:
         jit.load(io.BytesIO(data))(*args)
     for draft, _, load in READERS.values():
         load(io.BytesIO(draft().build()))
+    _kernels.files()
     limit_memory(1 << 30)
 
 
@@ -242,6 +276,9 @@ def _events() -> list[str]:
 def check(case: Any) -> None:
     """Load it, while what happens is watched; run what is loaded of a program."""
     events = _events()
+    if case["format"] == "kernel":
+        _kernels.check(case, events)
+        return
     try:
         data = base64.b64decode(case["data"]) if "data" in case else _changed(case)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
@@ -256,6 +293,8 @@ def check(case: Any) -> None:
         events, seen = events, events[1:]
         events.clear()
     assert not seen, f"a file made this happen: {seen}"
+    if case["format"] == "npy":
+        _compare_with_numpy(data, loaded)
     if case["format"] != "jit" or not callable(loaded):
         return
     try:

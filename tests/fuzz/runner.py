@@ -7,7 +7,8 @@ A fuzzer is a module of this folder with two functions, and more if they help:
   exceptions that the code under test is documented to raise;
 - ``shrink(case)`` yields smaller cases, the most promising first. Without it, ``shrink`` of this
   module drops parts of lists and dicts and makes numbers smaller;
-- ``prepare()`` is called once in each child process, before its first case.
+- ``prepare()`` is called once in each child process, before its first case;
+- ``COUNTS`` is a Counter that ``check`` adds to: the tally shows the sums.
 
 What counts as a finding: a silent mismatch, an exception that ``check`` did not expect, the end of
 the process by a signal, and a case that takes more than ``SLOW`` seconds of CPU time and that Ctrl-C
@@ -78,11 +79,13 @@ class Tally:
     cases: int = 0
     kinds: Counter[str] = dataclasses.field(default_factory=Counter)
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)
     seconds: float = 0.0
 
     def __str__(self) -> str:
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.kinds.items())) or "nothing"
-        return f"{self.fuzzer:15} {self.cases:9,} cases in {self.seconds:6.0f} s: {kinds}"
+        counts = "".join(f"; {n:,} {what}" for what, n in sorted(self.counts.items()))
+        return f"{self.fuzzer:15} {self.cases:9,} cases in {self.seconds:6.0f} s: {kinds}{counts}"
 
 
 class Worker:
@@ -110,6 +113,7 @@ class Worker:
         )
         os.close(theirs)
         self.partial = b""
+        self.counts: Counter[str] = Counter()  # of the jobs that are done
 
     def close(self) -> None:
         """End the process."""
@@ -169,6 +173,7 @@ class Worker:
                 return
             for a in answers:
                 if "done" in a:
+                    self.counts.update(a["counts"])
                     return
                 yield a["seed"], a["kind"], a["text"]
             if not answers and watch.hangs():
@@ -234,12 +239,14 @@ def run(
                 if not worker.alive:
                     stop = at + 1
             if not worker.alive:
+                tally.counts += worker.counts
                 worker.close()
                 worker = Worker(fuzzer)
             tally.cases += stop - seed
             progress(stop - seed)
             seed = stop
     finally:
+        tally.counts += worker.counts
         worker.close()
         tally.seconds = time.monotonic() - start
     return tally

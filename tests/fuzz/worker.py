@@ -2,7 +2,7 @@
 
 It reads jobs from its standard input, one JSON object a line: either ``{"seeds": [first, end]}`` or
 ``{"case": ...}``. It answers on the pipe that WEFT_FUZZ_ANSWERS names, one JSON object a line: one
-for each finding, and ``{"done": true}`` after a job. Which case it is in stands on the board, a
+for each finding, and ``{"done": true, "counts": {...}}`` after a job. Which case it is in stands on the board, a
 small file that both processes map: the parent reads it when this process dies or hangs.
 """
 
@@ -81,13 +81,17 @@ def main() -> None:
         answers.flush()
 
     for job in jobs():
+        if "seeds" in job and not begun:  # what a generator makes once takes no case's time
+            case_of(fuzzer, job["seeds"][0])
         for seed in range(*job["seeds"]) if "seeds" in job else [NO_SEED]:
             begun += 1
             board[:] = BOARD.pack(seed, begun)
             case = job["case"] if seed == NO_SEED else case_of(fuzzer, seed)
             if found := outcome(fuzzer, case):
                 answer(seed=seed, kind=found[0], text=found[1])
-        answer(done=True)
+        counts = getattr(fuzzer, "COUNTS", {})
+        answer(done=True, counts=counts)
+        counts.clear()
 
 
 if __name__ == "__main__":

@@ -255,12 +255,15 @@ def spoil(path: Path, how: str) -> None:
     elif how == "a directory":
         path.unlink()
         path.mkdir()
+    elif how == "a pipe":
+        path.unlink()
+        os.mkfifo(path)
     elif how == "directory writable by others":
         path.parent.chmod(0o777)
 
 
 HOW = ["cut", "empty", "one bit", "longer", "other key", "noise", "writable by others", "a link",
-       "a directory", "directory writable by others"]  # fmt: skip
+       "a directory", "a pipe", "directory writable by others"]  # fmt: skip
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -270,7 +273,8 @@ def test_spoilt_files_are_not_run(how: str, kernels: Path, monkeypatch: pytest.M
     code.function(kernel(number))
     key = key_of(kernels)
     spoil(kernels / f"{key}.o", how)
-    assert cache.read(key) is None
+    opened = os.listdir("/proc/self/fd")
+    assert cache.read(key) is None and os.listdir("/proc/self/fd") == opened
     compiled = []
     real = code._Machine.object_of
     monkeypatch.setattr(code, "_addresses", {})
@@ -308,6 +312,20 @@ def test_cache_is_bounded(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert 3 <= len(left) <= 5 and left[-1] == f"{11:064d}"
     cache.write("b" * 64, b"x" * (cache._LONGEST + 1))
     assert cache.read("b" * 64) is None
+
+
+def test_cache_removes_nothing_but_kernels(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory that is used for other things too keeps them, however large they are."""
+    monkeypatch.setattr(cache, "_LIMIT", 10_000)
+    kernels.mkdir(mode=0o700)
+    for name in ("main.o", "train.out", "notes.old.txt"):
+        (kernels / name).write_bytes(b"x" * 20_000)
+    left = kernels / f"{'c' * 64}.o.123"  # of a process that was killed
+    left.write_bytes(b"x" * 20_000)
+    os.utime(left, (0, 0))
+    cache.write("d" * 64, b"x")
+    names = ["main.o", "notes.old.txt", "train.out"]
+    assert sorted(p.name for p in kernels.iterdir()) == [f"{'d' * 64}.o", *names]
 
 
 TWO = """

@@ -26,8 +26,10 @@ _PLAIN = 48 << 20  # bytes that may be decompressed without a thought
 _RATIO = 16  # beyond that, how much larger than the file
 _LONGEST_HEAD = 1 << 12
 _HEAD = re.compile(  # the text of a Python dict, as NumPy writes it
-    rb"\{\s*'descr':\s*'(?P<dtype>[^']{1,8})',\s*'fortran_order':\s*(?P<fortran>True|False),"
-    rb"\s*'shape':\s*\((?P<shape>(\d{1,20}(, ?\d{1,20}){0,63})?),?\s?\),?\s*\}\s*",
+    rb"\{\s*'descr':\s*'(?P<dtype>[!-&(-~]{1,8})',\s*'fortran_order':\s*(?P<fortran>True|False),"
+    rb"\s*'shape':\s*\((?P<shape>|N,|N(, ?N){1,63},?)\s?\),?\s*\}\s*".replace(
+        b"N", rb"(0|[1-9]\d{0,19})"
+    ),
     re.ASCII,
 )
 
@@ -105,7 +107,7 @@ def read(archive: Archive) -> dict[str, Tensor]:
 
 def _array(data: memoryview, where: str) -> Any:
     """Return the array of one ``.npy``, in its memory; the head is checked before."""
-    size = {1: 2, 2: 4, 3: 4}.get(data[6] if len(data) > 6 else 0)
+    size = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}.get(bytes(data[6:8]))
     if data[:6] != b"\x93NUMPY" or size is None or len(data) < 8 + size:
         raise FileError(f"{where}: not an array of NumPy, or of an unknown version")
     begin = 8 + size

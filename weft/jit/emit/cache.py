@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 
 __all__ = ["VERSION", "directory", "read", "write"]
@@ -16,6 +17,9 @@ __all__ = ["VERSION", "directory", "read", "write"]
 VERSION = "weft kernel 1"  # of the files and of what kernels are called with
 _LIMIT = 64 << 20  # bytes in the directory: beyond it the oldest files go
 _LONGEST = 4 << 20  # of one file
+_NAME = re.compile(r"[0-9a-f]{64}\.o(\.\d+)?")  # the directory may hold files of the user's own
+# Not to wait for the other end, should it be a pipe.
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def directory() -> str | None:
@@ -56,14 +60,15 @@ def read(key: str) -> bytes | None:
     try:
         if not _is_ours(os.stat(place)):
             return None
-        opened = os.open(
-            os.path.join(place, f"{key}.o"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        )
-        with os.fdopen(opened, "rb") as file:
+        opened = os.open(os.path.join(place, f"{key}.o"), _FLAGS)
+        try:
             facts = os.fstat(opened)
             if not _is_ours(facts) or not stat.S_ISREG(facts.st_mode) or facts.st_size > _LONGEST:
                 return None
-            head, data = file.readline(512), file.read()
+            with os.fdopen(opened, "rb", closefd=False) as file:
+                head, data = file.readline(512), file.read()
+        finally:  # by hand: of a directory, fdopen makes no file that would close it
+            os.close(opened)
     except OSError:
         return None
     return data if head == _head(key, data) else None
@@ -99,10 +104,11 @@ def write(key: str, data: bytes) -> None:
 def _make_room(place: str) -> None:
     """Remove the files that were written first until the rest is within the limit."""
     files = []
-    for entry in os.scandir(place):
-        facts = entry.stat(follow_symlinks=False)
-        if stat.S_ISREG(facts.st_mode) and ".o" in entry.name:
-            files.append((facts.st_mtime, facts.st_size, entry.path))
+    with os.scandir(place) as entries:
+        for entry in entries:
+            facts = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(facts.st_mode) and _NAME.fullmatch(entry.name):
+                files.append((facts.st_mtime, facts.st_size, entry.path))
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= _LIMIT:
