@@ -252,7 +252,8 @@ def test_public_functions_are_typed_and_documented() -> None:
 
 def test_instruction_sets_do_not_leak() -> None:
     """An object for avx2 or avx512 exports no inline code that other CPUs could be given."""
-    objects = [p for p in (ROOT / "build").rglob("*.isa.cpp*.o") if (ROOT / "build").is_dir()]
+    own = {"sanitize", "tsan"}  # builds that only run on the machine that made them
+    objects = [p for p in (ROOT / "build").rglob("*.isa.cpp*.o") if not own & set(p.parts)]
     if not objects or shutil.which("nm") is None:
         pytest.skip("no build folder with *.isa.cpp objects, or no nm")
     problems = []
