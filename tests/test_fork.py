@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from textwrap import dedent
 
 import pytest
 from test_threads_loops import run
+
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("WEFT_SANITIZE")),
+    reason="a child may inherit a lock of the sanitizer's own allocator, and wait for it for ever",
+)
 
 PREPARED = """
     import os, signal, sys, threading, time, warnings

@@ -1,7 +1,7 @@
 // Arithmetic of whole elements, which wraps: what does not fit loses its high bits, as PyTorch's integers do.
 //
 // Kernels say so with these functions. Plain + - * on signed numbers is for counts and places, where leaving the range
-// is a fault that the sanitizer build reports. On floats, complex numbers, vectors and tensors they are the operators.
+// is a fault that the sanitizer build reports. On floats, complex numbers and tensors they are the operators.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +13,53 @@ namespace weft::modular {
 template <class T>
 constexpr bool is_whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// What two whole numbers give: one of their type, or of the type that the operators promote them to.
-template <class A, class B>
-using Result = std::conditional_t<std::is_same_v<A, B>, A, decltype(A() + B())>;
+template <class T>
+constexpr bool is_vector = !std::is_class_v<T> && !std::is_pointer_v<T> && requires(T x) { x[0]; };
+template <class T>
+constexpr bool wraps() {
+  if constexpr (is_vector<T>)
+    return is_whole<std::remove_cvref_t<decltype(T()[0])>>;
+  else
+    return is_whole<T>;
+}
 
-// The unsigned type in which that is computed.
-template <class A, class B = A>
-using Bits = std::make_unsigned_t<decltype(A() + B())>;
+// The unsigned type in which two T are added: of a vector, one of as many lanes; else what T is promoted to.
+template <class T, bool = is_vector<T>>
+struct Unsigned {
+  using type = std::make_unsigned_t<decltype(T() + T())>;
+};
+template <class T>
+struct Unsigned<T, true> {
+  typedef std::make_unsigned_t<std::remove_cvref_t<decltype(T()[0])>> type __attribute__((vector_size(sizeof(T))));
+};
+template <class T>
+using Bits = typename Unsigned<T>::type;
 
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto add(A a, B b) {
-  if constexpr (is_whole<A> && is_whole<B>)
-    return Result<A, B>(Bits<A, B>(a) + Bits<A, B>(b));
+  if constexpr (wraps<A>() && std::is_same_v<A, B>)
+    return A(Bits<A>(a) + Bits<A>(b));
   else
     return a + b;
 }
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto sub(A a, B b) {
-  if constexpr (is_whole<A> && is_whole<B>)
-    return Result<A, B>(Bits<A, B>(a) - Bits<A, B>(b));
+  if constexpr (wraps<A>() && std::is_same_v<A, B>)
+    return A(Bits<A>(a) - Bits<A>(b));
   else
     return a - b;
 }
 template <class A, class B>
 [[gnu::always_inline]] constexpr auto mul(A a, B b) {
-  if constexpr (is_whole<A> && is_whole<B>)
-    return Result<A, B>(Bits<A, B>(a) * Bits<A, B>(b));
+  if constexpr (wraps<A>() && std::is_same_v<A, B>)
+    return A(Bits<A>(a) * Bits<A>(b));
   else
     return a * b;
 }
 template <class A>
 [[gnu::always_inline]] constexpr auto neg(A a) {
-  if constexpr (is_whole<A>)
-    return A(Bits<A>(0) - Bits<A>(a));
+  if constexpr (wraps<A>())
+    return A(Bits<A>{} - Bits<A>(a));
   else
     return -a;
 }
