@@ -79,18 +79,19 @@ def turn_of(
     return [*seen, bits(world.tensors()), weft.get_rng_state().tolist()]
 
 
-def run(seed: int, vary: Callable[[int, list[Any]], None] | None = None) -> int:
+def run(seed: int, vary: Callable[[int, list[Any]], None] | None = None, calls: int = CALLS) -> int:
     """Run a program in lock step; return how many calls were made from what was captured.
 
     Args:
         seed: of the program.
         vary: changes the arguments of a call, given its number.
+        calls: how many.
     """
     program = Program(seed)
     worlds = [World(seed, program.optimizer) for _ in range(2)]
     eager = program.function(worlds[0])
     compiled = weft.compile(program.function(worlds[1]))
-    for turn in range(CALLS):
+    for turn in range(calls):
         want = turn_of(program, eager, worlds[0], turn, vary)
         got = turn_of(program, compiled, worlds[1], turn, vary)
         if want != got:

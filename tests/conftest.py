@@ -26,7 +26,7 @@ if (build := os.environ.get("WEFT_SANITIZE")) and build not in Path(weft.__file_
     raise RuntimeError(f"expected the sanitized build of weft, but imported {weft.__file__}")
 
 Rebuild.verifies = True  # what every pass makes
-price.WORTH = 0.0  # every signature is captured as it comes
+SHIPPED_WORTH, price.WORTH = price.WORTH, 0.0  # every signature is captured as it comes
 
 hypothesis.settings.register_profile("weft", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "weft"))
@@ -42,6 +42,13 @@ def _seed() -> None:
     random.seed(0)
     np.random.seed(0)
     weft.manual_seed(0)
+
+
+@pytest.fixture
+def shipped_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signatures are captured when that pays, as users have it."""
+    assert SHIPPED_WORTH > 1
+    monkeypatch.setattr(price, "WORTH", SHIPPED_WORTH)
 
 
 @pytest.fixture

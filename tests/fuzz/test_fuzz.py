@@ -17,7 +17,7 @@ def test_a_share_of_cases(fuzzer: str) -> None:
     tally = runner.run(fuzzer, 0, cases=cases)
     assert not tally.findings, f"{tally}\n" + "\n".join(str(f) for f in tally.findings[:3])
     assert tally.cases == cases
-    if tally.counts:  # cases that are all refused would find little
+    if fuzzer == "callables":  # calls that are all refused would find little
         assert tally.counts["returned a result"] > 0.3 * cases, tally
 
 

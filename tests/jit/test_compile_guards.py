@@ -14,7 +14,6 @@ from compile_calls import warm
 
 import weft
 from weft import nn
-from weft.jit.compile import price
 
 torch: Any = weft
 
@@ -317,15 +316,8 @@ def test_where_an_argument_lies() -> None:
 # ---- calls that differ each time ------------------------------------------------------------------
 
 
-def test_arguments_that_are_new_in_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_that_are_new_in_each_call(shipped_price: None) -> None:
     """They are not captured for ever: it is said, and calls run eagerly."""
-    calls = []
-
-    def f(x: Any, step: int) -> Any:
-        calls.append(step)
-        return x * step
-
-    monkeypatch.setattr(price, "WORTH", 10.0)
     fast = weft.compile(lambda x, step: x * step)
     with pytest.warns(UserWarning, match="runs eagerly.*shapes or numbers"):
         for i in range(200):

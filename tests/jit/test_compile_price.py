@@ -1,11 +1,11 @@
-"""Which calls are worth a program: counted, with a clock of the test's own."""
+"""Which calls are worth a program, by the policy that users have: counted, with a clock of the test's own."""
 
 from __future__ import annotations
 
 import itertools
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -29,10 +29,9 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(shipped_price: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Calls that take nearly no time, so that nothing but a first signature is worth it."""
     made = Clock()
-    monkeypatch.setattr(price, "WORTH", 10.0)
     monkeypatch.setattr(price, "clock", made)
     return made
 
@@ -51,37 +50,158 @@ def captures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-def step_of_training() -> Callable[[weft.Tensor, weft.Tensor], weft.Tensor]:
-    weft.manual_seed(0)
-    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
-    optimizer = weft.optim.SGD(model.parameters(), lr=0.01)
+class Sequences(nn.Module):
+    """An LSTM and a layer on its last result."""
 
-    def step(x: weft.Tensor, y: weft.Tensor) -> weft.Tensor:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.last = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, x: weft.Tensor) -> weft.Tensor:
+        return self.last(self.lstm(x)[0][:, -1])
+
+
+MODELS: dict[str, tuple[tuple[int, ...], Callable[[], nn.Module]]] = {
+    "mlp": ((8,), lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))),
+    "cnn": (
+        (1, 8, 8),
+        lambda: nn.Sequential(
+            *(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
+            *(nn.Dropout(0.2), nn.Linear(36, 3)),
+        ),
+    ),
+    "lstm": ((5, 4), Sequences),
+}
+OPTIMIZERS: dict[str, Callable[[Any], weft.optim.Optimizer]] = {
+    "sgd": lambda parameters: weft.optim.SGD(parameters, lr=0.01),
+    "adam": lambda parameters: weft.optim.Adam(parameters, lr=0.01),
+}
+
+
+class Training:
+    """A model, an optimiser and the step that trains it."""
+
+    def __init__(self, model: str = "mlp", optimizer: str = "sgd") -> None:
+        weft.manual_seed(0)
+        self.shape, make = MODELS[model]
+        self.model = make()
+        self.optimizer = OPTIMIZERS[optimizer](self.model.parameters())
+
+    def step(self, x: weft.Tensor, y: weft.Tensor) -> weft.Tensor:
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self.model(x), y)
         loss.backward()
-        optimizer.step()
+        self.optimizer.step()
         return loss.detach()
 
-    return step
+    def batch(self, n: int) -> tuple[weft.Tensor, weft.Tensor]:
+        return weft.randn(n, *self.shape), weft.randint(0, 3, (n,))
 
 
-def test_many_batch_sizes(clock: Clock, captures: list[Any]) -> None:
-    """199 of them, five times each in a random order: no capture pays, and one warning says so."""
+def run_together(eager: Training, compiled: Training, f: Any, sizes: Any) -> Iterator[None]:
+    """Train two models with the same batches and random numbers; all that they have is the same."""
+    for i, n in enumerate(sizes):
+        x, y = eager.batch(n)
+        weft.manual_seed(i)
+        want = eager.step(x, y)
+        weft.manual_seed(i)
+        assert weft.equal(f(x, y), want)
+        yield
+    ours, theirs = compiled.model.state_dict(), eager.model.state_dict()
+    assert all(weft.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_ordinary_training(
+    model: str, optimizer: str, shipped_price: None, captures: list[Any]
+) -> None:
+    """The first step is eager, two or three are captured, and all after them are programs."""
+    eager, compiled = Training(model, optimizer), Training(model, optimizer)
+    f = weft.compile(compiled.step)
+    together = run_together(eager, compiled, f, [6] * 12)
+    found = [len(captures) for _ in together]
+    assert found[:3] == [0, 1, 2] and found[3:] == [found[3]] * 9 and found[3] <= 3
+    assert [v.ready for v in f.variants] == [True] and not f.reasons
+    assert sum(v["calls"] for v in f.report().variants) >= 8
+
+
+def test_a_loader_with_a_smaller_last_batch(shipped_price: None, captures: list[Any]) -> None:
+    """Epochs of five batches: the usual ones are programs, before the others are worth it."""
+    eager, compiled = Training(), Training()
+    f = weft.compile(compiled.step)
+    for _ in run_together(eager, compiled, f, [8, 8, 8, 8, 3] * 4):
+        pass
+    usual = [v for v in f.report().variants if v["calls"]]
+    assert len(usual) == 1 and usual[0]["calls"] >= 12 and len(captures) <= 3
+
+
+def many_sizes() -> list[int]:
+    """199 batch sizes, five times each in a random order."""
     sizes = [n for n in range(1, 200) for _ in range(5)]
     random.Random(0).shuffle(sizes)
-    data = [(weft.randn(n, 8), weft.randint(0, 3, (n,))) for n in range(200)]
-    eager, compiled = step_of_training(), weft.compile(step_of_training())
+    return sizes
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 3e-4])
+def test_many_batch_sizes(seconds: float, clock: Clock, captures: list[Any]) -> None:
+    """Of short calls no capture pays, and one warning says so."""
+    clock.seconds = seconds
+    eager, other = Training(), Training()
+    compiled = weft.compile(other.step)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        for n in sizes:
-            assert weft.equal(compiled(*data[n]), eager(*data[n]))
+        for _ in run_together(eager, other, compiled, many_sizes()):
+            pass
     assert len(captures) == 0
     assert [str(w.message) for w in seen] == [
         "compile: step runs eagerly: calls differ in shapes or numbers more often than programs for "
         "each would pay"
     ]
     assert compiled.reasons == [str(seen[0].message).split(": ", 2)[2]]
+
+
+def test_many_batch_sizes_of_long_calls(
+    clock: Clock, captures: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Captures of them take at most a tenth of what eager calls have taken, and programs may be dropped."""
+    clock.seconds, capture = 0.1, 0.01
+    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(price, "_USUAL", capture)
+    eager, other = Training(), Training()
+    compiled = weft.compile(other.step)
+    for _ in run_together(eager, other, compiled, many_sizes()):
+        pass
+    assert not compiled.reasons
+    assert 0 < len(captures) * capture < 0.1 * len(many_sizes()) * clock.seconds
+
+
+@pytest.mark.parametrize("seconds", [1e-4, 2e-3])
+@pytest.mark.parametrize("count", [2, 8])
+def test_a_few_signatures_in_turn(
+    count: int, seconds: float, clock: Clock, captures: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None was alone when it came again: each gets a program once its calls have taken long enough."""
+    clock.seconds = seconds
+    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
+    compiled = weft.compile(lambda x: (x * 2).relu().sum())
+    eagerly = round(price.WORTH * price._STEPS * price._USUAL / seconds)
+    for k in range(eagerly + 5):
+        assert [compiled(weft.ones(n)).item() for n in range(count)] == [
+            2 * n for n in range(count)
+        ]
+        assert k > eagerly - 3 or not captures
+    assert len(captures) == 2 * count and all(v.ready for v in compiled.variants)
+    assert not compiled.reasons
+
+
+def test_many_signatures_of_long_calls(clock: Clock, captures: list[Any]) -> None:
+    """Beside a call of some milliseconds, a look at its signature is nothing: there is no rest."""
+    clock.seconds = 2e-3
+    compiled = weft.compile(lambda x: (x * 2).relu().sum())
+    for n in (*range(1, 101), *[7] * 400):
+        assert compiled(weft.ones(n)).item() == 2 * n
+    assert len(captures) == 2 and not compiled.reasons
 
 
 def test_a_cache_that_grows(clock: Clock, captures: list[Any]) -> None:
@@ -125,7 +245,7 @@ def test_signatures_that_have_taken_long_enough(clock: Clock, captures: list[Any
 def test_after_a_rest_it_looks_again(clock: Clock, captures: list[Any]) -> None:
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
     with pytest.warns(UserWarning, match="more often than programs"):
-        for n in range(1, 33):
+        for n in range(1, 41):
             compiled(weft.ones(n))
     clock.seconds = 1e6
     for _ in range(32 * 32 + 5):

@@ -50,6 +50,23 @@ def test_the_default_limit_grows_with_the_archive(
     assert extract_archive(zip_of(tmp_path / "plain.zip", b=os.urandom(20_000)))
 
 
+@pytest.mark.parametrize("kind", ["zip", "gz"])
+def test_refused_archives_are_closed(kind: str, tmp_path: Path) -> None:
+    """At once: not when the error, which knows where it was raised, is gone."""
+    path = tmp_path / f"a:b.{kind}"
+    if kind == "zip":
+        zip_of(path, **{"a:b": b"data"})
+    else:
+        path.write_bytes(gzip.compress(b"data"))
+    opened = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(FileError, match="outside of"):
+        extract_archive(path)
+    try:
+        extract_archive(path)
+    except FileError as e:
+        assert e.__traceback__ is not None and len(os.listdir("/proc/self/fd")) == opened
+
+
 def test_files_that_are_there_stay(tmp_path: Path) -> None:
     """Unless they are to be overwritten."""
     path = zip_of(tmp_path / "a.zip", note=b"new")

@@ -44,7 +44,8 @@ def test_png_is_exact(tmp_path: Path, c: int) -> None:
         assert (read_image(tmp_path / "a.png") == x).all()
     assert (decode_image(encode_png(x)) == x).all()
     assert (decode_image(read_file(tmp_path / "a.png")) == x).all()
-    assert Image.open(tmp_path / "a.png").format == "PNG"
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.format == "PNG"
     write_file(tmp_path / "b.png", encode_png(x))
     assert (read_image(str(tmp_path / "b.png")) == x).all()
 
@@ -159,7 +160,8 @@ def test_save_image(tmp_path: Path) -> None:
     save_image(x, out, format="BMP")
     assert Image.open(io.BytesIO(out.getvalue())).format == "BMP"
     save_image(weft.rand(6, 1, 4, 4), str(tmp_path / "b.jpeg"), nrow=3, padding=1)
-    assert Image.open(tmp_path / "b.jpeg").size == (16, 11)
+    with Image.open(tmp_path / "b.jpeg") as image:
+        assert image.size == (16, 11)
     with pytest.raises(ValueError, match=r"'\.xyz'"):
         save_image(x, tmp_path / "a.xyz")
     with pytest.raises(ValueError, match="needs format"):

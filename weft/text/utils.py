@@ -39,7 +39,7 @@ def download_from_url(
     >>> there = pathlib.Path(tempfile.mkdtemp(), "a.txt")
     >>> _ = there.write_text("hello")
     >>> here = weft.text.utils.download_from_url(there.as_uri(), root=tempfile.mkdtemp())
-    >>> open(here).read()
+    >>> pathlib.Path(here).read_text()
     'hello'
     """
     if hash_type not in ("sha256", "md5"):

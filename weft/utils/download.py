@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -9,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from typing import BinaryIO
 
     AnyPath = str | os.PathLike[str]
@@ -102,7 +103,7 @@ def download_url(
     >>> there = pathlib.Path(tempfile.mkdtemp(), "a.txt")
     >>> _ = there.write_text("hello")
     >>> here = download_url(there.as_uri(), tempfile.mkdtemp(), progress=False)
-    >>> open(here).read()
+    >>> pathlib.Path(here).read_text()
     'hello'
     """
     urls = _places(url)
@@ -339,18 +340,21 @@ def _unpack(
     from weft.serialization.atomic import write_file
 
     files, room = [], _Room(archive, max_bytes)
-    for i, (name, source) in enumerate(_members(archive)):
-        if i == max_files:
-            raise _refused(archive, f"has more than {max_files} files and folders (max_files)")
-        target = _target(archive, folder, name)
-        if source is None:
-            os.makedirs(target, exist_ok=True)
-            continue
-        files.append(target)
-        with source:
-            if overwrite or not os.path.exists(target):
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                write_file(target, functools.partial(room.pour, source))
+    with contextlib.closing(_members(archive)) as members:
+        for i, (name, source) in enumerate(members):
+            with source or contextlib.nullcontext():  # closed even if it is refused
+                if i == max_files:
+                    raise _refused(
+                        archive, f"has more than {max_files} files and folders (max_files)"
+                    )
+                target = _target(archive, folder, name)
+                if source is None:
+                    os.makedirs(target, exist_ok=True)
+                    continue
+                files.append(target)
+                if overwrite or not os.path.exists(target):
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    write_file(target, functools.partial(room.pour, source))
     return files
 
 
@@ -362,7 +366,7 @@ def _target(archive: str, folder: str, name: str) -> str:
     return os.path.join(folder, *parts)
 
 
-def _members(archive: str) -> Iterator[tuple[str, Any]]:
+def _members(archive: str) -> Generator[tuple[str, Any], None, None]:
     """Give the names in an archive, with an open file for each plain one, None for a folder."""
     import gzip
     import tarfile

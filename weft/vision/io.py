@@ -182,10 +182,10 @@ def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
 def write_file(filename: str | Path, data: Tensor) -> None:
     """Write bytes, a tensor of uint8 in one dimension, to a file, whole or not at all.
 
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "a")
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a")
     >>> weft.vision.io.write_file(path, weft.tensor([104, 105], dtype=weft.uint8))
-    >>> open(path).read()
+    >>> path.read_text()
     'hi'
     """
     _check_bytes(data, "write_file")

@@ -18,6 +18,8 @@ _STEPS = 3  # two captures and a program
 _USUAL = 2e-3  # seconds of a capture, before there was one
 _PATIENCE = 32  # calls in a row that were not worth a program
 _REST = 32  # times as many calls run eagerly then, without a look at their signatures
+_FEW = 8  # signatures that are looked at for ever: sooner or later each is worth a program
+_LONG = 1e-3  # seconds of an eager call beside which a look is nothing
 _MOST = 10_000  # signatures whose time is known
 
 clock = time.perf_counter
@@ -31,8 +33,8 @@ class Price:
 
     >>> from weft.jit.compile.price import Price
     >>> price = Price()
-    >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(32)][-1]
-    31
+    >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(40)][-1]
+    39
     >>> price.rest  # none of them came twice
     1024
     """
@@ -71,8 +73,9 @@ class Price:
         """Call a function, and note how long that took."""
         start = clock()
         result = func(*args, **kwargs)
-        self._spent[signature] = self._spent.get(signature, 0.0) + clock() - start
-        self._in_vain += 1
+        took = clock() - start
+        self._spent[signature] = self._spent.get(signature, 0.0) + took
+        self._in_vain += len(self._spent) > _FEW and took < _LONG
         if self._in_vain >= _PATIENCE:
             self._in_vain, self.rest = 0, _PATIENCE * _REST
         return result

@@ -31,7 +31,7 @@ class Source:
         >>> from weft.text.datasets.published import Source
         >>> there = pathlib.Path(tempfile.mkdtemp(), "a.txt")
         >>> _ = there.write_text("hello")
-        >>> open(Source(there.as_uri()).fetch(tempfile.mkdtemp())).read()
+        >>> pathlib.Path(Source(there.as_uri()).fetch(tempfile.mkdtemp())).read_text()
         'hello'
         """
         return download_url(self.url, folder, md5=self.md5, sha256=self.sha256)

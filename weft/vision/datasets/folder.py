@@ -169,12 +169,12 @@ class DatasetFolder(VisionDataset):
         is_valid_file: what tells of a path whether it belongs.
         allow_empty: a class without files is no error.
 
-    >>> import os, tempfile
-    >>> root = tempfile.mkdtemp()
-    >>> os.mkdir(os.path.join(root, "small"))
-    >>> _ = open(os.path.join(root, "small", "a.txt"), "w").write("7")
+    >>> import pathlib, tempfile
+    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> (root / "small").mkdir()
+    >>> _ = (root / "small" / "a.txt").write_text("7")
     >>> folder = weft.vision.datasets.DatasetFolder(
-    ...     root, loader=lambda path: int(open(path).read()), extensions=(".txt",)
+    ...     root, loader=lambda path: int(pathlib.Path(path).read_text()), extensions=(".txt",)
     ... )
     >>> folder[0], folder.classes
     ((7, 0), ['small'])

@@ -93,12 +93,12 @@ def extract_archive(
         to_path: the folder, by default that of the archive.
         remove_finished: delete the archive at the end.
 
-    >>> import gzip, os, tempfile
+    >>> import gzip, os, pathlib, tempfile
     >>> from weft.vision.datasets.utils import extract_archive
     >>> path = os.path.join(tempfile.mkdtemp(), "greeting.txt.gz")
     >>> with gzip.open(path, "wb") as f:
     ...     _ = f.write(b"hello")
-    >>> open(extract_archive(path)).read()
+    >>> pathlib.Path(extract_archive(path)).read_text()
     'hello'
     """
     path = os.fspath(from_path)
