@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.jit.compile import price
+from weft.jit import price
 from weft.jit.passes.rebuild import Rebuild
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -25,7 +25,7 @@ from compile_lockstep import CALLS, bits, run
 from compile_programs import Program, World
 
 import weft
-from weft.jit.compile import price
+from weft.jit import price
 
 COUNTS: Counter[str] = Counter()  # for the tally
 _ROWS = (1, 2, 3, 5)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
 import pytest
 
 import weft
+from weft.jit import price
 from weft.jit.compile.race import Race
 
 
@@ -30,3 +32,23 @@ def quiet() -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="compile: ")
         yield
+
+
+class Clock:
+    """Every eager call takes so many seconds by it."""
+
+    def __init__(self) -> None:
+        self.seconds, self._now = 1e-9, 0.0
+        self._ends = itertools.cycle((False, True))
+
+    def __call__(self) -> float:
+        self._now += self.seconds if next(self._ends) else 0.0
+        return self._now
+
+
+@pytest.fixture
+def clock(shipped_price: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Calls that take nearly no time, so that nothing but a first signature is worth a capture."""
+    made = Clock()
+    monkeypatch.setattr(price, "clock", made)
+    return made

@@ -20,13 +20,14 @@ __all__ = ["FusedModule", "fuse"]
 def fuse(module: Any, example_inputs: Any = None) -> FusedModule:
     """Return a module that does what ``module`` does, with its layers joined where they can be.
 
-    The first call with inputs of some shapes runs the module as it is written and takes its graph;
-    the passes of ``weft.jit.passes.LAYERS`` join a linear layer with the activation behind it, and
-    share and leave out what they can. Later calls run that graph: without gradients as a static
-    program, else op by op on the tape. Results are the same, bit for bit. Parameters, buffers,
-    children and modes are those of ``module`` itself: either can be trained. A call that cannot be a
-    graph, such as one that branches on the values of a tensor, runs as it is written, and a
-    ``TracerWarning`` says why, once. As with ``weft.jit.trace``, what the module does besides
+    The first call runs the module as it is written and takes its graph; the passes of
+    ``weft.jit.passes.LAYERS`` join a linear layer with the activation behind it, and share and leave
+    out what they can. Later calls run that graph: without gradients as a static program, else op by
+    op on the tape. Inputs of other shapes get a graph of their own when calls with them have taken
+    so long that it pays. Results are the same, bit for bit. Parameters, buffers, children and modes
+    are those of ``module`` itself: either can be trained. A call that cannot be a graph, such as one
+    that branches on the values of a tensor, runs as it is written, and a ``TracerWarning`` says why,
+    once. As with ``weft.jit.trace``, what the module does besides
     computing (printing, numbers that it reads from elsewhere) happens when a graph is taken.
 
     Args:

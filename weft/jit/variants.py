@@ -2,11 +2,13 @@
 
 A kind of call is the shapes, dtypes and layouts of its tensors, its other arguments, and the mode of
 gradients. A graph holds as long as the module is what it was: its parts, their plain attributes and
-their tensors. What cannot be a graph runs as it is written.
+their tensors. What cannot be a graph runs as it is written, and so do calls that differ so often that
+graphs would not pay (``price.py``).
 """
 
 from __future__ import annotations
 
+import time
 from operator import attrgetter, itemgetter
 
 import weft
@@ -14,6 +16,7 @@ from weft import _C
 
 from .graph import Graph, Value
 from .passes.rebuild import is_python, is_random, mutates
+from .price import TOO_MANY, Price
 from .recorder import Recorder
 
 TYPE_CHECKING = False
@@ -203,10 +206,10 @@ class Variants:
     >>> from weft.jit.variants import Variants
     >>> net = weft.nn.Sequential(weft.nn.Linear(2, 3), weft.nn.ReLU())
     >>> variants = Variants(net, lambda graph: graph)
-    >>> for size in (1, 2, 1):
-    ...     y = variants((weft.ones(size, 2),), {})
+    >>> for _ in range(3):
+    ...     y = variants((weft.ones(2, 2),), {})
     >>> [graph.inputs[0].shape for graph in variants.graphs()]
-    [(2, 2), (1, 2)]
+    [(2, 2)]
     """
 
     def __init__(self, module: Any, improve: Callable[[Graph], Graph]) -> None:
@@ -216,7 +219,10 @@ class Variants:
         self.found: dict[Any, list[tuple[Guard | None, Graph | None]]] = {}
         self.reasons: dict[str, None] = {}  # why calls run as they are written
         self.private = False  # whether nobody else can change the module
-        self.rounds = False  # whether a graph may round otherwise: then the first result is its too
+        # Whether a graph may round otherwise: then all results have to be those of graphs.
+        self.rounds = False
+        self._price = Price()  # whether another graph would pay
+        self._captures: dict[Any, int] = {}  # of each key in `found`
         self._last: Any = None  # what ran last: its guard, its graph, the modes
         self.tell: Callable[[str], None] = lambda why: None  # told of each new reason
 
@@ -243,6 +249,9 @@ class Variants:
                 made = graph._fast.run(args)
                 if made is not None:
                     return graph._finished(made, args)
+        if self._price.rest:
+            self._price.rest -= 1
+            return self.module(*args, **named)
         given, order = _given(args, named)
         try:
             kinds = _kind(args), tuple((n, _kind(x)) for n, x in named.items())
@@ -258,8 +267,22 @@ class Variants:
                     if graph is None:
                         return self.module(*args, **named)
                     self._last = guard, graph, key[-1]
+                    self._price.note_replay()
                     return graph.run(*given)
-        return self._first(key, args, named)
+        signature = hash((key, self._captures.get(key, 0)))  # of a changed module it is another
+        if self._pays(signature):
+            return self._first(key, args, named)
+        result = self._price.run_eagerly(signature, self.module, args, named)
+        if self._price.rest:
+            self._note(TOO_MANY)
+        return result
+
+    def _pays(self, signature: int) -> bool:
+        """Say whether to take a graph: the first at once, others when calls have taken long enough."""
+        if self.rounds:
+            return True
+        is_first = self._price.first_waits
+        return not self._price.is_too_high(signature) or is_first
 
     def _holds(self, guard: Guard | None) -> bool:
         """Say whether the module is what it was; a private one only changes itself."""
@@ -271,6 +294,7 @@ class Variants:
         if before.hooked:
             self._note("it has hooks")
             return self.module(*args, **named)
+        start = time.perf_counter()
         result, graph, why = capture(self.module, args, named)
         guard: Guard | None = Guard(self.module, graph)
         if not why and (not before.holds() or before.reassigned()):
@@ -280,6 +304,7 @@ class Variants:
         if why:
             self._note(why)
         made = None if why else self.improve(graph)
+        self._price.note_capture(time.perf_counter() - start)
         self._keep(key, guard, made)
         if self.rounds and made is not None and _can_run_again(made):
             return made.run(*_given(args, named)[0])
@@ -287,7 +312,11 @@ class Variants:
 
     def _keep(self, key: Any, guard: Guard | None, graph: Graph | None) -> None:
         if key not in self.found and len(self.found) >= MOST:
-            self.found.pop(next(iter(self.found)), None)
+            oldest = next(iter(self.found))
+            self.found.pop(oldest, None)
+            for count in range(self._captures.pop(oldest, 0)):  # a graph has to be earned anew
+                self._price.forget(hash((oldest, count)))
+        self._captures[key] = self._captures.get(key, 0) + 1
         self.found[key] = [*self.found.get(key, [])[-3:], (guard, graph)]
 
     def _note(self, why: str) -> None:

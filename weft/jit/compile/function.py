@@ -11,12 +11,12 @@ import weakref
 import weft
 from weft import _C
 from weft.jit.graph import _like
+from weft.jit.price import TOO_MANY, Price
 
 from .capture import Capture, uncollected
 from .gradient import capture_derivative
 from .objects import taken_apart
 from .pieces import Number
-from .price import Price
 from .state import State
 from .variant import NOT_TAKEN, Variant, unsuitable
 from .views import find_bases
@@ -35,7 +35,6 @@ __all__ = ["CompiledFunction", "forget_all"]
 _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
 _MOST_LOST = 3  # variants that are slower by pieces, until all are taken to be
-_TOO_MANY = "calls differ in shapes or numbers more often than programs for each would pay"
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -173,7 +172,7 @@ class CompiledFunction(_C.CompiledBase):
         if self._price.is_too_high(hash(key)):
             result = self._price.run_eagerly(hash(key), self.func, args, kwargs)
             if self._price.rest:
-                self._tell(_TOO_MANY)
+                self._tell(TOO_MANY)
             return result
         return self._capture(variant, key, flat, inputs, args, kwargs)
 

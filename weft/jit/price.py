@@ -1,4 +1,4 @@
-"""Whether another program would pay: calls of its signature must have taken long enough."""
+"""Whether another program or graph would pay: calls of its signature must have taken long enough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["Price"]
+__all__ = ["TOO_MANY", "Price"]
+
+TOO_MANY = "calls differ in shapes or numbers more often than programs for each would pay"
 
 # A signature is captured once its eager calls have taken this many times as long as the capture will:
 # if it does not come back, a tenth of the time is lost. 0: captured at once, as in tests.
@@ -31,7 +33,7 @@ class Price:
     While there is one signature only, it is captured when it comes for the second time. This decides
     how quick calls are, never what they give.
 
-    >>> from weft.jit.compile.price import Price
+    >>> from weft.jit.price import Price
     >>> price = Price()
     >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(40)][-1]
     39
