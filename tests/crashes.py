@@ -60,6 +60,12 @@ def limit_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
+def cpu_seconds(pid: int) -> float:
+    """The CPU time that a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Tracer:
     """strace, attached to copies of this process, which does something at one of their calls."""
 

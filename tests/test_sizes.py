@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from crashes import cpu_seconds
 
 import weft
 import weft.nn.functional as F
@@ -310,7 +311,9 @@ def test_ctrl_c_ends_calls_that_last(name: str) -> None:
         bufsize=0,
     )
     assert child.stdout is not None and child.stdout.readline() == "begun\n"
-    time.sleep(0.2)
+    begun = cpu_seconds(child.pid)
+    while child.poll() is None and cpu_seconds(child.pid) < begun + 0.3:  # it is in the call by now
+        time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     assert child.communicate(timeout=300)[0] == "interrupted\n"
 

@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from crashes import cpu_seconds
 from fuzz.worker import BOARD, NO_SEED, case_of
 
 FOLDER = Path(__file__).resolve().parent
@@ -133,10 +134,9 @@ class Worker:
     def cpu_seconds(self) -> float:
         """What the process has used so far."""
         try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return cpu_seconds(self.process.pid)
         except OSError:
             return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def tail(self) -> str:
         """The last lines that it printed."""
