@@ -23,9 +23,9 @@ PyObject *g_getsignal = nullptr, *g_default_int_handler = nullptr, *g_sigint = n
 
 // What an interpreter that is about to end does to threads of Python that want its lock: up to Python 3.13 it unwinds
 // their stacks, which destructors do not let pass, and the process would abort. Such a thread sleeps instead, as it
-// does from Python 3.14 on. (The exception of an unwound stack has no object: its reference is null.)
+// does from Python 3.14 on.
 template <class F>
-[[gnu::no_sanitize("null")]] auto or_sleep(const F& take) {
+auto or_sleep(const F& take) {
   try {
     return take();
   } catch (abi::__forced_unwind&) {

@@ -158,15 +158,30 @@ void TensorImpl::retain_grad(bool on) {
 }
 
 void TensorImpl::set_geometry(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) {
-  int64_t extent = extent_of(new_sizes);
-  check_steps(new_strides, new_offset);
+  // One pass for what extent_of, check_steps and is_contiguous look at: every view comes here.
+  int n = new_sizes.size();
+  if (n > kMaxRank) [[unlikely]]
+    refuse_rank(n);
+  const int64_t *size = new_sizes.data(), *stride = new_strides.data();
+  int64_t extent = 1;
+  uint64_t steps = uint64_t(new_offset);  // has a high bit where one of them has
+  bool fits = true, zero = false, in_order = true;
+  for (int i = n - 1; i >= 0; --i) {
+    steps |= uint64_t(stride[i]);
+    if (size[i] == 1) continue;
+    in_order &= stride[i] == extent;
+    zero |= size[i] == 0;
+    if (size[i] != 0) fits &= size[i] > 0 && !__builtin_mul_overflow(extent, size[i], &extent) && extent <= kMaxExtent;
+  }
+  if (!fits) [[unlikely]]
+    refuse_sizes(new_sizes);
+  if (steps >= uint64_t(kMaxExtent)) [[unlikely]]
+    check_steps(new_strides, new_offset);
   sizes = new_sizes;
   strides = new_strides;
   offset = new_offset;
-  numel = extent;
-  for (int64_t s : sizes)
-    if (s == 0) numel = 0;
-  contiguous = is_contiguous(sizes, strides);
+  numel = zero ? 0 : extent;
+  contiguous = in_order || zero;
 }
 
 Tensor meta(DType dtype, const Dims& sizes) {

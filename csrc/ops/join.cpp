@@ -81,9 +81,15 @@ WEFT_OP{
         if (list.empty()) refuse(c, 0, "have a tensor");
         Dims sizes = list[0].sizes();
         int dim = expect_axis(c, 1, sizes.size());
-        if (Dims widths = matching_widths(list, dim); !(widths == c.ints(2))) refuse(c, 2, "be ", widths);
-        sizes[dim] = 0;
-        for (int64_t n : c.ints(2)) sizes[dim] = Size(sizes[dim]) + n;
+        const Dims& widths = c.ints(2);
+        bool fits = widths.size() == int(list.size());
+        Size width = 0;
+        for (int i = 0; fits && i < widths.size(); width += widths[i++]) {
+          sizes[dim] = widths[i];
+          fits = list[size_t(i)].sizes() == sizes;
+        }
+        if (!fits) refuse(c, 2, "be ", matching_widths(list, dim));
+        sizes[dim] = width;
         c.give(0, meta(joint_dtype(list), sizes));
       },
   .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },

@@ -296,7 +296,9 @@ torch.Size([1, 2]))",
 
 // What select and slice show of a tensor; their numbers are the arguments from `at` on.
 struct Selected : Place {
-  Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at) : Place{of_sizes, of_strides} {
+  // Inlined, since x[i] takes a tenth longer otherwise.
+  [[gnu::always_inline]] Selected(Call& c, const Dims& of_sizes, const Dims& of_strides, int at)
+      : Place{of_sizes, of_strides} {
     if (sizes.empty()) fail_index("select: cannot be applied to a 0-dim tensor.");
     int dim = wrap_dim(c.integer(at), sizes.size(), "select");
     Size i = c.integer(at + 1), n = sizes[dim];

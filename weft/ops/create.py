@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     """Turn anything that holds numbers into a tensor; copy None: only if needed."""
+    if type(data) in (list, tuple) and not _holds_arrays(data):
+        return _C._from_numbers(data, dtype)
     if isinstance(data, Tensor):
         t = data.detach() if copy else data
         if dtype is not None and t.dtype != dtype:
@@ -68,10 +70,10 @@ def _on_array(array: Any) -> Tensor:
 
 
 def _holds_arrays(data: Any) -> bool:
-    for _ in range(64):  # a list may contain itself
-        if not isinstance(data, (list, tuple)) or not len(data):
-            break
+    depth = 0  # a list may contain itself
+    while depth < 64 and isinstance(data, (list, tuple)) and len(data):
         data = data[0]
+        depth += 1
     return hasattr(data, "__array_interface__") and hasattr(data, "__len__")
 
 
