@@ -23,14 +23,30 @@ void each_plane(const Pool& p, const F& f) {
   });
 }
 
-// The places [first, last) of a dimension whose window reads inside with this tap.
-inline void reach(const Pool& p, int d, int64_t tap, int64_t* first, int64_t* last) {
-  int64_t shift = tap * p.dilation[d] - p.pad[d], s = p.stride[d];
-  *first = shift < 0 ? (-shift + s - 1) / s : 0;
-  int64_t room = p.size[d] - 1 - shift;
-  *last = room < 0 ? 0 : room / s + 1;
-  if (*last > p.result[d]) *last = p.result[d];
-}
+// The places [first, last) of a row whose window reads inside with this tap.
+struct Reach {
+  int64_t first = 0, last = 0;
+  Reach() = default;
+  Reach(const Pool& p, int64_t tap) {
+    int64_t shift = tap * p.dilation[2] - p.pad[2], s = p.stride[2];
+    if (shift < 0) first = (-shift + s - 1) / s;
+    int64_t room = p.size[2] - 1 - shift;
+    if (room >= 0) last = room / s + 1 < p.result[2] ? room / s + 1 : p.result[2];
+  }
+};
+// The same for all taps. Those of windows of a usual width are computed once, since they take two divisions each.
+class Reaches {
+ public:
+  explicit Reaches(const Pool& p) : p_(p) {
+    for (int64_t k = 0; k < kKept && k < p.kernel[2]; ++k) kept_[k] = Reach(p, k);
+  }
+  Reach operator[](int64_t tap) const { return tap < kKept ? kept_[tap] : Reach(p_, tap); }
+
+ private:
+  static constexpr int64_t kKept = 16;
+  const Pool& p_;
+  Reach kept_[kKept];
+};
 
 // The taps that read inside of the plane for one of the places [from, to). All taps are taken, unless the window is
 // much larger than the plane.
@@ -79,6 +95,8 @@ inline void take_larger(const T* in, int64_t stride, int64_t n, int64_t from, T*
 
 template <class T>
 void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
+  const Reaches reaches(p);
+  const auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
   each_plane(p, [&](int64_t plane) {
     const T* in = x + plane * p.pixels();
     T* out = y + plane * p.places();
@@ -102,13 +120,11 @@ void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
           }
           fresh = false;
           for (int64_t k = taps.first; k < taps.last; ++k) {
-            int64_t first, last;
-            reach(p, 2, k, &first, &last);
+            auto [first, last] = reaches[k];
             if (first < begin) first = begin;
             if (last > begin + n) last = begin + n;
             if (first >= last) continue;
             int64_t from = line + first * p.stride[2] + k * p.dilation[2] - p.pad[2], i = first - begin;
-            auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
             take(in + from, p.stride[2], last - first, from, best + i, where + i);
           }
         });
@@ -184,39 +200,47 @@ void mean_back_of(const Pool& p, const T* g, T* dx) {
   });
 }
 
-// Whether a place lies in a plane; many threads may find that one does not.
+// Whether places lie in their plane; many threads may find that one does not.
 class Inside {
  public:
-  explicit Inside(const Pool& p) : pixels_(uint64_t(p.pixels())) {}
-  bool operator()(int64_t at) {
-    if (uint64_t(at) < pixels_) return true;
-    __atomic_store_n(&all_, false, __ATOMIC_RELAXED);
-    return false;
+  explicit Inside(const Pool& p) : last_(uint64_t(p.pixels()) - 1) {}
+  bool operator()(const int64_t* at, int64_t n) {
+    uint64_t signs = 0;  // the sign bit is set where one is negative or beyond the last
+    for (int64_t i = 0; i < n; ++i) signs |= uint64_t(at[i]) | (last_ - uint64_t(at[i]));
+    bool inside = int64_t(signs) >= 0;
+    if (!inside) __atomic_store_n(&all_, false, __ATOMIC_RELAXED);
+    return inside;
   }
   bool all() const { return all_; }
 
  private:
-  uint64_t pixels_;
+  uint64_t last_;
   bool all_ = true;
 };
 
 template <class T>
 bool pick_of(const Pool& p, const T* x, const int64_t* at, T* y) {
   Inside inside(p);
+  const int64_t n = p.places();
   each_plane(p, [&](int64_t plane) {
-    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i)
-      if (inside(at[i])) y[i] = x[plane * p.pixels() + at[i]];
+    const T* in = x + plane * p.pixels();
+    const int64_t* from = at + plane * n;
+    if (!inside(from, n)) return;
+    for (int64_t i = 0; i < n; ++i) y[plane * n + i] = in[from[i]];
   });
   return inside.all();
 }
 template <class T>
 bool put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
   Inside inside(p);
+  const int64_t n = p.places();
   each_plane(p, [&](int64_t plane) {
     T* out = dx + plane * p.pixels();
+    const T* in = g + plane * n;
+    const int64_t* to = at + plane * n;
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
-    for (int64_t i = plane * p.places(); i < (plane + 1) * p.places(); ++i)
-      if (inside(at[i])) out[at[i]] = modular::add(out[at[i]], g[i]);
+    if (!inside(to, n)) return;
+    for (int64_t i = 0; i < n; ++i) out[to[i]] = modular::add(out[to[i]], in[i]);
   });
   return inside.all();
 }
@@ -235,12 +259,6 @@ void by_type(DType type, const F& f) {
   }
 }
 
-void largest(DType type, const Pool& p, const void* x, void* y, int64_t* at) {
-  by_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    largest_of(p, static_cast<const T*>(x), static_cast<T*>(y), at);
-  });
-}
 void mean(DType type, const Pool& p, const void* x, void* y) {
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -361,15 +379,9 @@ struct InnerWindows {
   InnerWindows(const Pool& p, int64_t channels) {
     each_pixel(p, 0, 0, 0, [&](int64_t i) { pixel[taps] = int32_t(i), offset[taps++] = i * channels; });
   }
-  // The channels [0, n) of the window that begins at x, at most a vector of them.
-  template <bool whole>
-  void largest(const float* x, int64_t first, int64_t n, float* y, int64_t* at) const {
-    auto get = [&](int64_t t) {
-      if constexpr (whole)
-        return load<Vec<float>>(x + offset[t]);
-      else
-        return load_some(x + offset[t], n, 0.0f);
-    };
+  // n windows, at most a vector of them: get(t) has tap t of each, `first` the pixel where each begins.
+  template <bool whole, class Get>
+  void largest(const Get& get, Vec<int32_t> first, int64_t n, float* y, int64_t* at) const {
     Vec<float> best = get(0);
     Vec<int32_t> where = {};
     for (int64_t t = 1; t < taps; ++t) {
@@ -382,9 +394,80 @@ struct InnerWindows {
       store(y, best);
     else
       store_some(y, n, best);
-    store_places(at, where + splat(int32_t(first)), whole ? kLanes<float> : n);
+    store_places(at, where + first, whole ? kLanes<float> : n);
+  }
+  // The channels [0, n) of the window that begins at x.
+  template <bool whole>
+  void largest_of_channels(const float* x, int64_t first, int64_t n, float* y, int64_t* at) const {
+    auto get = [&](int64_t t) {
+      if constexpr (whole)
+        return load<Vec<float>>(x + offset[t]);
+      else
+        return load_some(x + offset[t], n, 0.0f);
+    };
+    largest<whole>(get, splat(int32_t(first)), n, y, at);
   }
 };
+
+// n numbers of a row, at most a vector of them: all, or every second one. Reads none behind the last.
+template <int step, bool whole, int... I>
+inline Vec<float> row_of(const float* x, int64_t n, std::integer_sequence<int, I...>) {
+  constexpr int64_t L = kLanes<float>;
+  if constexpr (step == 1 && whole) {
+    return load<Vec<float>>(x);
+  } else if constexpr (step == 1) {
+    return load_some(x, n, 0.0f);
+  } else {
+    static_assert(step == 2);
+    Vec<float> low, high;  // the second begins with the last of the first, so as to end with the last number
+    if constexpr (whole) {
+      low = load<Vec<float>>(x), high = load<Vec<float>>(x + L - 1);
+    } else {
+      int64_t span = 2 * n - 1;
+      low = load_some(x, span < L ? span : L, 0.0f);
+      high = span > L ? load_some(x + L - 1, span - (L - 1), 0.0f) : low;
+    }
+    return __builtin_shufflevector(low, high, (2 * I)..., (L + 2 * I + 1)...);
+  }
+}
+
+// Windows that lie inside their plane, a vector of neighbours at a time.
+template <int step>
+void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
+  constexpr int64_t L = kLanes<float>;
+  constexpr auto half = std::make_integer_sequence<int, L / 2>{};
+  const InnerWindows windows(p, 1);
+  Vec<int32_t> steps;
+  for (int i = 0; i < L; ++i) steps[i] = i * step;
+  each_plane(p, [&](int64_t plane) {
+    const float* in = x + plane * p.pixels();
+    int64_t to = plane * p.places(), n = p.result[2];
+    for (int64_t a = 0; a < p.result[0]; ++a)
+      for (int64_t b = 0; b < p.result[1]; ++b, to += n) {
+        leave_if_interrupted();
+        int64_t line = (a * p.stride[0] * p.size[1] + b * p.stride[1]) * p.size[2];
+        auto from = [&](int64_t e) { return splat(int32_t(line + e * step)) + steps; };
+        int64_t e = 0;
+        auto all = [&](int64_t t) { return row_of<step, true>(in + line + e * step + windows.pixel[t], L, half); };
+        for (; e + L <= n; e += L) windows.largest<true>(all, from(e), L, y + to + e, at + to + e);
+        auto rest = [&](int64_t t) {
+          return row_of<step, false>(in + line + e * step + windows.pixel[t], n - e, half);
+        };
+        if (e < n) windows.largest<false>(rest, from(e), n - e, y + to + e, at + to + e);
+      }
+  });
+}
+
+void largest(DType type, const Pool& p, const void* x, void* y, int64_t* at) {
+  if (type == DType::Float && p.stride[2] <= 2 && InnerWindows::suit(p)) {
+    auto inside = p.stride[2] == 1 ? largest_inside<1> : largest_inside<2>;
+    return inside(p, static_cast<const float*>(x), static_cast<float*>(y), at);
+  }
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    largest_of(p, static_cast<const T*>(x), static_cast<T*>(y), at);
+  });
+}
 
 void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at) {
   constexpr int64_t L = kLanes<float>;
@@ -398,8 +481,9 @@ void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int
         int64_t first = (a * p.stride[0] * p.size[1] + b * p.stride[1]) * p.size[2] + e * p.stride[2];
         const float* from = in + first * channels;
         int64_t c = 0;
-        for (; c + L <= channels; c += L) windows.largest<true>(from + c, first, L, y + to + c, at + to + c);
-        if (c < channels) windows.largest<false>(from + c, first, channels - c, y + to + c, at + to + c);
+        for (; c + L <= channels; c += L)
+          windows.largest_of_channels<true>(from + c, first, L, y + to + c, at + to + c);
+        if (c < channels) windows.largest_of_channels<false>(from + c, first, channels - c, y + to + c, at + to + c);
       });
       return;
     }
@@ -417,11 +501,13 @@ bool put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at
   Inside inside(p);
   each_image(p, channels, [&](int64_t image) {
     float* out = dx + image * p.pixels() * channels;
+    const int64_t n = p.places() * channels;
+    const float* in = g + image * n;
+    const int64_t* to = at + image * n;
     for (int64_t i = 0; i < p.pixels() * channels; ++i) out[i] = 0;
-    for (int64_t place = image * p.places(); place < (image + 1) * p.places(); ++place)
-      for (int64_t c = 0; c < channels; ++c)
-        if (int64_t pixel = at[place * channels + c]; inside(pixel))
-          out[pixel * channels + c] += g[place * channels + c];
+    if (!inside(to, n)) return;
+    for (int64_t i = 0; i < n; i += channels)
+      for (int64_t c = 0; c < channels; ++c) out[to[i + c] * channels + c] += in[i + c];
   });
   return inside.all();
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from typing import Any
 
 import pytest
@@ -184,3 +186,34 @@ def test_identity_grid() -> None:
     for corners in (True, False):
         grid = F.affine_grid(same, x.shape, align_corners=corners)
         assert weft.allclose(F.grid_sample(x, grid, align_corners=corners), x)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_max_pool_of_floats_is_that_of_doubles(seed: int) -> None:
+    """Floats whose windows lie inside go through vectors, doubles through the general loop."""
+    rng = random.Random(seed)
+    weft.manual_seed(seed)
+    dims = rng.choice([1, 2, 3])
+    kernel = [rng.randint(1, 4) for _ in range(dims)]
+    dilation = [rng.randint(1, 2) for _ in range(dims)]
+    size = [(k - 1) * d + 1 + rng.randint(0, 9) for k, d in zip(kernel, dilation, strict=True)]
+    size[-1] += rng.choice([0, 30])
+    windows: dict[str, Any] = {
+        "stride": [rng.randint(1, 3) for _ in range(dims)],
+        "padding": [rng.choice([0, 0, k // 2]) for k in kernel],
+        "dilation": dilation,
+        "ceil_mode": rng.random() < 0.3,
+    }
+    x = weft.randint(-3, 4, (2, 3, *size)).float()  # many equal ones
+    x[weft.rand(x.shape) < rng.choice([0.0, 0.1])] = math.nan
+    x[weft.rand(x.shape) < rng.choice([0.0, 0.5])] = -math.inf
+    pool: Any = getattr(F, f"max_pool{dims}d")
+    floats, doubles = x.clone().requires_grad_(), x.double().requires_grad_()
+    y, at = pool(floats, kernel, **windows, return_indices=True)
+    z, expected_at = pool(doubles, kernel, **windows, return_indices=True)
+    assert weft.equal(at, expected_at)
+    weft.testing.assert_close(y.double(), z, rtol=0, atol=0, equal_nan=True)
+    weights = weft.randint(-4, 5, y.shape).float()  # sums are exact
+    (dx,) = weft.autograd.grad(y, floats, weights)
+    (expected_dx,) = weft.autograd.grad(z, doubles, weights.double())
+    assert weft.equal(dx.double(), expected_dx)
