@@ -37,7 +37,7 @@ def _read(data: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     if isinstance(data, (list, tuple)) and _holds_arrays(data):
         import numpy
 
-        return _read(numpy.array(data), dtype, copy)
+        return _read(numpy.array(_held(data, ())), dtype, copy)
     if isinstance(data, (str, bytes)):
         raise TypeError(at_line(f"tensor: a {type(data).__name__} holds no numbers"))
     if isinstance(data, (dict, set)):
@@ -75,6 +75,16 @@ def _holds_arrays(data: Any) -> bool:
         data = data[0]
         depth += 1
     return hasattr(data, "__array_interface__") and hasattr(data, "__len__")
+
+
+def _held(data: Any, outer: tuple[Any, ...]) -> Any:
+    """Copy nested sequences: NumPy crashes if an element changes the list that it is reading."""
+    if not isinstance(data, (list, tuple)):
+        return data
+    if len(outer) >= 64 or any(data is o for o in outer):
+        raise ValueError(at_line("tensor: nested deeper than 64 sequences (or one contains itself)"))
+    items = list.copy(data) if isinstance(data, list) else tuple.__getitem__(data, slice(None))
+    return tuple(_held(item, (*outer, data)) for item in items)
 
 
 def tensor(
