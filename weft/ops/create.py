@@ -82,7 +82,9 @@ def _held(data: Any, outer: tuple[Any, ...]) -> Any:
     if not isinstance(data, (list, tuple)):
         return data
     if len(outer) >= 64 or any(data is o for o in outer):
-        raise ValueError(at_line("tensor: nested deeper than 64 sequences (or one contains itself)"))
+        raise ValueError(
+            at_line("tensor: nested deeper than 64 sequences (or one contains itself)")
+        )
     items = list.copy(data) if isinstance(data, list) else tuple.__getitem__(data, slice(None))
     return tuple(_held(item, (*outer, data)) for item in items)
 
