@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ import weft
 from weft import nn
 from weft.nn import functional as F
 
+COUNTS: Counter[str] = Counter()  # for the tally
 SHARE = 30  # cases in `make test`: each of them is disturbed several times
 
 Results = list[weft.Tensor]
@@ -344,6 +346,7 @@ def check(case: Any) -> None:
     work, expected = _built(case["work"], case["size"])
     weft.set_num_threads(case["threads"])
     _DISTURBANCES[case["by"]](case, work, expected)
+    COUNTS[f"disturbances by {case['by']}"] += case["times"]
     weft.set_num_threads(case["threads"])
     _check(case["work"], work(), expected, "afterwards")
 
