@@ -30,7 +30,7 @@ def counted(self, *args, **kwargs):
         signal.raise_signal(signal.SIGINT)
     return step(self, *args, **kwargs)
 weft.optim.AdamW.step = counted
-sys.argv[0] = {str(EXAMPLE)!r}
+sys.argv[0], sys.path[0] = {str(EXAMPLE)!r}, {str(EXAMPLE.parent)!r}
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
