@@ -146,9 +146,10 @@ WEFT_ROWS(arithmetic) {
   r.binary(
       {"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.", Rule::promote,
        kInplace | kRefusesNegative},
-      types::all, [](auto a, auto b) { return power(a, b); },
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
+      types::all, by_value<1>([](auto a, auto b) { return power(a, b); }),
+      d(keep::x0 | keep::x1, by_value<2>([](auto g, auto a, auto b, auto) {
+          return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));
+        })),
       d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
         return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
       }));
