@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
+from weft.linalg import lapack
+from weft.linalg.common import (
+    LinAlgError,
+    _h,
+    _matrix,
+    _refuse_failed,
+    _same_dtype,
+    _square,
+)
 from weft.linalg.decompose import cholesky, inv, solve, svdvals
 from weft.linalg.eigen import eigvalsh
 from weft.ops import named_tuple, op, primitive
@@ -151,10 +159,11 @@ class _Pinv:
         import numpy
 
         if hermitian:
-            values, u = numpy.linalg.eigh(A)
-            vh, s = u.swapaxes(-1, -2).conj(), values
+            s, u, info = lapack.eigh(A, True)
+            vh = u.swapaxes(-1, -2).conj()
         else:
-            u, s, vh = numpy.linalg.svd(A, full_matrices=False)
+            u, s, vh, info = lapack.svd(A, False)
+        _refuse_failed(info, A.shape[:-2], "linalg.pinv: The algorithm failed to converge.")
         with numpy.errstate(divide="ignore"):
             least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
             inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)

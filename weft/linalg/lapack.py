@@ -215,6 +215,18 @@ def qr(a: Any, complete: bool, with_q: bool = True) -> tuple[Any, Any]:
     return q, r.reshape(*batch, wide, n)
 
 
+def reflections(a: Any) -> tuple[Any, Any]:
+    """A QR decomposition as LAPACK leaves it: R above reflections, and their factors."""
+    import numpy
+
+    *batch, m, n = a.shape
+    columns, k = _flat(a.swapaxes(-1, -2)), min(m, n)
+    tau = numpy.zeros((len(columns), max(1, k)), a.dtype)
+    if k:
+        _with_work("geqrf", a.dtype, m, n, columns, m, tau)
+    return columns.swapaxes(-1, -2).reshape(a.shape), tau[:, :k].reshape(*batch, k)
+
+
 def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
     """U, S, Vh (of aᵀ they are Vhᵀ, S, Uᵀ), and info."""
     import numpy
@@ -235,11 +247,21 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
             if a.dtype.kind == "c"
             else ()
         )
-        lead = v_rows if vectors else 1
         info = _with_work(
-            "gesdd", a.dtype, job, n, m, x, n, s, vh, n, u, max(1, u_columns), more=(*reals, integers)
+            "gesdd",
+            a.dtype,
+            job,
+            n,
+            m,
+            x,
+            n,
+            s,
+            vh,
+            n,
+            u,
+            max(1, u_columns),
+            more=(*reals, integers),
         )
-        del lead
     elif vectors:
         u += numpy.eye(m, u_columns, dtype=a.dtype)
         vh += numpy.eye(v_rows, n, dtype=a.dtype)
@@ -280,7 +302,9 @@ def eig(a: Any) -> tuple[Any, Any, Any]:
     import numpy
 
     x, n = _flat(a.swapaxes(-1, -2)), a.shape[-1]
-    wide = numpy.dtype("complex64" if a.dtype.itemsize // (1 + (a.dtype.kind == "c")) == 4 else "complex128")
+    wide = numpy.dtype(
+        "complex64" if a.dtype.itemsize // (1 + (a.dtype.kind == "c")) == 4 else "complex128"
+    )
     if not x.size:
         return numpy.zeros(a.shape[:-1], wide), numpy.zeros(a.shape, wide), _none(x)
     v, left = numpy.zeros_like(x), numpy.zeros((len(x), 1), a.dtype)
