@@ -271,6 +271,40 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
     return u.reshape(*batch, m, u_columns), s, vh.reshape(*batch, v_rows, n), info
 
 
+def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any]:
+    """The x that makes a x - b smallest, ranks, singular values (zeros by some drivers), info."""
+    import numpy
+
+    *batch, m, n = a.shape
+    k, least, tall = b.shape[-1], min(m, n), max(m, n)
+    real = numpy.dtype(_REAL.get(a.dtype.name, a.dtype.name))
+    x = _flat(a.swapaxes(-1, -2))
+    columns = numpy.zeros((len(x), k, tall), a.dtype)
+    columns[..., :m] = b.swapaxes(-1, -2).reshape(len(x), k, m)
+    values, rank = numpy.zeros((len(x), max(1, least)), real), numpy.zeros((len(x), 1), numpy.int32)
+    info = _none(x)
+    if least and k:
+        args: tuple[Any, ...] = (m, n, k, x, m, columns, tall)
+        limit = numpy.array([rcond], real)
+        is_complex = a.dtype.kind == "c"
+        if driver == "gels":
+            info = _with_work("gels", a.dtype, b"N", *args)
+        elif driver == "gelsy":
+            order = numpy.zeros((len(x), n), numpy.int32)
+            reals = (numpy.zeros(2 * n, real),) if is_complex else ()
+            info = _with_work("gelsy", a.dtype, *args, order, limit, rank, more=reals)
+        else:
+            levels = max(0, int(math.log2(max(1.0, least / 26))) + 1)
+            leaves = 3 * n + 2 * n * 25 + 8 * n * levels + 3 * 25 * k
+            leaves = 10 * n + leaves + max(26 * 26, n * (1 + k) + 2 * k) + 10 * m
+            reals = (numpy.zeros(leaves, real),) if is_complex else ()
+            whole = (numpy.zeros(3 * least * levels + 11 * least, numpy.int32),)
+            more = (*reals, *(whole if driver == "gelsd" else ()))
+            info = _with_work(driver, a.dtype, *args, values, limit, rank, more=more)
+    x = columns[..., :n].swapaxes(-1, -2).reshape(*batch, n, k)
+    return x, rank.reshape(batch), values[:, :least].reshape(*batch, least), info
+
+
 # ---- eigenvalues -------------------------------------------------------------------------------
 
 
