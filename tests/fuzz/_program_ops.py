@@ -86,7 +86,7 @@ def _narrowed(shapes: list[Shape], n: Ints) -> Args | None:
 
 
 def _expanded(shapes: list[Shape], n: Ints) -> Args | None:
-    sizes = [s if s != 1 else 1 + n[i] % 3 for i, s in enumerate(shapes[0])]
+    sizes = [s if s != 1 else 1 + n[i % len(n)] % 3 for i, s in enumerate(shapes[0])]
     return [[1 + n[5] % 2, *sizes]] if n[4] % 2 else [sizes]
 
 
