@@ -23,12 +23,13 @@ _REAL = {weft.complex64: weft.float32, weft.complex128: weft.float64}
 
 
 def _other_type(op: str, input: Tensor, dim: Sequence[int], types: dict[Any, Any]) -> Any:
-    """Return what the dtype of an input becomes; refuse others, and dimensions that it does not have."""
+    """Return what the dtype of an input becomes; refuse others, and dimensions without elements."""
     n = len(input.shape)
-    if input.dtype not in types or not dim or not all(-n <= d < n for d in dim):
+    fits = input.dtype in types and dim and all(-n <= d < n and input.shape[d] for d in dim)
+    if not fits:
         raise RuntimeError(
-            f"{op}: expected one of {', '.join(map(str, types))} and some of its dimensions, got "
-            f"{input.dtype} of shape {list(input.shape)} and dim {list(dim)}"
+            f"{op}: expected one of {', '.join(map(str, types))} and some of its dimensions, with "
+            f"elements, got {input.dtype} of shape {list(input.shape)} and dim {list(dim)}"
         )
     return types[input.dtype]
 
@@ -98,6 +99,11 @@ class _ComplexToReal:
     def infer(input, dim, scale, n):
         made = _other_type("_fft_c2r", input, dim, _REAL)
         shape = list(input.shape)
+        if n < 1 or shape[dim[-1]] != n // 2 + 1:
+            raise RuntimeError(
+                f"_fft_c2r: expected half of the spectrum of n={n} numbers, {n // 2 + 1} of them, "
+                f"along dim {dim[-1]}, got shape {shape}"
+            )
         shape[dim[-1]] = n
         return [(shape, made)]
 
@@ -110,9 +116,7 @@ class _ComplexToReal:
 
     def backward(ctx, g):
         d = ctx.dim[-1]
-        spectrum = _real_to_complex(g, ctx.dim, ctx.scale)
-        spectrum = spectrum * _counts(g, d, ctx.n, 2.0)
-        return _resized(spectrum, d, ctx.shape("input")[d])
+        return _real_to_complex(g, ctx.dim, ctx.scale) * _counts(g, d, ctx.n, 2.0)
 
 
 _complex_to_real: Any = _ComplexToReal
