@@ -48,6 +48,7 @@ fuzz: build $(VENV)/.test ## look for crashes and silent errors with random inpu
 
 bench: build wheel $(PARITY)/.done build/bare/pkg ## measure weft, PyTorch and (if installed there) JAX in one run
 	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg $(PARITY_PY) -m bench $(BENCH_ARGS)
+	@$(if $(BENCH_ARGS),,$(PARITY_PY) -m bench.sweep)
 
 # --- Environments --------------------------------------------------------------------------------
 

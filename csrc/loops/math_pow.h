@@ -69,15 +69,32 @@ WEFT_MATH double magnitude_of_power(double x, double y) {
   return z.h < ExpLog<double>::exp2_to_zero ? 0 : p;
 }
 
-// ulp:
 template <class T>
-WEFT_MATH T pow(T x, T y) {
+WEFT_MATH T general_pow(T x, T y) {
   T p = magnitude_of_power(x, y);
   bool integer = round(y) == y, odd = integer && round(T(0.5) * y) != T(0.5) * y;
   p = from_bits(BitsOf<T>(bits(p) | (odd ? bits(x) & sign_bit<T> : BitsOf<T>(0))));
   p = x < 0 && x > -inf<T> && !integer ? nan<T> : p;
   bool one = x == 1 || y == 0 || (x == -1 && abs(y) == inf<T>);
   return one ? T(1) : p;
+}
+
+// x^y. The exponents that programs use most are products, quotients and roots: x^2 is x x, to the bit. Where y is a
+// constant, nothing of the general way is left (rows.h, by_value).
+// ulp:
+template <class T>
+WEFT_MATH T pow(T x, T y) {
+  T inverse = 1 / x, root = x == -inf<T> ? inf<T> : sqrt(x + 0), p = general_pow(x, y);  // + 0: the root of -0 is 0
+  p = y == 1 ? x : p;
+  p = y == 2 ? x * x : p;
+  p = y == 3 ? x * x * x : p;
+  p = y == -1 ? inverse : p;
+  p = y == -2 ? inverse * inverse : p;
+  p = y == -3 ? inverse * inverse * inverse : p;
+  p = y == T(0.5) ? root : p;
+  p = y == T(1.5) ? abs(x) * root : p;
+  p = y == T(-0.5) ? 1 / root : p;
+  return y == T(-1.5) ? 1 / root / abs(x) : p;
 }
 
 }  // namespace weft::WEFT_ISA::math

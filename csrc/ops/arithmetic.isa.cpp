@@ -143,15 +143,15 @@ WEFT_ROWS(arithmetic) {
             "The remainder with the sign of input, as C's fmod gives.", Rule::promote, kInplace | kRefusesZero},
            types::number, careful(FarQuotient(), [](auto a, auto b) { return trunc_mod(a, b); }), pass,
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
-  r.binary(
-      {"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.", Rule::promote,
-       kInplace | kRefusesNegative},
-      types::all, [](auto a, auto b) { return power(a, b); },
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1))); }),
-      d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
-        return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
-      }));
+  r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
+            Rule::promote, kInplace | kRefusesNegative},
+           types::all, by_value<1>([](auto a, auto b) { return power(a, b); }),
+           d(keep::x0 | keep::x1, by_value<2>([](auto g, auto a, auto b, auto) {
+               return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));
+             })),
+           d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
+             return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
+           }));
   r.binary(
       {"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
        Rule::promote},

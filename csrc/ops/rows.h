@@ -173,6 +173,18 @@ constexpr ByHand<F, Hand> by_hand(F) {
 #define WEFT_BY_HAND(name, lambda) lambda
 #endif
 
+// A lambda that is much faster where the operand of that number is one of a few values for all elements: each of them
+// has a loop in which it is a constant.
+template <class F, int operand>
+struct ByValue : F {
+  static constexpr int kOperand = operand;
+  static constexpr auto kHalves = std::integer_sequence<int, -6, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 8>();
+};
+template <int operand, class F>
+constexpr ByValue<F, operand> by_value(F) {
+  return {};
+}
+
 // A lambda of two operands that is nothing but an operator, so that reading and writing is all that takes time.
 template <class F>
 struct Light : F {
@@ -202,6 +214,24 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
+// The loop for one value; false where the operand has another.
+template <class F, class T, int half, class R, size_t... I>
+bool map_value(R* out, const T* const* in, int64_t n, std::index_sequence<I...>) {
+  constexpr T value = T(half) / 2;
+  if (*in[F::kOperand] != value) return false;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = R(F{}((I == F::kOperand ? value : in[I][i])...));
+  return true;
+}
+template <class F, class T, class R, int... halves, size_t... I>
+bool map_by_value(R* out, const T* const* in, int64_t n, std::integer_sequence<int, halves...>,
+                  std::index_sequence<I...> all) {
+  const T *values = in[F::kOperand], first = *values;
+  bool same = true;
+  for (int64_t i = 0; i < n; ++i) same &= values[i] == first;
+  return same && (map_value<F, T, halves>(out, in, n, all) || ...);
+}
+
 // out[i] = f(in1[i], in2[i], …) over n contiguous elements of type T.
 template <class F, class T, size_t... I>
 void map(char* const* p, int64_t n, std::index_sequence<I...>) {
@@ -217,6 +247,8 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
       return;
     }
   }
+  if constexpr (requires { F::kOperand; } && std::is_floating_point_v<T>)
+    if (n > 0 && map_by_value<F, T>(out, in, n, F::kHalves, std::index_sequence<I...>())) return;
 #if defined(__AVX512F__)
   if constexpr (requires(lanes::V<T> x) { F::Lanes::template of<T>(x); })
     return lanes::map<typename F::Lanes>(in[0], out, n);

@@ -23,12 +23,13 @@ _REAL = {weft.complex64: weft.float32, weft.complex128: weft.float64}
 
 
 def _other_type(op: str, input: Tensor, dim: Sequence[int], types: dict[Any, Any]) -> Any:
-    """Return what the dtype of an input becomes; refuse others, and dimensions that it does not have."""
+    """Return what the dtype of an input becomes; refuse others, and dimensions without elements."""
     n = len(input.shape)
-    if input.dtype not in types or not dim or not all(-n <= d < n for d in dim):
+    fits = input.dtype in types and dim and all(-n <= d < n and input.shape[d] for d in dim)
+    if not fits:
         raise RuntimeError(
-            f"{op}: expected one of {', '.join(map(str, types))} and some of its dimensions, got "
-            f"{input.dtype} of shape {list(input.shape)} and dim {list(dim)}"
+            f"{op}: expected one of {', '.join(map(str, types))} and some of its dimensions, with "
+            f"elements, got {input.dtype} of shape {list(input.shape)} and dim {list(dim)}"
         )
     return types[input.dtype]
 
@@ -48,12 +49,9 @@ class _ComplexToComplex:
     def run(input, dim, scale, forward):
         import numpy
 
-        f = (
-            numpy.fft.fftn(input, axes=dim)
-            if forward
-            else numpy.fft.ifftn(input, axes=dim, norm="forward")
-        )
-        return [f * scale]
+        if forward:
+            return [_scaled(numpy.fft.fftn(input, axes=dim), scale)]
+        return [_scaled(numpy.fft.ifftn(input, axes=dim, norm="forward"), scale)]
 
     def backward(ctx, g):
         return _complex_to_complex(g, ctx.dim, ctx.scale, not ctx.forward)
@@ -79,13 +77,12 @@ class _RealToComplex:
     def run(input, dim, scale):
         import numpy
 
-        return [numpy.fft.rfftn(input, axes=dim) * scale]
+        return [_scaled(numpy.fft.rfftn(input, axes=dim), scale)]
 
     def backward(ctx, g):
-        n = ctx.shape("input")[ctx.dim[-1]]
-        return weft.real(
-            _complex_to_complex(_resized(g, ctx.dim[-1], n), ctx.dim, ctx.scale, False)
-        )
+        d = ctx.dim[-1]
+        n = ctx.shape("input")[d]
+        return _complex_to_real(g * _counts(g, d, n, 0.5), ctx.dim, ctx.scale, n)
 
 
 _real_to_complex: Any = _RealToComplex
@@ -102,6 +99,11 @@ class _ComplexToReal:
     def infer(input, dim, scale, n):
         made = _other_type("_fft_c2r", input, dim, _REAL)
         shape = list(input.shape)
+        if n < 1 or shape[dim[-1]] != n // 2 + 1:
+            raise RuntimeError(
+                f"_fft_c2r: expected half of the spectrum of n={n} numbers, {n // 2 + 1} of them, "
+                f"along dim {dim[-1]}, got shape {shape}"
+            )
         shape[dim[-1]] = n
         return [(shape, made)]
 
@@ -110,24 +112,36 @@ class _ComplexToReal:
 
         if len(dim) > 1:
             input = numpy.fft.ifftn(input, axes=dim[:-1], norm="forward")
-        return [numpy.fft.irfft(input, n, dim[-1], norm="forward") * scale]
+        return [_scaled(numpy.fft.irfft(input, n, dim[-1], norm="forward"), scale)]
 
     def backward(ctx, g):
-        d, n = ctx.dim[-1], ctx.n
-        # All but the first and, for an even length, the last element stand for two of the full
-        # spectrum.
-        spectrum = _real_to_complex(g, ctx.dim, ctx.scale)
-        weight = weft.full([n // 2 + 1], 2.0, dtype=g.dtype)
-        weight[0] = 1.0
-        if n % 2 == 0:
-            weight[-1] = 1.0
-        shape = [1] * g.ndim
-        shape[d] = -1
-        spectrum = spectrum * weight.reshape(shape)
-        return _resized(spectrum, d, ctx.shape("input")[d])
+        d = ctx.dim[-1]
+        return _real_to_complex(g, ctx.dim, ctx.scale) * _counts(g, d, ctx.n, 2.0)
 
 
 _complex_to_real: Any = _ComplexToReal
+
+
+def _scaled(a: Any, scale: float) -> Any:
+    """Scale an array that nobody else has."""
+    if scale != 1.0:
+        a *= scale
+    return a
+
+
+def _counts(like: Tensor, dim: int, n: int, inside: float) -> Tensor:
+    """Return weights for half a spectrum of n numbers along a dimension.
+
+    All but the first and, for an even length, the last stand for two of the whole spectrum: they
+    get ``inside``, the others 1.
+    """
+    weight = weft.full([n // 2 + 1], inside, dtype=_REAL.get(like.dtype, like.dtype))
+    weight[0] = 1.0
+    if n % 2 == 0:
+        weight[-1] = 1.0
+    shape = [1] * like.ndim
+    shape[dim] = -1
+    return weight.reshape(shape)
 
 
 # ---- arguments ----

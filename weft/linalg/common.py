@@ -70,19 +70,13 @@ def _complex(dtype: Any) -> Any:
     return {weft.float32: weft.complex64, weft.float64: weft.complex128}.get(dtype, dtype)
 
 
-def _lapack(f: Any, a: Any, complaint: str) -> Any:
-    """Call f on a; where LAPACK gives up, name the matrix that it gave up on."""
-    import numpy
-
-    try:
-        return f(a)
-    except numpy.linalg.LinAlgError:
-        if a.ndim == 2:
-            raise LinAlgError(complaint) from None
-    op, _, reason = complaint.partition(": ")
-    for i, one in enumerate(a.reshape(-1, *a.shape[-2:])):
-        _lapack(f, one, f"{op}: (Batch element {i}): {reason}")
-    raise LinAlgError(complaint)
+def _refuse_failed(info: Any, batch: tuple[int, ...], complaint: str) -> None:
+    """Raise for the first matrix that LAPACK gave up on, and name it."""
+    if not info.any():
+        return
+    name, _, reason = complaint.partition(": ")
+    which = f"(Batch element {int((info != 0).argmax())}): " if batch else ""
+    raise LinAlgError(f"{name}: {which}{reason}")
 
 
 def _h(x: Tensor) -> Tensor:

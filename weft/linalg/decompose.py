@@ -1,4 +1,4 @@
-"""Decompositions and solvers, around LAPACK as NumPy brings it.
+"""Decompositions and solvers, around LAPACK.
 
 Derivatives are written with weft's ops. In them, ``g`` stands before the name of the gradient of a
 result, and ``_h`` is the conjugate transpose.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
+from weft.linalg import lapack
 from weft.linalg.common import (
     _batch,
     _eye_like,
     _h,
-    _lapack,
     _matrix,
     _real,
+    _refuse_failed,
     _rows_and_columns,
     _same_dtype,
     _square,
@@ -44,10 +45,10 @@ class _Inv:
         return [(_square("inv", A), A.dtype)]
 
     def run(A):
-        import numpy
-
+        inverse, info = lapack.inv(A)
         why = "The inversion could not be completed because the input matrix is singular."
-        return [_lapack(numpy.linalg.inv, A, f"linalg.inv: {why}")]
+        _refuse_failed(info, A.shape[:-2], f"linalg.inv: {why}")
+        return [inverse]
 
     def backward(ctx, g):
         y = _h(ctx.result)
@@ -71,9 +72,8 @@ class _Det:
         return [(_square("det", A)[:-2], A.dtype)]
 
     def run(A):
-        import numpy
-
-        return [numpy.linalg.det(A)]
+        diagonal, sign = _pivots_of(A)
+        return [sign * diagonal.prod(-1)]
 
     def backward(ctx, g):
         det, a = ctx.result, ctx.A
@@ -85,6 +85,16 @@ class _Det:
 
 
 det: Any = _Det
+
+
+def _pivots_of(a: Any) -> tuple[Any, Any]:
+    """The diagonal of U in a = P L U, and the determinant of P."""
+    import numpy
+
+    both, pivots, _ = lapack.lu(a)
+    exchanged = (pivots != numpy.arange(1, a.shape[-1] + 1)).sum(-1)
+    sign = numpy.where(exchanged % 2, a.dtype.type(-1), a.dtype.type(1))
+    return both.diagonal(0, -2, -1), sign
 
 
 def _adjugate(a: Tensor) -> Tensor:
@@ -119,7 +129,11 @@ class _Slogdet:
     def run(A):
         import numpy
 
-        return numpy.linalg.slogdet(A)
+        diagonal, sign = _pivots_of(A)
+        size = abs(diagonal)
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            signs = numpy.where(size == 0, 0, diagonal / size).astype(A.dtype)
+            return [sign * signs.prod(-1), numpy.log(size).sum(-1)]
 
     def backward(ctx, gsign, glog):
         g = weft.zeros_like(weft.real(gsign)) if glog is None else glog
@@ -180,15 +194,11 @@ class _Solve:
         b = B[..., None] if vector else B
         if not left:
             A, b = A.swapaxes(-1, -2), b.swapaxes(-1, -2)
-        try:
-            x = numpy.linalg.solve(A, b)
-        except numpy.linalg.LinAlgError:
-            _lapack(
-                numpy.linalg.inv,
-                A,
-                "linalg.solve: The solver failed because the input matrix is singular.",
-            )
-            raise
+        batch = numpy.broadcast_shapes(A.shape[:-2], b.shape[:-2])
+        A, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (A, b))
+        x, info = lapack.solve(A, b)
+        why = "The solver failed because the input matrix is singular."
+        _refuse_failed(info, batch, f"linalg.solve: {why}")
         return [x[..., 0] if vector else x if left else x.swapaxes(-1, -2)]
 
     def backward(ctx, g):
@@ -204,25 +214,13 @@ class _Solve:
 solve: Any = _Solve
 
 
-def _substitute(a: Any, b: Any) -> Any:
-    """Solve a x = b for lower triangles a, by halves."""
+def _substitute(a: Any, b: Any, upper: bool, left: bool = True, unit: bool = False) -> Any:
+    """Solve a x = b, or x a = b, for triangles a."""
     import numpy
 
-    n = a.shape[-1]
-    if n > 16:
-        h = n // 2
-        top = _substitute(a[..., :h, :h], b[..., :h, :])
-        bottom = _substitute(a[..., h:, h:], b[..., h:, :] - a[..., h:, :h] @ top)
-        return numpy.concatenate(
-            [numpy.broadcast_to(top, bottom.shape[:-2] + top.shape[-2:]), bottom], -2
-        )
-    shape = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
-    x = numpy.empty(shape, b.dtype)
-    with numpy.errstate(all="ignore"):
-        for i in range(n):
-            known = (a[..., i : i + 1, :i] @ x[..., :i, :])[..., 0, :]
-            x[..., i, :] = (b[..., i, :] - known) / a[..., i, i, None]
-    return x
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (a, b))
+    return lapack.solve_triangular(a, b, upper, left, unit)
 
 
 @primitive(
@@ -254,18 +252,7 @@ class _SolveTriangular:
         return [(batch + tuple(B.shape[-2:]), A.dtype)]
 
     def run(A, B, upper, left, unitriangular):
-        import numpy
-
-        a, b = (A, B) if left else (A.swapaxes(-1, -2), B.swapaxes(-1, -2))
-        upper = upper == left
-        if unitriangular:
-            a = a.copy()
-            a[..., range(a.shape[-1]), range(a.shape[-1])] = 1
-        if upper:  # read backwards, an upper triangle is a lower one
-            x = _substitute(a[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
-        else:
-            x = _substitute(a, b)
-        return [numpy.ascontiguousarray(x if left else x.swapaxes(-1, -2))]
+        return [_substitute(A, B, upper, left, unitriangular)]
 
     def backward(ctx, g):
         x, left, upper = ctx.result, ctx.left, ctx.upper
@@ -300,11 +287,9 @@ class _Cholesky:
         return [(_square("cholesky", A), A.dtype)]
 
     def run(A, upper):
-        import numpy
-
-        a = A.swapaxes(-1, -2).conj() if upper else A
+        low, info = lapack.cholesky(A.swapaxes(-1, -2).conj() if upper else A)
         why = "The factorization could not be completed because the input is not positive-definite."
-        low = _lapack(numpy.linalg.cholesky, a, f"linalg.cholesky: {why}")
+        _refuse_failed(info, A.shape[:-2], f"linalg.cholesky: {why}")
         return [low.swapaxes(-1, -2).conj() if upper else low]
 
     def backward(ctx, g):
@@ -347,9 +332,8 @@ class _CholeskySolve:
 
     def run(B, L, upper):
         low = L.swapaxes(-1, -2).conj() if upper else L
-        y = _substitute(low, B)
-        high = low.swapaxes(-1, -2).conj()
-        return [_substitute(high[..., ::-1, ::-1], y[..., ::-1, :])[..., ::-1, :]]
+        y = _substitute(low, B, upper=False)
+        return [_substitute(low.swapaxes(-1, -2).conj(), y, upper=True)]
 
     def backward(ctx, g):
         gb = _cholesky_solve(g, ctx.L, ctx.upper)
@@ -389,9 +373,8 @@ class _QR:
     def run(A, mode):
         import numpy
 
-        if mode == "r":
-            return [numpy.empty(0, A.dtype), numpy.linalg.qr(A, "r")]
-        return numpy.linalg.qr(A, mode)
+        q, r = lapack.qr(A, mode == "complete", mode != "r")
+        return [numpy.empty(0, A.dtype) if q is None else q, r]
 
     def backward(ctx, gq, gr):
         q, r = ctx.Q, ctx.R
@@ -429,6 +412,11 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     return solve_triangular(_h(r), total, upper=False, left=False)
 
 
+_NOT_FINITE = (
+    "The algorithm failed to converge because the input matrix contained non-finite values."
+)
+
+
 @primitive(
     "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
     "Tensor Vh)"
@@ -451,9 +439,9 @@ class _SVD:
         return [((*batch, m, u), A.dtype), ((*batch, k), _real(A.dtype)), ((*batch, v, n), A.dtype)]
 
     def run(A, full_matrices, driver):
-        import numpy
-
-        return numpy.linalg.svd(A, full_matrices)
+        u, s, vh, info = lapack.svd(A, full_matrices)
+        _refuse_failed(info, A.shape[:-2], f"linalg.svd: {_NOT_FINITE}")
+        return [u, s, vh]
 
     def backward(ctx, gu, gs, gvh):
         k = ctx.S.shape[-1]
@@ -519,9 +507,9 @@ class _SVDVals:
         return [((*shape[:-2], min(shape[-2:])), _real(A.dtype))]
 
     def run(A, driver):
-        import numpy
-
-        return [numpy.linalg.svd(A, compute_uv=False)]
+        _, s, _, info = lapack.svd(A, False, vectors=False)
+        _refuse_failed(info, A.shape[:-2], f"linalg.svdvals: {_NOT_FINITE}")
+        return [s]
 
     def backward(ctx, g):
         u, _, vh = svd(ctx.A, full_matrices=False)

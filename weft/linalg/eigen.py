@@ -1,15 +1,30 @@
-"""Eigenvalues and eigenvectors, around LAPACK as NumPy brings it."""
+"""Eigenvalues and eigenvectors, around LAPACK."""
 
 from __future__ import annotations
 
 import weft
-from weft.linalg.common import _complex, _eye_like, _h, _real, _rows_and_columns, _square
+from weft.linalg import lapack
+from weft.linalg.common import (
+    _complex,
+    _eye_like,
+    _h,
+    _real,
+    _refuse_failed,
+    _rows_and_columns,
+    _square,
+)
 from weft.linalg.decompose import solve
 from weft.ops import primitive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_NOT_CONVERGED = (
+    "The algorithm failed to converge because the input matrix is ill-conditioned, has too many "
+    "repeated eigenvalues, or contains values that are not finite."
+)
 
 
 def _check_triangle(name: str, UPLO: str) -> None:
@@ -35,9 +50,9 @@ class _Eigh:
         return [(shape[:-1], _real(A.dtype)), (shape, A.dtype)]
 
     def run(A, UPLO):
-        import numpy
-
-        return numpy.linalg.eigh(A, UPLO.upper())
+        values, vectors, info = lapack.eigh(A, UPLO.upper() == "L")
+        _refuse_failed(info, A.shape[:-2], f"linalg.eigh: {_NOT_CONVERGED}")
+        return [values, vectors]
 
     def backward(ctx, gl, gv):
         values, v = ctx.eigenvalues, ctx.eigenvectors
@@ -70,9 +85,9 @@ class _Eigvalsh:
         return [(shape[:-1], _real(A.dtype))]
 
     def run(A, UPLO):
-        import numpy
-
-        return [numpy.linalg.eigvalsh(A, UPLO.upper())]
+        values, _, info = lapack.eigh(A, UPLO.upper() == "L", vectors=False)
+        _refuse_failed(info, A.shape[:-2], f"linalg.eigvalsh: {_NOT_CONVERGED}")
+        return [values]
 
     def backward(ctx, g):
         v = eigh(ctx.A, ctx.UPLO)[1]
@@ -80,6 +95,16 @@ class _Eigvalsh:
 
 
 eigvalsh: Any = _Eigvalsh
+
+
+def _eigenvalues(a: Any) -> list[Any]:
+    import numpy
+
+    if not numpy.isfinite(a).all():
+        raise RuntimeError("linalg.eig: input tensor should not contain infs or NaNs.")
+    values, vectors, info = lapack.eig(a)
+    _refuse_failed(info, a.shape[:-2], f"linalg.eig: {_NOT_CONVERGED}")
+    return [values, vectors]
 
 
 @primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
@@ -97,13 +122,7 @@ class _Eig:
         return [(shape[:-1], _complex(A.dtype)), (shape, _complex(A.dtype))]
 
     def run(A):
-        import numpy
-
-        if not A.size:
-            return [numpy.zeros(A.shape[:-1], complex), numpy.zeros(A.shape, complex)]
-        if not numpy.isfinite(A).all():
-            raise RuntimeError("linalg.eig: input tensor should not contain infs or NaNs.")
-        return numpy.linalg.eig(A)
+        return _eigenvalues(A)
 
     def backward(ctx, gl, gv):
         values, v = ctx.eigenvalues, ctx.eigenvectors
@@ -138,11 +157,9 @@ class _Eigvals:
         return [(_square("eigvals", A)[:-1], _complex(A.dtype))]
 
     def run(A):
-        import numpy
-
         # With vectors, though they are thrown away: without, LAPACK may find the values in another
         # order, and the derivative pairs them with vectors.
-        return [numpy.linalg.eig(A)[0] if A.size else numpy.zeros(A.shape[:-1], complex)]
+        return _eigenvalues(A)[:1]
 
     def backward(ctx, g):
         v = eig(ctx.A)[1]

@@ -10,6 +10,7 @@ import math
 
 import weft
 from weft._C import Tensor
+from weft.linalg import lapack
 from weft.linalg.common import _h, _matrix, _same_dtype, _square
 from weft.linalg.decompose import solve_triangular
 from weft.ops import named_tuple, op, primitive
@@ -18,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
-_PANEL = 32
 
 # ---- the factors ----
 
@@ -46,7 +45,8 @@ class _FactorEx:
         return [(A.shape, A.dtype), ([*batch, min(m, n)], weft.int32), (batch, weft.int32)]
 
     def run(A, pivot, check_errors):
-        lu, pivots, info = _eliminate(A)
+        lu, pivots, info = lapack.lu(A)
+        info = info.reshape(A.shape[:-2])
         if check_errors:
             _refuse(info, "lu_factor_ex")
         return [lu, pivots, info]
@@ -71,32 +71,6 @@ class _FactorEx:
 
 
 lu_factor_ex: Any = _FactorEx
-
-
-def _eliminate(a: Any) -> tuple[Any, Any, Any]:
-    """NumPy: the factors of each matrix, all of a batch at once, panel after panel of columns."""
-    import numpy
-
-    *batch, m, n = a.shape
-    k = min(m, n)
-    x = numpy.array(a).reshape(math.prod(batch), m, n)
-    pivots, info = numpy.zeros((len(x), k), numpy.int32), numpy.zeros(len(x), numpy.int32)
-    each = numpy.arange(len(x))
-    for start in range(0, k, _PANEL):
-        end = min(start + _PANEL, k)
-        for j in range(start, end):
-            column = x[:, j:, j]
-            best = j + (abs(column.real) + abs(column.imag)).argmax(1)  # as LAPACK chooses
-            pivots[:, j] = best + 1
-            x[each, j], x[each, best] = x[each, best], x[each, j]
-            pivot = x[:, j, j]
-            info[(pivot == 0) & (info == 0)] = j + 1
-            x[:, j + 1 :, j] /= numpy.where(pivot == 0, 1, pivot)[:, None]
-            x[:, j + 1 :, j + 1 : end] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 : end]
-        for j in range(start, end):  # the rest of the panel's rows, then all below them at once
-            x[:, j + 1 : end, end:] -= x[:, j + 1 : end, j, None] * x[:, j, None, end:]
-        x[:, end:, end:] -= x[:, end:, start:end] @ x[:, start:end, end:]
-    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(batch)
 
 
 def _refuse(info: Any, name: str) -> None:

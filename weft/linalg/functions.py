@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import weft
 from weft._C import Tensor
-from weft.linalg.common import LinAlgError, _h, _matrix, _same_dtype, _square
+from weft.linalg import lapack
+from weft.linalg.common import (
+    LinAlgError,
+    _batch,
+    _h,
+    _matrix,
+    _real,
+    _refuse_failed,
+    _same_dtype,
+    _square,
+)
 from weft.linalg.decompose import cholesky, inv, solve, svdvals
 from weft.linalg.eigen import eigvalsh
 from weft.ops import named_tuple, op, primitive
@@ -151,29 +163,33 @@ class _Pinv:
         import numpy
 
         if hermitian:
-            values, u = numpy.linalg.eigh(A)
-            vh, s = u.swapaxes(-1, -2).conj(), values
+            s, u, info = lapack.eigh(A, True)
+            vh = u.swapaxes(-1, -2).conj()
         else:
-            u, s, vh = numpy.linalg.svd(A, full_matrices=False)
+            u, s, vh, info = lapack.svd(A, False)
+        _refuse_failed(info, A.shape[:-2], "linalg.pinv: The algorithm failed to converge.")
         with numpy.errstate(divide="ignore"):
             least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
             inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
         return [(vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()]
 
     def backward(ctx, g):
-        # Golub and Pereyra: the part within the range of A, and the two parts that tilt it.
-        a, p = ctx.A, ctx.result
-        gh, ph = _h(g), _h(p)
-        if a.shape[-2] <= a.shape[-1]:
-            k = gh @ p
-            kp = k @ ph
-            return -_h(p @ k) + kp - (a @ p) @ kp + (ph @ p) @ (gh - k @ a), None, None
-        k = p @ gh
-        pk = ph @ k
-        return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a, None, None
+        return _pinv_back(ctx.A, ctx.result, g), None, None
 
 
 _pinv: Any = _Pinv
+
+
+def _pinv_back(a: Tensor, p: Tensor, g: Tensor) -> Tensor:
+    """Golub and Pereyra: the part within the range of a, and the two parts that tilt it."""
+    gh, ph = _h(g), _h(p)
+    if a.shape[-2] <= a.shape[-1]:
+        k = gh @ p
+        kp = k @ ph
+        return -_h(p @ k) + kp - (a @ p) @ kp + (ph @ p) @ (gh - k @ a)
+    k = p @ gh
+    pk = ph @ k
+    return -_h(k @ p) + (gh - a @ k) @ p @ ph + pk - (pk @ p) @ a
 
 
 @op(name="linalg_pinv", function=False, method=False, out=True, casts_out=True)
@@ -191,6 +207,50 @@ def pinv(
     if A.numel() == 0:
         return weft.zeros([*A.shape[:-2], A.shape[-1], A.shape[-2]], dtype=A.dtype) + A.sum()
     return _pinv(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
+
+
+@primitive(
+    "_linalg_lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor rank, "
+    "Tensor singular_values)"
+)
+class _Lstsq:
+    """The X that makes A X - B smallest, the rank of A, and its singular values.
+
+    >>> weft.linalg.lstsq(weft.eye(2), weft.ones(2, 1)).rank
+    tensor(2)
+    """
+
+    keeps = ("A", "B")
+
+    def infer(A, B, rcond, driver):
+        batch = _batch("lstsq", tuple(A.shape[:-2]), tuple(B.shape[:-2]))
+        m, n = A.shape[-2:]
+        values = (*A.shape[:-2], min(m, n))
+        return [
+            ((*batch, n, B.shape[-1]), A.dtype), (A.shape[:-2], weft.int64),
+            (values, _real(A.dtype)),
+        ]  # fmt: skip
+
+    def run(A, B, rcond, driver):
+        import numpy
+
+        batch = numpy.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (A, B))
+        x, rank, values, info = lapack.lstsq(a, b, rcond, driver)
+        _refuse_failed(info, batch, "linalg.lstsq: The algorithm failed to converge.")
+        if a.shape != A.shape:  # of each A once
+            _, rank, values, _ = lapack.lstsq(
+                A, numpy.zeros(A.shape[:-1] + (1,), A.dtype), rcond, driver
+            )
+        return [x, rank.astype(numpy.int64), values]
+
+    def backward(ctx, g, *rest):
+        p = pinv(ctx.A, rtol=ctx.rcond)
+        ga = _pinv_back(ctx.A, p, g @ _h(ctx.B)) if ctx.needs("A") else None
+        return ga, _h(p) @ g
+
+
+_lstsq: Any = _Lstsq
 
 
 @op(name="linalg_lstsq", function=False, method=False, out=True, casts_out=True)
@@ -216,9 +276,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
             f"{list(B.shape)}"
         )
     m, n = A.shape[-2:]
-    x = pinv(A, rtol=rcond) @ b
-    s = svdvals(A.detach())
-    rank = matrix_rank(A, rtol=rcond) if driver != "gels" else weft.zeros(0, dtype=weft.int64)
+    limit = weft.finfo(A.dtype).eps * max(m, n) if rcond is None else float(rcond)
+    x, rank, s = _lstsq(A, b, limit, driver)
+    if driver == "gels":
+        rank = weft.zeros(0, dtype=weft.int64)
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
         residuals = ((A @ x - b).abs() ** 2).sum(-2)
         residuals = residuals.squeeze(-1) if vector else residuals
@@ -235,6 +296,23 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 
 # ---- the exponential ----
+
+
+def _exponential_series(a: Any, degree: int) -> Any:
+    """The sum of a^k / k! up to a degree that is a multiple of 4, by Paterson and Stockmeyer."""
+    import numpy
+
+    a2 = a @ a
+    powers = (numpy.eye(a.shape[-1], dtype=a.dtype), a, a2, a2 @ a)
+    a4 = a2 @ a2
+
+    def part(k: int) -> Any:
+        return sum(p * a.dtype.type(1 / math.factorial(k + i)) for i, p in enumerate(powers))
+
+    y = a4 * a.dtype.type(1 / math.factorial(degree)) + part(degree - 4)
+    for k in range(degree - 8, -1, -4):
+        y = a4 @ y + part(k)
+    return y
 
 
 @primitive("linalg_matrix_exp(Tensor A) -> Tensor")
@@ -257,21 +335,19 @@ class _MatrixExp:
 
         if not A.size:
             return [A]
-        a = A.astype(complex if numpy.iscomplexobj(A) else float)
-        largest = abs(a).sum(-2).max(initial=0)
-        squarings = (
-            max(0, int(numpy.ceil(numpy.log2(largest))) + 2)
-            if largest > 0 and numpy.isfinite(largest)
-            else 0
-        )
-        a = a / 2.0**squarings
-        y = term = numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
-        for k in range(1, 15):
-            term = term @ a / k
-            y = y + term
-        for _ in range(squarings):
-            y = y @ y
-        return [y.astype(A.dtype)]
+        single = A.dtype in (numpy.float32, numpy.complex64)
+        degree, short = (8, 0.58) if single else (12, 0.299)  # Bader, Blanes and Casas, 2019
+        largest = float(abs(A).sum(-2).max(initial=0))
+        squarings = 0
+        if short < largest < numpy.inf:
+            squarings = int(numpy.ceil(numpy.log2(largest / short)))
+        first = min(squarings, 100)  # 2^129 is no float
+        a = A / A.dtype.type(2.0**first) / A.dtype.type(2.0 ** (squarings - first))
+        with numpy.errstate(all="ignore"):
+            y = _exponential_series(a, degree)
+            for _ in range(squarings):
+                y = y @ y
+        return [y]
 
     def backward(ctx, g):
         # exp of [[Aᴴ, g], [0, Aᴴ]] has the derivative in its upper right corner.

@@ -460,8 +460,7 @@ def _power_f64(x: Lanes, y: Lanes) -> Lanes:
     return where(z < EXP2_TO_ZERO["f64"], 0, p)
 
 
-def power(x: Lanes, y: Lanes) -> Lanes:
-    """x^y."""
+def _general_power(x: Lanes, y: Lanes) -> Lanes:
     p = (_power_f32 if x.kind == "f32" else _power_f64)(x, y)
     half = 0.5 * y
     integer = round_even(y).equals(y)
@@ -471,6 +470,27 @@ def power(x: Lanes, y: Lanes) -> Lanes:
     p = where((x < 0) & (x > -INF) & ~integer, NAN, p)
     one = x.equals(1) | y.equals(0) | (x.equals(-1) & absolute(y).equals(INF))
     return where(one, 1, p)
+
+
+def power(x: Lanes, y: Lanes) -> Lanes:
+    """x^y; of a constant y LLVM leaves only what it needs."""
+    inverse, root = 1 / x, where(x.equals(-INF), INF, sqrt(x + 0.0))
+    usual = {
+        1: x,
+        2: x * x,
+        3: x * x * x,
+        -1: inverse,
+        -2: inverse * inverse,
+        -3: inverse * inverse * inverse,
+        0.5: root,
+        1.5: absolute(x) * root,
+        -0.5: 1 / root,
+        -1.5: 1 / root / absolute(x),
+    }
+    p = _general_power(x, y)
+    for exponent, value in usual.items():
+        p = where(y.equals(exponent), value, p)
+    return p
 
 
 # ---- the error function: math_special.h
