@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class _Inv:
     """The inverse of a square matrix, or of each of a batch.
 
-    >>> weft.linalg.inv(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    >>> weft.linalg.inv(weft.tensor([[2.0, 1.0], [1.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  2.]])
     """
 
     keeps = ("result",)
