@@ -456,3 +456,21 @@ def test_reductions_of_few_rows(name: str, dtype: str) -> None:
             for x in (apart, apart.contiguous(), apart[:1].expand(rows, n), apart[0]):
                 want = twin(x.numpy(), axis=-1)
                 np.testing.assert_allclose(f(x, -1, **options).numpy(), want, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.complex64, weft.complex128])
+def test_decompositions_that_iterate_refuse_what_is_not_finite(bad: float, dtype: Any) -> None:
+    """LAPACK may not come back from such a matrix. Others of the batch are named by their number."""
+    x = weft.eye(5, dtype=dtype).repeat(3, 1, 1)
+    x[1, 4, 2] = bad
+    ones = weft.ones(3, 5, 1, dtype=dtype)
+    for f in ("svd", "svdvals", "eigh", "eigvalsh"):
+        with pytest.raises(weft.linalg.LinAlgError, match=rf"{f}: \(Batch element 1\)"):
+            getattr(weft.linalg, f)(x)
+    for driver in ("gels", "gelsy", "gelsd", "gelss"):
+        with pytest.raises(weft.linalg.LinAlgError, match="non-finite"):
+            weft.linalg.lstsq(x, ones, driver=driver)
+    with pytest.raises(RuntimeError, match="infs or NaNs"):
+        weft.linalg.eig(x)
+    assert weft.linalg.eigvalsh(x, "U")[1].isfinite().all()  # reads the other triangle

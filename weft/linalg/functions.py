@@ -167,10 +167,13 @@ class _Pinv:
             vh = u.swapaxes(-1, -2).conj()
         else:
             u, s, vh, info = lapack.svd(A, False)
-        _refuse_failed(info, A.shape[:-2], "linalg.pinv: The algorithm failed to converge.")
-        with numpy.errstate(divide="ignore"):
-            least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
-            inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
+        _refuse_failed(
+            info,
+            A.shape[:-2],
+            "linalg.pinv: The algorithm failed to converge because the input contained non-finite values.",
+        )
+        least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
+        inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
         return [(vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()]
 
     def backward(ctx, g):
@@ -237,7 +240,11 @@ class _Lstsq:
         batch = numpy.broadcast_shapes(A.shape[:-2], B.shape[:-2])
         a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (A, B))
         x, rank, values, info = lapack.lstsq(a, b, rcond, driver)
-        _refuse_failed(info, batch, "linalg.lstsq: The algorithm failed to converge.")
+        _refuse_failed(
+            info,
+            batch,
+            "linalg.lstsq: The algorithm failed to converge because an input contained non-finite values.",
+        )
         if a.shape != A.shape:  # of each A once
             _, rank, values, _ = lapack.lstsq(
                 A, numpy.zeros(A.shape[:-1] + (1,), A.dtype), rcond, driver
@@ -343,10 +350,9 @@ class _MatrixExp:
             squarings = int(numpy.ceil(numpy.log2(largest / short)))
         first = min(squarings, 100)  # 2^129 is no float
         a = A / A.dtype.type(2.0**first) / A.dtype.type(2.0 ** (squarings - first))
-        with numpy.errstate(all="ignore"):
-            y = _exponential_series(a, degree)
-            for _ in range(squarings):
-                y = y @ y
+        y = _exponential_series(a, degree)
+        for _ in range(squarings):
+            y = y @ y
         return [y]
 
     def backward(ctx, g):

@@ -111,6 +111,13 @@ def _flat(a: Any, copy: bool = True) -> Any:
     return numpy.array(a, order="C", copy=True) if copy else numpy.ascontiguousarray(a)
 
 
+def _not_finite(a: Any) -> Any:
+    """1 for each matrix with a number that is not finite: iterations on it may never end."""
+    import numpy
+
+    return (~numpy.isfinite(a).reshape(len(a), -1).all(-1)).astype(numpy.int32)
+
+
 # ---- factors -----------------------------------------------------------------------------------
 
 
@@ -238,8 +245,8 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
     s = numpy.zeros((len(x), max(1, k)), real)
     u = numpy.zeros((len(x), m, u_columns) if vectors else (len(x), 1), a.dtype)
     vh = numpy.zeros((len(x), v_rows, n) if vectors else (len(x), 1), a.dtype)
-    info = _none(x)
-    if k:
+    info = _not_finite(x)
+    if k and not info.any():
         job = b"N" if not vectors else b"A" if full else b"S"
         integers = numpy.zeros(8 * k, numpy.int32)
         reals = (
@@ -262,7 +269,7 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
             max(1, u_columns),
             more=(*reals, integers),
         )
-    elif vectors:
+    elif vectors and not k:
         u += numpy.eye(m, u_columns, dtype=a.dtype)
         vh += numpy.eye(v_rows, n, dtype=a.dtype)
     s = s[:, :k].reshape(*batch, k)
@@ -282,8 +289,8 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
     columns = numpy.zeros((len(x), k, tall), a.dtype)
     columns[..., :m] = b.swapaxes(-1, -2).reshape(len(x), k, m)
     values, rank = numpy.zeros((len(x), max(1, least)), real), numpy.zeros((len(x), 1), numpy.int32)
-    info = _none(x)
-    if least and k:
+    info = _not_finite(x) | _not_finite(columns)
+    if least and k and not info.any():
         args: tuple[Any, ...] = (m, n, k, x, m, columns, tall)
         limit = numpy.array([rcond], real)
         is_complex = a.dtype.kind == "c"
@@ -315,8 +322,8 @@ def eigh(a: Any, lower: bool, vectors: bool = True) -> tuple[Any, Any, Any]:
     x, n = _flat(a), a.shape[-1]
     real = numpy.dtype(_REAL.get(a.dtype.name, a.dtype.name))
     values = numpy.zeros((len(x), max(1, n)), real)
-    info = _none(x)
-    if n:
+    info = _not_finite(numpy.tril(x) if lower else numpy.triu(x))
+    if n and not info.any():
         job = b"V" if vectors else b"N"
         real_size = 1 + 5 * n + 2 * n * n
         reals = (numpy.zeros(real_size, real), real_size) if a.dtype.kind == "c" else ()

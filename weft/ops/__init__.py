@@ -383,7 +383,9 @@ def primitive(signature: str) -> Callable[[Any], Any]:
             import numpy
 
             arrays = [numpy.asarray(a.detach()) if isinstance(a, Tensor) else a for a in args]
-            for target, value in zip(outs, form.run(*arrays)):
+            with numpy.errstate(all="ignore"):  # infinities and NaN are results like others
+                values = form.run(*arrays)
+            for target, value in zip(outs, values):
                 target.copy_(_C._from_buffer(numpy.asarray(value, order="C")))
 
         backward = None
