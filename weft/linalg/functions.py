@@ -156,7 +156,7 @@ class _Pinv:
     keeps = ("A", "result")
 
     def infer(A, atol, rtol, hermitian):
-        shape = tuple(A.shape)
+        shape = _square("pinv", A) if hermitian else _matrix("pinv", A)
         return [((*shape[:-2], shape[-1], shape[-2]), A.dtype)]
 
     def run(A, atol, rtol, hermitian):
@@ -212,6 +212,9 @@ def pinv(
     return _pinv(A, *_tolerances(A, atol, rcond if rtol is None else rtol), hermitian)
 
 
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
 @primitive(
     "_linalg_lstsq(Tensor A, Tensor B, float rcond, str driver) -> (Tensor solution, Tensor rank, "
     "Tensor singular_values)"
@@ -226,8 +229,14 @@ class _Lstsq:
     keeps = ("A", "B")
 
     def infer(A, B, rcond, driver):
+        m, n = _matrix("lstsq", A)[-2:]
+        _same_dtype("lstsq", A, B)
+        if _matrix("lstsq", B, "B")[-2] != m or driver not in _DRIVERS:
+            raise RuntimeError(
+                f"linalg.lstsq: expected B with {m} rows and one of the drivers {_DRIVERS}, got "
+                f"B of shape {list(B.shape)} and {driver!r}"
+            )
         batch = _batch("lstsq", tuple(A.shape[:-2]), tuple(B.shape[:-2]))
-        m, n = A.shape[-2:]
         values = (*A.shape[:-2], min(m, n))
         return [
             ((*batch, n, B.shape[-1]), A.dtype), (A.shape[:-2], weft.int64),
@@ -270,7 +279,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     _matrix("lstsq", A)
     _same_dtype("lstsq", A, B)
     driver = "gelsy" if driver is None else driver
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+    if driver not in _DRIVERS:
         raise RuntimeError(
             "linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
             f"{driver}"
