@@ -131,8 +131,9 @@ class _Slogdet:
 
         diagonal, sign = _pivots_of(A)
         size = abs(diagonal)
-        signs = numpy.where(size == 0, 0, diagonal / size).astype(A.dtype)
-        return [sign * signs.prod(-1), numpy.log(size).sum(-1)]
+        with numpy.errstate(all="ignore"):
+            signs = numpy.where(size == 0, 0, diagonal / size).astype(A.dtype)
+            return [sign * signs.prod(-1), numpy.log(size).sum(-1)]
 
     def backward(ctx, gsign, glog):
         g = weft.zeros_like(weft.real(gsign)) if glog is None else glog

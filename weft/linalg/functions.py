@@ -172,8 +172,9 @@ class _Pinv:
             A.shape[:-2],
             "linalg.pinv: The algorithm failed to converge because the input contained non-finite values.",
         )
-        least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
-        inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
+        with numpy.errstate(all="ignore"):
+            least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
+            inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
         return [(vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()]
 
     def backward(ctx, g):
@@ -359,9 +360,10 @@ class _MatrixExp:
             squarings = int(numpy.ceil(numpy.log2(largest / short)))
         first = min(squarings, 100)  # 2^129 is no float
         a = A / A.dtype.type(2.0**first) / A.dtype.type(2.0 ** (squarings - first))
-        y = _exponential_series(a, degree)
-        for _ in range(squarings):
-            y = y @ y
+        with numpy.errstate(all="ignore"):
+            y = _exponential_series(a, degree)
+            for _ in range(squarings):
+                y = y @ y
         return [y]
 
     def backward(ctx, g):
