@@ -189,13 +189,9 @@ def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any
         unit_letter = b"U" if unit else b"N"
         k = a.shape[-1]
         a = _flat(a, copy=False)
-        _each_product("trsm", a.dtype, side, triangle, b"N", unit_letter, n, m, one, a, k, x, n)
+        # of BLAS: it says nothing, and does not read the pointer for that
+        _each("trsm", a.dtype, side, triangle, b"N", unit_letter, n, m, one, a, k, x, n)
     return x.reshape(b.shape)
-
-
-def _each_product(name: str, dtype: Any, *args: Any) -> None:
-    """As _each, for functions of BLAS, which say nothing: the last pointer is not read."""
-    _each(name, dtype, *args)
 
 
 def qr(a: Any, complete: bool, with_q: bool = True) -> tuple[Any, Any]:
