@@ -145,8 +145,8 @@ WEFT_ROWS(arithmetic) {
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
   r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
             Rule::promote, kInplace | kRefusesNegative},
-           types::all, by_value<1>([](auto a, auto b) { return power(a, b); }),
-           d(keep::x0 | keep::x1, by_value<2>([](auto g, auto a, auto b, auto) {
+           types::all, by_value<1>([](auto a, auto b) WEFT_INLINE { return power(a, b); }),
+           d(keep::x0 | keep::x1, by_value<2>([](auto g, auto a, auto b, auto) WEFT_INLINE {
                return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));
              })),
            d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {

@@ -174,7 +174,8 @@ constexpr ByHand<F, Hand> by_hand(F) {
 #endif
 
 // A lambda that is much faster where the operand of that number is one of a few values for all elements: each of them
-// has a loop in which it is a constant.
+// has a loop in which it is a constant. WEFT_INLINE on the lambda makes sure that the constant reaches its inside.
+#define WEFT_INLINE __attribute__((always_inline))
 template <class F, int operand>
 struct ByValue : F {
   static constexpr int kOperand = operand;
@@ -214,11 +215,12 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
-// The loop for one value; false where the operand has another.
+// The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops for
+// unlikely ones and does not vectorise them.
 template <class F, class T, int half, class R, size_t... I>
-bool map_value(R* out, const T* const* in, int64_t n, std::index_sequence<I...>) {
+[[gnu::noinline]] bool map_value(R* out, const T* const* p, int64_t n, std::index_sequence<I...>) {
   constexpr T value = T(half) / 2;
-  if (*in[F::kOperand] != value) return false;
+  const T* in[] = {p[I]...};  // pointers that a store to `out` cannot change
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = R(F{}((I == F::kOperand ? value : in[I][i])...));
   return true;
@@ -226,10 +228,11 @@ bool map_value(R* out, const T* const* in, int64_t n, std::index_sequence<I...>)
 template <class F, class T, class R, int... halves, size_t... I>
 bool map_by_value(R* out, const T* const* in, int64_t n, std::integer_sequence<int, halves...>,
                   std::index_sequence<I...> all) {
-  const T *values = in[F::kOperand], first = *values;
-  bool same = true;
-  for (int64_t i = 0; i < n; ++i) same &= values[i] == first;
-  return same && (map_value<F, T, halves>(out, in, n, all) || ...);
+  const T* values = in[F::kOperand];
+  const auto first = math::bits(*values);
+  auto differs = first ^ first;
+  for (int64_t i = 0; i < n; ++i) differs |= math::bits(values[i]) ^ first;
+  return !differs && ((*values == T(halves) / 2 && map_value<F, T, halves>(out, in, n, all)) || ...);
 }
 
 // out[i] = f(in1[i], in2[i], …) over n contiguous elements of type T.
