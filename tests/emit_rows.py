@@ -63,7 +63,7 @@ def count_of(name):
     if name in OPERANDS:
         return OPERANDS[name]
     signature = next(r["signature"] for r in _C._ops() if r["name"] == name)
-    return signature.split(")")[0].count(",") + 1
+    return signature.replace("*, ", "").split(")")[0].count(",") + 1
 
 
 def check(name, kind):
@@ -91,7 +91,7 @@ def check(name, kind):
     for i in back:
         takes_y = name not in ("sin", "cos")  # whose derivatives see a far result as a far angle
         y = (want[0] if takes_y else None,)
-        rest = (None,) * (3 - count)
+        rest = (None,) * (4 - count)
         want.append(
             _C._call_op("pointwise_gradient", (name, i, given[-1], *inputs, *y, *rest), False)[0]
         )

@@ -3,17 +3,12 @@
 #include <limits>
 
 #include "ops/api.h"
-#include "ops/pointwise.h"
 
 namespace weft {
 namespace {
 
 const OpRef clamp_both{"clamp.both"}, clamp_min{"clamp_min"}, clamp_max{"clamp_max"}, floor_divide{"floor_divide"},
-    trunc_divide{"trunc_divide"}, round_plain{"round"};
-
-// The common dtype of the three tensors of addcmul and addcdiv; half types are computed in float and rounded once.
-DType common_of(Call& c) { return common_dtype(Operands{3, {&c.arg(0), &c.arg(1), &c.arg(2)}}); }
-Tensor widened(const Tensor& t, DType common) { return is_half(common) ? to_dtype(t, DType::Float) : t; }
+    trunc_divide{"trunc_divide"}, round_plain{"round"}, nan_to_num{"nan_to_num.values"};
 
 Value scaled(Call& c, int at, const Value& factor, const char* op) {
   const Value& other = c.arg(at);
@@ -115,44 +110,6 @@ WEFT_OP{
 };
 
 WEFT_OP{
-  .signature = "addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-  .doc = R"(input + value * tensor1 * tensor2.
-
->>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
-tensor([3.]))",
-  .traits = kInplace | kCastsOut,
-  .compose =
-      [](Call& c) {
-        DType common = common_of(c);
-        if (common == DType::Bool) fail_missing("addcmul: not implemented for 'bool'");
-        Tensor product = mul(widened(c.tensor(1), common), c.tensor(2));
-        bool one = c.arg(3).tag() == Tag::Int && c.integer(3) == 1;
-        c.give(0, to_dtype(add(c.tensor(0), one ? product : mul(product, c.arg(3))), common));
-      },
-};
-
-WEFT_OP{
-  .signature = "addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-  .doc = R"(input + value * tensor1 / tensor2.
-
->>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
-tensor([3.]))",
-  .traits = kInplace | kCastsOut,
-  .compose =
-      [](Call& c) {
-        if (is_integral(c.tensor(1).dtype()) && is_integral(c.tensor(2).dtype()))
-          fail(
-              "addcdiv: Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 to a floating "
-              "type");
-        DType common = common_of(c);
-        Tensor quotient = div(widened(c.tensor(1), common), c.tensor(2));
-        bool one = c.arg(3).tag() == Tag::Int && c.integer(3) == 1;
-        Tensor y = add(c.tensor(0), one ? quotient : mul(quotient, c.arg(3)));
-        c.give(0, is_half(common) ? to_dtype(y, common) : y);
-      },
-};
-
-WEFT_OP{
   .signature = "nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
   .doc = R"(NaN and infinities replaced: by nan (0), and by the largest and smallest finite numbers unless given.
 
@@ -168,10 +125,7 @@ tensor([0., 1.]))",
                      : x.dtype() == DType::BFloat16 ? 3.3895313892515355e38
                                                     : double(std::numeric_limits<float>::max());
         double nan = c.has(1) ? c.real(1) : 0, high = c.has(2) ? c.real(2) : top, low = c.has(3) ? c.real(3) : -top;
-        constexpr double inf = std::numeric_limits<double>::infinity();
-        Tensor y = where(isnan(x), nan, x);
-        y = where(x == inf, high, y);
-        c.give(0, where(x == -inf, low, y));
+        c.give(0, nan_to_num(x, nan, high, low));
       },
 };
 

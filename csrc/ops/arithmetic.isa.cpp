@@ -87,6 +87,14 @@ template <class T>
 constexpr T smaller(T a, T b) {
   return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
 }
+template <class T>
+T without_nan(T x, T nan, T high, T low) {
+  if constexpr (complex_v<T>)
+    return T(without_nan(x.real(), nan.real(), high.real(), low.real()),
+             without_nan(x.imag(), nan.real(), high.real(), low.real()));
+  else
+    return isnan(x) ? nan : x == math::inf<T> ? high : x == -math::inf<T> ? low : x;
+}
 #if WEFT_BASE
 inline Tensor whole_div(const Tensor& a, const Tensor& b) { return floor(a / b); }
 inline Tensor trunc_div(const Tensor& a, const Tensor& b) { return trunc(a / b); }
@@ -225,4 +233,36 @@ WEFT_ROWS(arithmetic) {
       types::all, [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; }, NoDerivative(),
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
+
+  auto plain = d(keep::nothing, [](auto g, auto...) { return g; });
+  r.quaternary(
+      {R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+       R"(input + value * tensor1 * tensor2.
+
+>>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
+tensor([3.]))",
+       Rule::scaled, kInplace},
+      types::arithmetic,
+      [](auto x, auto a, auto b, auto value) { return modular::add(x, modular::mul(modular::mul(a, b), value)); },
+      plain,
+      d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
+      d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
+      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
+  r.quaternary(
+      {R"(addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+       R"(input + value * tensor1 / tensor2.
+
+>>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
+tensor([3.]))",
+       Rule::scaled, kInplace},
+      types::inexact, [](auto x, auto a, auto b, auto value) { return x + a / b * value; }, plain,
+      d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
+      d(keep::x1 | keep::x2 | keep::x3,
+        [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
+      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
+  r.quaternary({"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
+                "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},
+               types::inexact,
+               [](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); },
+               d(keep::x0, [](auto g, auto x, auto...) { return where(x - x == 0, g, lit(g, 0.0)); }));
 }

@@ -1,6 +1,7 @@
 #include "ops/pointwise.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "loops/copy.h"
 #include "loops/parallel.h"
@@ -78,7 +79,7 @@ Tensor pointwise_meta(const Operands& in, DType dtype, const char* op) {
 namespace {
 
 constexpr int kBlock = 512;      // elements that are cast, gathered or repeated at a time: they stay in the first cache
-constexpr int kMaxOperands = 6;  // with the output
+constexpr int kMaxOperands = kRowOperands + 3;  // with the output
 constexpr int kMaxDims = kMaxRank;
 
 struct Plan {
@@ -389,6 +390,11 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   if (row.rule == Rule::choose) {
     Operands chosen{2, {in.v[1], in.v[2]}};
     common = common_dtype(chosen);
+  } else if (row.rule == Rule::scaled) {
+    Operands tensors;
+    for (int i = 0; i < in.count; ++i)
+      if (in.v[i]->is_tensor()) tensors.v[tensors.count++] = in.v[i];
+    common = common_dtype(tensors);
   } else if (row.rule == Rule::alike) {
     common = in.v[0]->tensor().dtype();
   } else if (in.count == 1)
@@ -424,6 +430,17 @@ void check_dtypes(Call& c, const Operands& in, Rule rule) {
              "', ", name_of(dtype(0)), ", got ", name_of(dtype(i)));
 }
 
+// A number that scales tensors of a type, which has to be able to hold it.
+void check_scale(Call& c, int i, DType type) {
+  const Value& v = c.arg(i);
+  if (!v.is_number()) return;
+  bool part = v.tag() == Tag::Float && v.real() != std::trunc(v.real());
+  if ((v.tag() == Tag::Complex && !is_complex(type)) || (part && is_integral(type)))
+    fail(c.op.base, ": '", c.op.params[size_t(i)].name, "' is ", v, ", which tensors of dtype ", name_of(type),
+         " cannot be scaled by");
+  check_fits(v, type, c.name());
+}
+
 void pointwise_infer(Call& c) {
   const Row& row = *static_cast<const Row*>(c.op.form.row);
   Operands in = operands_of(c, row);
@@ -432,6 +449,8 @@ void pointwise_infer(Call& c) {
   if (!any) fail_type(c.op.base, "(): at least one of the arguments must be a Tensor, got only numbers");
   check_dtypes(c, in, row.rule);
   Types types = types_of(in, row, c.name());
+  if (row.rule == Rule::scaled)
+    for (int i = 0; i < in.count; ++i) check_scale(c, i, types.common);
   if (c.op.is(kRefusesNegative) && is_integral(types.common) && in.v[1]->is_number() && in.v[1]->integer() < 0)
     fail(c.op.base, ": Integers to negative integer powers are not allowed.");
   if (c.op.is(kRefusesNegative) && types.common == DType::Bool && !in.v[1]->is_number())
@@ -505,7 +524,7 @@ void register_pointwise(const RowSpec& spec, Row* row) {
 }
 
 // The files of rows. Each registers its ops once, from the copy for the base instruction set.
-#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special) X(activation)
+#define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special) X(activation) X(loss)
 #define X(file)                             \
   namespace base {                          \
   const PointwiseKernels* file##_kernels(); \

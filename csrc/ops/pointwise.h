@@ -15,8 +15,8 @@ struct Row {
   const PointwiseKernels* base;  // kernels of the base instruction set; replaced by the machine's best
   int operands;
   Rule rule;
-  uint32_t keeps[3] = {};  // what the derivative of each operand reads
-  Tensor (*derivative[3])(const Tensor* g_inputs_result) = {};
+  uint32_t keeps[kRowOperands] = {};  // what the derivative of each operand reads
+  Tensor (*derivative[kRowOperands])(const Tensor* g_inputs_result) = {};
   const PointwiseKernels* best = nullptr;
 
   Loops forward(DType t) const {
@@ -41,7 +41,7 @@ void register_pointwise(const RowSpec& spec, Row* row);
 // The operands of a pointwise computation: tensors or numbers.
 struct Operands {
   int count = 0;
-  const Value* v[5];
+  const Value* v[kRowOperands + 2];  // with a gradient and a result
 };
 // out = kernel(operands) with broadcasting, casts and any layout; the kernel computes in `type` and gives `result`.
 void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops);

@@ -18,7 +18,7 @@ void pointwise_back(Grad& d) {
   const Row& row = *static_cast<const Row*>(d.op().form.row);
   for (int i = 0; i < row.operands; ++i) {
     if (!d.needs(i) || !row.derivative[i]) continue;
-    Tensor t[5] = {d.g()};
+    Tensor t[kRowOperands + 2] = {d.g()};
     for (int k = 0; k < row.operands; ++k)
       if (row.keeps[i] & (1u << k)) t[k + 1] = d.x(k);
     if (row.keeps[i] & keep::y0) t[row.operands + 1] = d.y();
@@ -30,7 +30,7 @@ namespace {
 
 // The operands of the loop of a derivative: what it does not read is g, which it is given instead.
 struct GradientOperands : Operands {
-  Value values[5];
+  Value values[kRowOperands + 2];
   GradientOperands(const Row& row, const Tensor* t) {
     count = row.operands + 2;
     for (int k = 0; k < count; ++k) {
@@ -56,7 +56,7 @@ Tensor row_gradient(const Row& row, int i, const Tensor* t, bool recorded, const
   if (recorded || !real || g.sparse() || !row.back(i, compute_of(g.dtype()))) return row.derivative[i](t);
   if (t_recorder) {
     auto given = [&](int k) { return k < row.operands + 2 && t[k] ? Value(t[k]) : Value(); };
-    return gradient_op(std::string(op), int64_t(i), g, given(1), given(2), given(3), given(4));
+    return gradient_op(std::string(op), int64_t(i), g, given(1), given(2), given(3), given(4), given(5));
   }
   GradientOperands in(row, t);
   Tensor out = pointwise_meta(in, g.dtype(), op);
@@ -70,7 +70,7 @@ namespace {
 struct Gradient {
   const Row& row;
   int operand;
-  Tensor t[5];
+  Tensor t[kRowOperands + 2];
   explicit Gradient(Call& c)
       : row(*static_cast<const Row*>(Registry::get().find(c.text(0))->form.row)), operand(int(c.integer(1))) {
     for (int k = 0; k < row.operands + 2; ++k)
@@ -81,7 +81,7 @@ struct Gradient {
 WEFT_OP{
   .signature =
       "pointwise_gradient(str op, int operand, Tensor g, Tensor? a=None, Tensor? b=None, Tensor? c=None, Tensor? "
-      "d=None) -> Tensor",
+      "d=None, Tensor? e=None) -> Tensor",
   .doc =
       "The derivative of a pointwise op by one of its operands, as the walk back computes it in one loop: in graphs it "
       "stands for that. Behind g come the operands and the result, as far as it reads them.",
@@ -113,7 +113,7 @@ WEFT_OP{
       [](Call& c) {
         Gradient d(c);
         GradientOperands in(d.row, d.t);
-        bool number[5] = {};
+        bool number[kRowOperands + 2] = {};
         for (int i = 0; i < in.count; ++i) number[i] = in.v[i]->tensor().numel() == 1;
         return c.out[0].dtype() == DType::Float && all_lie_last(c.out[0], in.v, number, in.count);
       },

@@ -11,10 +11,12 @@ namespace weft {
 // p[0] is the output, p[1…] the inputs: n contiguous elements each, of the row's compute type.
 using PointwiseKernel = void (*)(char* const* p, int64_t n);
 
+constexpr int kRowOperands = 4;  // of a row, at most
+
 struct PointwiseKernels {
   PointwiseKernel forward[kDTypes] = {};
   PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or the second, is one element for all n
-  PointwiseKernel back[3][kDTypes] = {};    // of each operand: (gradient, operands…, result) -> gradient
+  PointwiseKernel back[kRowOperands][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
   bool real_result = false;                 // of complex operands
 };
 
@@ -27,6 +29,7 @@ enum class Rule : uint8_t {
   counting,  // the same, bool becomes int64
   compare,   // computed in the common type, gives bool
   truth,     // each operand as a truth value, gives bool
+  scaled,    // the common type of the tensors, into which numbers must fit
   choose,    // the common type of all but the first, which is a condition
   alike,     // the type of the first operand, which all others must have (a last one without dimensions may not)
 };

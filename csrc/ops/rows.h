@@ -306,6 +306,10 @@ class Rows {
   void ternary(const RowSpec& spec, L types, F f, D... derivatives) {
     row<3>(spec, types, f, derivatives...);
   }
+  template <class L, class F, class... D>
+  void quaternary(const RowSpec& spec, L types, F f, D... derivatives) {
+    row<4>(spec, types, f, derivatives...);
+  }
 
  private:
   template <int N, class... T, class F, class... D>
@@ -351,27 +355,16 @@ class Rows {
   static void add_back_of(PointwiseKernels&, int, NoDerivative*) {}
 
 #if WEFT_BASE
-  template <class F>
-  static Tensor on_tensors1(const Tensor* t) {
-    return F{}(t[0], t[1], t[2]);
-  }
-  template <class F>
-  static Tensor on_tensors2(const Tensor* t) {
-    return F{}(t[0], t[1], t[2], t[3]);
-  }
-  template <class F>
-  static Tensor on_tensors3(const Tensor* t) {
-    return F{}(t[0], t[1], t[2], t[3], t[4]);
+  template <class F, size_t... I>
+  static Tensor on_tensors(const Tensor* t) {
+    return F{}(t[I]...);
   }
   template <int N, class F>
   static void set_derivative(Row& row, int i, Derivative<F> d) {
     row.keeps[i] = d.keeps;
-    if constexpr (N == 1)
-      row.derivative[i] = &on_tensors1<F>;
-    else if constexpr (N == 2)
-      row.derivative[i] = &on_tensors2<F>;
-    else
-      row.derivative[i] = &on_tensors3<F>;
+    row.derivative[i] = []<size_t... I>(std::index_sequence<I...>) {
+      return &on_tensors<F, I...>;
+    }(std::make_index_sequence<N + 2>());
   }
   template <int N>
   static void set_derivative(Row&, int, NoDerivative) {}

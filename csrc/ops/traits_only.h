@@ -9,7 +9,7 @@
 
 namespace weft {
 namespace keep {
-enum : uint32_t { nothing = 0, x0 = 1, x1 = 2, x2 = 4, y0 = 1u << 16 };
+enum : uint32_t { nothing = 0, x0 = 1, x1 = 2, x2 = 4, x3 = 8, y0 = 1u << 16 };
 }
 enum Trait : uint32_t {
   kPlain = 0,

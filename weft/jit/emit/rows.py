@@ -100,6 +100,47 @@ def _lerp(a: Lanes, b: Lanes, w: Lanes) -> Lanes:
     return m.where(m.absolute(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
+def _without_nan(x: Lanes, nan: Lanes, high: Lanes, low: Lanes) -> Lanes:
+    finite = m.where(x.equals(INF), high, m.where(x.equals(-INF), low, x))
+    return m.where(m.isnan(x), nan, finite)
+
+
+def _smooth_l1(x: Lanes, y: Lanes, beta: Lanes) -> Lanes:
+    z = m.absolute(x - y)
+    return m.where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta)
+
+
+def _smooth_l1_back(g: Lanes, z: Lanes, beta: Lanes) -> Lanes:
+    return g * m.where(m.absolute(z) < beta, z / beta, _sign(z))
+
+
+def _huber(x: Lanes, y: Lanes, delta: Lanes) -> Lanes:
+    z = m.absolute(x - y)
+    return m.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta))
+
+
+def _huber_back(g: Lanes, z: Lanes, delta: Lanes) -> Lanes:
+    return g * m.where(m.absolute(z) <= delta, z, delta * _sign(z))
+
+
+def _logistic_loss(x: Lanes, y: Lanes) -> Lanes:
+    return m.where(x > 0, x, 0) - x * y + m.log1p(m.exp(-m.absolute(x)))
+
+
+def _log_share(x: Lanes) -> Lanes:
+    log = m.log(x)
+    return m.where(log > -100, log, -100)
+
+
+def _log_loss(x: Lanes, y: Lanes) -> Lanes:
+    return (y - 1) * _log_share(1 - x) - y * _log_share(x)
+
+
+def _log_loss_back(g: Lanes, x: Lanes, y: Lanes, loss: Lanes) -> Lanes:
+    spread = (1 - x) * x
+    return g * (x - y) / m.where(spread > 1e-12, spread, 1e-12)
+
+
 def _silu_back(g: Lanes, x: Lanes, y: Lanes) -> Lanes:
     s = m.sigmoid(x)
     return g * (s * (x * (1 - s) + 1))
@@ -217,6 +258,14 @@ ROWS: dict[str, Row] = {
                lambda g, a, b, w, y: g * (b - a)),
     "where": Row("result", ALL, lambda c, a, b: m.where(c.differs(0), a, b), None,
                  lambda g, c, a, b, y: m.where(c.differs(0), g, 0), lambda g, c, a, b, y: m.where(c.differs(0), 0, g)),
+    "addcmul": _n(lambda x, a, b, c: x + a * b * c, lambda g, x, a, b, c, y: g,
+                  lambda g, x, a, b, c, y: g * (b * c), lambda g, x, a, b, c, y: g * (a * c),
+                  lambda g, x, a, b, c, y: g * (a * b)),
+    "addcdiv": _f(lambda x, a, b, c: x + a / b * c, lambda g, x, a, b, c, y: g,
+                  lambda g, x, a, b, c, y: g * (c / b), lambda g, x, a, b, c, y: -g * (c * a / (b * b)),
+                  lambda g, x, a, b, c, y: g * (a / b)),
+    "nan_to_num.values": _f(_without_nan,
+                            lambda g, x, nan, high, low, y: m.where((x - x).equals(0), g, 0)),
     # unary.isa.cpp
     "abs": _n(_abs, lambda g, x, y: g * _sign(x)),
     "neg": _n(lambda x: -x, lambda g, x, y: -g),
@@ -321,6 +370,15 @@ ROWS: dict[str, Row] = {
                     lambda g, x, limit, value, y: m.where(x <= limit, 0, g)),
     "hardtanh": _n(lambda x, lo, hi: m.where(x < lo, lo, m.where(x > hi, hi, x)),
                    lambda g, x, lo, hi, y: m.where((x > lo) & (x < hi), g, 0)),
+    # loss.isa.cpp
+    "squared_error": _f(lambda x, y: (x - y) * (x - y), lambda g, x, y, z: g * ((x - y) * 2),
+                        lambda g, x, y, z: g * ((y - x) * 2)),
+    "smooth_l1": _f(_smooth_l1, lambda g, x, y, beta, z: _smooth_l1_back(g, x - y, beta),
+                    lambda g, x, y, beta, z: _smooth_l1_back(g, y - x, beta)),
+    "huber": _f(_huber, lambda g, x, y, delta, z: _huber_back(g, x - y, delta),
+                lambda g, x, y, delta, z: _huber_back(g, y - x, delta)),
+    "logistic_loss": _f(_logistic_loss, lambda g, x, y, z: g * (m.sigmoid(x) - y), lambda g, x, y, z: -g * x),
+    "log_loss": _f(_log_loss, _log_loss_back, lambda g, x, y, z: g * (_log_share(1 - x) - _log_share(x))),
     # mask.cpp
     "masked_fill": Row("result", ALL, lambda x, c, v: m.where(c.differs(0), v, x)),
 }

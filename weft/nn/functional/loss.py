@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.common import functional, legacy_reduction, like, reduced, wide
@@ -12,6 +13,10 @@ from weft.nn.functional.common import functional, legacy_reduction, like, reduce
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_squared_error, _smooth_l1 = _C._op_function("squared_error"), _C._op_function("smooth_l1")
+_huber, _log_loss = _C._op_function("huber"), _C._op_function("log_loss")
+_logistic_loss = _C._op_function("logistic_loss")
 
 
 def _warn_of_sizes(name: str, input: Tensor, target: Tensor) -> None:
@@ -77,7 +82,7 @@ def mse_loss(
     """
     _warn_of_sizes("mse_loss", input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
-    return _weighted(weft.square(input - target), weight, reduction, True)
+    return _weighted(_squared_error(input, target), weight, reduction, True)
 
 
 @functional
@@ -98,10 +103,9 @@ def smooth_l1_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    d = weft.abs(input - target)
     if beta == 0:
-        return reduced(d, reduction)
-    return reduced(weft.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+        return reduced(weft.abs(input - target), reduction)
+    return reduced(_smooth_l1(input, target, beta), reduction)
 
 
 @functional
@@ -120,15 +124,7 @@ def huber_loss(
     _warn_of_sizes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    d = weft.abs(input - target)
-    loss = weft.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
-    return _weighted(loss, weight, reduction, False)
-
-
-def _log_of_share(x: Tensor) -> Tensor:
-    """Return log(x), at least -100; at zero the derivative is zero."""
-    inside = x > 0
-    return weft.where(inside, weft.log(weft.where(inside, x, 1.0)).clamp_min(-100), -100.0)
+    return _weighted(_huber(input, target, delta), weight, reduction, False)
 
 
 @functional
@@ -155,11 +151,7 @@ def binary_cross_entropy(
     x = wide(input)
     if bool(((x < 0) | (x > 1)).any()):
         raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
-    y = wide(target)
-    loss = (y - 1) * _log_of_share(1 - x) - y * _log_of_share(x)
-    fixed = x.detach()
-    edge = (fixed == 0) | (fixed == 1)  # the slope there is that of a distance of 1e-12
-    loss = loss + weft.where(edge, (x - fixed) * ((fixed - y) * 1e12), 0.0)
+    loss = _log_loss(x, wide(target))
     if weight is not None:
         loss = loss * weight
     return like(reduced(loss, reduction), input)
@@ -186,10 +178,11 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: Target size ({list(target.shape)}) must be the same "
             f"as input size ({list(input.shape)})"
         )
-    log = logsigmoid(input)
-    if pos_weight is not None:
-        log = log * (1 + (pos_weight - 1) * target)
-    loss = (1 - target) * input - log
+    if pos_weight is None:
+        loss = _logistic_loss(input, target)
+    else:
+        share = 1 + (pos_weight - 1) * target
+        loss = (1 - target) * input - share * logsigmoid(input)
     if weight is not None:
         loss = loss * weight
     return reduced(loss, reduction)
