@@ -59,5 +59,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports non-negative p values")
     n = input.shape[0]
     rows, columns = weft.triu_indices(n, n, 1).unbind(0)
-    d = input.index_select(0, rows) - input.index_select(0, columns)
-    return weft.linalg_vector_norm(d, p, 1)
+    return weft.cdist(input, input, p)[rows, columns]
