@@ -89,13 +89,19 @@ WEFT_ROWS(activation) {
       {"leaky_relu(Tensor input, Tensor|Scalar negative_slope) -> Tensor", "input, times the slope where negative.",
        Rule::promote, kInplace | kHidden},
       types::floating, [](auto x, auto slope) { return x > lit(x, 0.0) ? x : x * slope; },
-      d(keep::x0 | keep::x1, [](auto g, auto x, auto slope, auto) { return where(x > lit(x, 0.0), g, g * slope); }));
-  r.binary(
-      {"elu(Tensor input, Tensor|Scalar alpha) -> Tensor", "input, or alpha * (exp(input) - 1) where negative.",
-       Rule::promote, kInplace | kHidden},
-      types::floating, [](auto x, auto alpha) { return x > lit(x, 0.0) ? x : alpha * math::expm1(x); },
-      d(keep::x0 | keep::x1,
-        [](auto g, auto x, auto alpha, auto) { return where(x > lit(x, 0.0), g, g * alpha * exp(x)); }));
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto slope, auto) { return where(x > lit(x, 0.0), g, g * slope); }),
+      d(keep::x0, [](auto g, auto x, auto, auto) { return where(x > lit(x, 0.0), lit(g, 0.0), g * x); }));
+  r.quaternary(
+      {"elu(Tensor input, Tensor|Scalar alpha, Tensor|Scalar scale=1, Tensor|Scalar input_scale=1) -> Tensor",
+       "scale * input, or scale * alpha * (exp(input_scale * input) - 1) where negative.", Rule::scaled,
+       kInplace | kHidden},
+      types::floating,
+      [](auto x, auto alpha, auto scale, auto rate) {
+        return x > lit(x, 0.0) ? scale * x : scale * alpha * math::expm1(rate * x);
+      },
+      d(keep::x0 | keep::x1 | keep::x2 | keep::x3, [](auto g, auto x, auto alpha, auto scale, auto rate, auto) {
+        return g * scale * where(x > lit(x, 0.0), lit(x, 1.0), alpha * rate * exp(rate * x));
+      }));
   r.binary(
       {"hardshrink(Tensor input, Tensor|Scalar lambd) -> Tensor", "input, or zero where it is within lambd of it.",
        Rule::promote, kHidden},

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805  # keep mean 0 and variance 1: see selu
 
 
-def _elu(input: Tensor, alpha: Any, scale: float, rate: float, name: str) -> Tensor:
-    """``scale x`` above zero, ``scale alpha (exp(rate x) - 1)`` below; both halves are computed."""
-    if not input.is_floating_point():
-        kind = str(input.dtype).rpartition(".")[2]
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
-    narrow = input.dtype in (weft.float16, weft.bfloat16)
-    x = input.float() if narrow else input
-    low = x <= 0
-    below = weft.expm1(weft.where(low, x, 0.0) * rate) * (scale * alpha)
-    y = weft.where(low, below, x * scale)
-    return y.to(input.dtype) if narrow else y
+_elu_op, _leaky_relu = _C._op_function("elu"), _C._op_function("leaky_relu")
 
 
 @op(method=False, inplace=True)
@@ -36,7 +22,7 @@ def selu(input: Tensor) -> Tensor:
     >>> weft.selu(weft.tensor([0.0, 1.0]))
     tensor([0.0000, 1.0507])
     """
-    return _elu(input, _ALPHA, _SCALE, 1.0, "selu")
+    return _elu_op(input, _ALPHA, _SCALE)
 
 
 @op(method=False, inplace=True)
@@ -48,7 +34,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _elu(input, alpha, 1.0, 1 / alpha, "celu")
+    return _elu_op(input, alpha, 1.0, 1 / alpha)
 
 
 @op()
@@ -78,4 +64,4 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             )
     w = weight.reshape((1, count) + (1,) * (input.ndim - 2) if input.ndim >= 2 else (count,))
     w = w.reshape(()) if input.ndim == 0 else w
-    return weft.where(input > 0, input, w * input)
+    return _leaky_relu(input, w)

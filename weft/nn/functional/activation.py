@@ -15,7 +15,6 @@ from weft.nn.functional.common import (
     random,
     wide,
 )
-from weft.ops.activation import _elu
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +119,10 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def plain_elu(input: Tensor, alpha: float) -> Tensor:
     """Return x, or alpha (exp(x) - 1) below zero."""
-    return _elu(input, alpha, 1.0, 1.0, "elu_cpu")
+    need_floating(input, "elu_cpu")
+    x = wide(input)
+    below = weft.where(x > 0, 0.0, x)  # exp of large numbers would make the gradient NaN
+    return like(weft.where(x > 0, x, alpha * weft.expm1(below)), input)
 
 
 @hot
