@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops/attention.h"
+#include "loops/conv_depthwise.h"
 #include "loops/conv_direct.h"
 #include "loops/conv_joined.h"
 #include "loops/conv_windows.h"
@@ -48,6 +49,7 @@ Isa machine_isa() {
 
 WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
+WEFT_CHOOSE_KERNELS(DepthwiseKernels, depthwise_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)

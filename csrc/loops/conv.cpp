@@ -243,6 +243,7 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 
 void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
+  if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y);
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
   if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
   if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, end, y);
@@ -253,6 +254,7 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
   if (end.relu) set_negatives_to_zero(DType::Float, c.batch * c.places(), c.out, y, c.out);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
+  if (depthwise_suits(c)) return depthwise_conv_input(c, g, w, dx);
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);
   if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
@@ -260,6 +262,7 @@ void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.input(c, threads, space, g, w, dx); });
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
+  if (depthwise_suits(c)) return depthwise_conv_weight(c, x, g, dw);
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
   bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;

@@ -50,6 +50,12 @@ void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 // The same where windows are read as they lie: at most 16 channels of the result, no groups.
 void direct_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
 
+// The same where every channel has a kernel of its own.
+bool depthwise_suits(const Conv& c);
+void depthwise_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
+void depthwise_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void depthwise_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
 // The same with a vector of images side by side, where that is faster.
 bool joined_suits_forward(const Conv& c);
 bool joined_suits_input(const Conv& c);
