@@ -74,7 +74,7 @@ inline void convert_loop(const void* src, void* dst, int64_t n) {
     if constexpr (std::is_same_v<To, bool>)
       out[i] = is_nonzero(in[i]);
     else if constexpr (std::is_same_v<From, bool>)
-      out[i] = cast<typename Stored<To>::type>(uint8_t(in[i] != 0));
+      out[i] = cast<typename Stored<To>::type>(uint8_t(uint8_t(in[i] | -in[i]) >> 7));  // != 0, which is not vectorised
     else
       out[i] = cast<typename Stored<To>::type>(in[i]);
   }

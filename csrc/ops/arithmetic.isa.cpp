@@ -80,12 +80,12 @@ template <class T>
     return pow(a, b);
 }
 template <class T>
-constexpr T larger(T a, T b) {
-  return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
+constexpr T larger(T a, T b) {  // NaN wins: a comparison with it is false
+  return b > a ? b : isnan(b) ? b : a;
 }
 template <class T>
 constexpr T smaller(T a, T b) {
-  return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
+  return b < a ? b : isnan(b) ? b : a;
 }
 template <class T>
 T without_nan(T x, T nan, T high, T low) {

@@ -256,6 +256,13 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
   if constexpr (requires(lanes::V<T> x) { F::Lanes::template of<T>(x); })
     return lanes::map<typename F::Lanes>(in[0], out, n);
 #endif
+  if constexpr (std::is_same_v<T, bool> && std::is_same_v<R, bool>) {  // as bytes: loops over bool are not vectorised
+    const uint8_t* bytes[] = {reinterpret_cast<const uint8_t*>(p[1 + I])...};
+    uint8_t* to = reinterpret_cast<uint8_t*>(p[0]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = uint8_t(F{}((bytes[I][i] != 0)...) ? 1 : 0);
+    return;
+  }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = R(F{}(in[I][i]...));
 }
