@@ -17,8 +17,10 @@ from weft.linalg.common import (
     _same_dtype,
     _square,
 )
-from weft.linalg.decompose import cholesky, inv, solve, svdvals
+from weft.linalg.decompose import svdvals
 from weft.linalg.eigen import eigvalsh
+from weft.linalg.systems import inv, solve
+from weft.linalg.triangles import cholesky
 from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
@@ -92,10 +94,15 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     tensor([1., 1.])
     """
     _square("solve_ex", A)
-    _, info = _with_info(inv, A, False)
-    if check_errors or not bool((info != 0).any()):
-        return named_tuple("linalg_solve_ex", result=solve(A, B, left=left), info=info)
-    return named_tuple("linalg_solve_ex", result=solve(_regular(A, info), B, left=left), info=info)
+    try:
+        result = solve(A, B, left=left)
+        info = weft.zeros(A.shape[:-2], dtype=weft.int32)
+    except LinAlgError:
+        if check_errors:
+            raise
+        _, info = _with_info(inv, A, False)
+        result = solve(_regular(A, info), B, left=left)
+    return named_tuple("linalg_solve_ex", result=result, info=info)
 
 
 # ---- rank, pseudo-inverse, least squares ----
