@@ -9,11 +9,11 @@ from .common import LinAlgError
 from .decompose import qr, svd, svdvals
 from .eigen import eig, eigh, eigvals, eigvalsh
 from .elimination import lu, lu_factor, lu_factor_ex, lu_solve
+from .exponential import matrix_exp
 from .functions import (
     cholesky_ex,
     inv_ex,
     lstsq,
-    matrix_exp,
     matrix_rank,
     pinv,
     solve_ex,

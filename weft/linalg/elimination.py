@@ -123,7 +123,7 @@ def _rows(x: Tensor, order: Tensor) -> Tensor:
 
 
 def _unit_lower(lu: Tensor) -> Tensor:
-    return lu.tril(-1) + weft.eye(lu.shape[-2], lu.shape[-1], dtype=lu.dtype)
+    return lu.tril(-1).add_(weft.eye(lu.shape[-2], lu.shape[-1], dtype=lu.dtype))
 
 
 def _check_pivots(pivots: Tensor, name: str) -> None:
@@ -147,7 +147,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 def _unpacked(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     m, k = lu.shape[-2], min(lu.shape[-2:])
     p = weft.zeros([*lu.shape[:-2], m, m], dtype=lu.dtype)
-    p = p.scatter(-2, _order(pivots, m).unsqueeze(-2), 1.0)
+    p.scatter_(-2, _order(pivots, m).unsqueeze(-2), 1.0)
     return p, _unit_lower(lu[..., :k]), lu[..., :k, :].triu()
 
 
@@ -200,9 +200,10 @@ class _Solve:
 
         n = LU.shape[-1]
         _refuse_pivots(pivots, n)
-        order = lapack.lu_order(pivots, n)[..., None]
         lu, b = _together(LU, B)
-        order = numpy.broadcast_to(order, (*b.shape[:-1], 1))
+        order = lapack.lu_order(pivots, n)[..., None]
+        if order.shape[:-1] != b.shape[:-1]:
+            order = numpy.broadcast_to(order, (*b.shape[:-1], 1))
         if adjoint:
             x = lapack.solve_triangular(lu, b, True, adjoint=True)
             x = lapack.solve_triangular(lu, x, False, unit=True, adjoint=True)

@@ -62,10 +62,12 @@ def solve_triangular(
         letters = (letters[0], b"T" if letters[1] == b"N" else b"N", letters[2])
         if conjugate:
             x = x.conj()
-    flat = x.reshape(len(x), m * n)
-    for j in range(few):
-        one, step = (flat[:, j:], n) if left else (flat[:, j * n :], 1)
-        each("trsv", a.dtype, *letters, k, a, k, one, step)
+    y, step = (x.swapaxes(-1, -2), n) if left else (x, 1)
+    if len(x) == 1:  # they are a batch for the same triangle
+        each("trsv", a.dtype, *letters, k, a.reshape(k * k), k, y[0], step)
+    else:
+        for j in range(few):
+            each("trsv", a.dtype, *letters, k, a, k, y[:, j], step)
     return (x.conj() if left and conjugate else x).reshape(b.shape)
 
 
@@ -80,12 +82,40 @@ def cholesky(a: Any, upper: bool = False) -> tuple[Any, Any]:
 
 def cholesky_inverse(factor: Any, upper: bool) -> tuple[Any, Any]:
     """The inverse of the matrix with this Cholesky factor; info."""
+    import numpy
+
     x, n = rows(factor), factor.shape[-1]
-    info = each("potri", x.dtype, b"L" if upper else b"U", n, x, n) if n else nothing(x)
+    info = (x.diagonal(0, -2, -1) == 0).any(-1).astype(numpy.int32)
+    if x.size and not info.any():
+        letter = b"L" if upper else b"U"
+        _invert_triangle(x, letter, 0, n)
+        each("lauum", x.dtype, letter, n, x, n)
     other = triangle(x, upper, 1 if upper else -1).swapaxes(-1, -2)
     x = triangle(x, upper)
     x += other.conj() if x.dtype.kind == "c" else other
     return x.reshape(factor.shape), info
+
+
+def _invert_triangle(x: Any, letter: bytes, low: int, high: int) -> None:
+    """Invert a block of the diagonal where it lies, by halves: trtri is slow if it is large."""
+    import numpy
+
+    n, middle = x.shape[-1], (low + high) // 2
+    if high - low <= 80:
+        each("trtri", x.dtype, letter, b"N", high - low, x[:, low:high, low:high], n)
+        return
+    first, second, one = slice(low, middle), slice(middle, high), numpy.ones(1, x.dtype)
+    _invert_triangle(x, letter, low, middle)
+    # LAPACK sees columns where these are rows
+    if letter == b"U":
+        sides, c = (b"L", b"R"), x[:, second, first]
+    else:
+        sides, c = (b"R", b"L"), x[:, first, second]
+    size = (c.shape[-1], c.shape[-2])
+    a, b = x[:, first, first], x[:, second, second]
+    each("trmm", x.dtype, sides[0], letter, b"N", b"N", *size, one, a, n, c, n)
+    each("trsm", x.dtype, sides[1], letter, b"N", b"N", *size, -one, b, n, c, n)
+    _invert_triangle(x, letter, middle, high)
 
 
 # ---- elimination -------------------------------------------------------------------------------
@@ -289,6 +319,8 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
         is_complex = a.dtype.kind == "c"
         if driver == "gels":
             info = with_work("gels", a.dtype, b"N", *args)
+        elif driver == "gelsy" and m >= n and _solved_by_qr(x, y, m, n, rcond):
+            rank += n
         elif driver == "gelsy":
             order = numpy.zeros((len(x), n), numpy.int32)
             reals = (numpy.zeros(2 * n, real),) if is_complex else ()
@@ -303,6 +335,31 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
             info = with_work(driver, a.dtype, *args, values, limit, rank, more=more)
     x = turned(y[..., :n], (*batch, n, k))
     return x, rank.reshape(batch), values[:, :least].reshape(*batch, least), info
+
+
+def _solved_by_qr(a: Any, y: Any, m: int, n: int, rcond: float) -> bool:
+    """Put solutions into y if the columns of a are far from dependent; else leave both alone.
+
+    That spares the exchanges of columns by which gelsy finds the rank.
+    """
+    import numpy
+
+    x, tau = a.copy(), numpy.zeros((len(a), n), a.dtype)
+    with_work("geqrf", a.dtype, m, n, x, m, tau)
+    real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
+    found = numpy.zeros((2, len(x), 1), real)  # of the norms 1 and infinity, over their inverses
+    more = numpy.empty(n, real if a.dtype.kind == "c" else numpy.int32)
+    work = numpy.empty(3 * n, a.dtype)
+    for norm, values in zip((b"1", b"I"), found):
+        each("trcon", a.dtype, norm, b"U", b"N", n, x, m, values, work, more)
+    # The product is a bound for the square of that of the norm 2, which rcond is for.
+    if not (found[0] * found[1] > (10 * rcond) ** 2).all():
+        return False
+    k, tall = y.shape[-2:]
+    letter = b"C" if a.dtype.kind == "c" else b"T"
+    with_work("ormqr", a.dtype, b"L", letter, m, k, n, x, m, tau, y, tall)
+    each("trtrs", a.dtype, b"U", b"N", b"N", n, k, x, m, y, tall)
+    return True
 
 
 # ---- eigenvalues -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}  # NumPy's for the same
 REAL = {"complex64": "float32", "complex128": "float64"}
 
 
@@ -31,8 +31,8 @@ def _library() -> Any:
 
 
 @functools.cache
-def _function(name: str, dtype: str) -> Any:
-    letter = _LETTERS[dtype]
+def _function(name: str, char: str) -> Any:
+    letter = _LETTERS[char]
     if letter in "cz":  # what is orthogonal for reals is unitary here
         name = "heevd" if name == "syevd" else "un" + name[2:] if name[:2] == "or" else name
     function = getattr(_library(), f"scipy_{letter}{name}_")
@@ -72,7 +72,7 @@ def each(name: str, dtype: Any, *args: Any) -> Any:
     import numpy
 
     _use_threads()
-    function = _function(name, dtype.name)
+    function = _function(name, dtype.char)
     pointers: list[Any] = []
     moving, count = [], 0
     for a in args:
@@ -107,7 +107,7 @@ def with_work(name: str, dtype: Any, *args: Any, more: tuple[Any, ...] = ()) -> 
     """The same for functions that want work space, as much as they say; ``more`` comes behind it."""
     import numpy
 
-    case = (name, dtype.name, *(a for a in args if isinstance(a, (bytes, int))))
+    case = (name, dtype.char, *(a for a in args if isinstance(a, (bytes, int))))
     size = _sizes.get(case)
     if size is None:
         wanted = numpy.zeros(1, dtype)
@@ -161,8 +161,15 @@ def triangle(a: Any, upper: bool, diagonal: int = 0) -> Any:
     return numpy.asarray(t.triu(diagonal) if upper else t.tril(diagonal))
 
 
+def product(a: Any, b: Any) -> Any:
+    """Matrices multiplied by weft: NumPy has a BLAS of its own, with its own threads."""
+    import numpy
+
+    return numpy.asarray(_C._from_buffer(a) @ _C._from_buffer(b))
+
+
 def not_finite(a: Any) -> Any:
     """1 for each matrix with a number that is not finite: iterations on it may never end."""
     import numpy
 
-    return (~numpy.isfinite(a).reshape(len(a), -1).all(-1)).astype(numpy.int32)
+    return (~numpy.isfinite(a).all((-2, -1))).astype(numpy.int32)
