@@ -306,6 +306,7 @@ def _by_hand() -> dict[str, list[Call]]:
         ("adam_step_", *([weft.rand(3)] for _ in range(4)), [], [weft.rand(1)], 0.1, 0.9, 0.99, 0.1,
          0.1, True, False),
         ("_linalg_pinv", weft.rand(2, 2), weft.tensor(0.1), weft.tensor(0.1), False),
+        ("_linalg_eigvals", weft.rand(2, 2)), ("_linalg_eigvalsh", weft.rand(2, 2), "L"),
         ("to_sparse", x, 2), ("sparse_layout", x.to_sparse(), "torch.sparse_csr"), ("to_dense", x),
         ("sparse_values", x.to_sparse(), x.to_sparse().indices(), 1),
         ("sparse_join", x.to_sparse()), ("sparse_clone", x.to_sparse()),

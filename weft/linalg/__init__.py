@@ -6,14 +6,14 @@ from weft import linalg_vector_norm as vector_norm
 from weft import matmul
 
 from .common import LinAlgError
-from .decompose import cholesky, det, inv, qr, slogdet, solve, solve_triangular, svd, svdvals
+from .decompose import qr, svd, svdvals
 from .eigen import eig, eigh, eigvals, eigvalsh
 from .elimination import lu, lu_factor, lu_factor_ex, lu_solve
+from .exponential import matrix_exp
 from .functions import (
     cholesky_ex,
     inv_ex,
     lstsq,
-    matrix_exp,
     matrix_rank,
     pinv,
     solve_ex,
@@ -24,6 +24,8 @@ from .norms import cond, matrix_norm, norm
 from .products import cross, diagonal, matrix_power, multi_dot, vander, vecdot
 from .reflections import householder_product
 from .symmetric import ldl_factor, ldl_factor_ex, ldl_solve
+from .systems import det, inv, slogdet, solve
+from .triangles import cholesky, solve_triangular
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",

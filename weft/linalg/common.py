@@ -54,12 +54,24 @@ def _same_dtype(name: str, a: Tensor, b: Tensor, called: tuple[str, str] = ("A",
 
 def _batch(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """Return the broadcast of two batches."""
+    if a == b:
+        return a
     try:
         return tuple(weft.broadcast_shapes(a, b))
     except RuntimeError:
         raise RuntimeError(
             f"linalg.{name}: the batches {list(a)} and {list(b)} do not fit together"
         ) from None
+
+
+def _together(a: Any, b: Any) -> tuple[Any, Any]:
+    """NumPy: matrices with the broadcast of their batches."""
+    import numpy
+
+    if a.shape[:-2] == b.shape[:-2]:
+        return a, b
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return tuple(numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (a, b))
 
 
 def _real(dtype: Any) -> Any:
@@ -77,6 +89,15 @@ def _refuse_failed(info: Any, batch: tuple[int, ...], complaint: str) -> None:
     name, _, reason = complaint.partition(": ")
     which = f"(Batch element {int((info != 0).argmax())}): " if batch else ""
     raise LinAlgError(f"{name}: {which}{reason}")
+
+
+def _refuse_pivots(pivots: Any, rows: int) -> None:
+    """NumPy: raise for exchanges with rows that are not there; LAPACK would make them."""
+    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
+        raise RuntimeError(
+            f"expected pivots from 1 to {rows}, the number of rows, got some from {pivots.min()} to "
+            f"{pivots.max()}"
+        )
 
 
 def _h(x: Tensor) -> Tensor:

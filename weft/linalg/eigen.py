@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft._C import Tensor
 from weft.linalg import lapack
 from weft.linalg.common import (
     _complex,
@@ -13,8 +14,8 @@ from weft.linalg.common import (
     _rows_and_columns,
     _square,
 )
-from weft.linalg.decompose import solve
-from weft.ops import primitive
+from weft.linalg.systems import solve
+from weft.ops import op, primitive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class _Eigh:
 eigh: Any = _Eigh
 
 
-@primitive("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor")
+@primitive("_linalg_eigvalsh(Tensor A, str UPLO) -> Tensor")
 class _Eigvalsh:
     """The eigenvalues of a symmetric or Hermitian matrix, in ascending order.
 
@@ -77,7 +78,7 @@ class _Eigvalsh:
     tensor([1., 2.])
     """
 
-    keeps = ("A",)
+    no_derivative = "linalg.eigh has one"
 
     def infer(A, UPLO):
         shape = _square("eigvalsh", A)
@@ -89,22 +90,32 @@ class _Eigvalsh:
         _refuse_failed(info, A.shape[:-2], f"linalg.eigvalsh: {_NOT_CONVERGED}")
         return [values]
 
-    def backward(ctx, g):
-        v = eigh(ctx.A, ctx.UPLO)[1]
-        return (v * g.unsqueeze(-2)) @ _h(v)
+
+_eigvalsh: Any = _Eigvalsh
 
 
-eigvalsh: Any = _Eigvalsh
+@op(name="linalg_eigvalsh", function=False, method=False, out=True)
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """Return the eigenvalues of a symmetric or Hermitian matrix, in ascending order.
+
+    >>> weft.linalg.eigvalsh(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    _square("eigvalsh", A)
+    _check_triangle("eigvalsh", UPLO)
+    if A.requires_grad and weft.is_grad_enabled():  # the derivative needs the vectors
+        return eigh(A, UPLO)[0]
+    return _eigvalsh(A, UPLO)
 
 
-def _eigenvalues(a: Any) -> list[Any]:
+def _eigenvalues(a: Any, vectors: bool) -> list[Any]:
     import numpy
 
     if not numpy.isfinite(a).all():
         raise RuntimeError("linalg.eig: input tensor should not contain infs or NaNs.")
-    values, vectors, info = lapack.eig(a)
+    values, found, info = lapack.eig(a, vectors)
     _refuse_failed(info, a.shape[:-2], f"linalg.eig: {_NOT_CONVERGED}")
-    return [values, vectors]
+    return [values, found]
 
 
 @primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
@@ -122,7 +133,7 @@ class _Eig:
         return [(shape[:-1], _complex(A.dtype)), (shape, _complex(A.dtype))]
 
     def run(A):
-        return _eigenvalues(A)
+        return _eigenvalues(A, True)
 
     def backward(ctx, gl, gv):
         values, v = ctx.eigenvalues, ctx.eigenvectors
@@ -143,7 +154,7 @@ class _Eig:
 eig: Any = _Eig
 
 
-@primitive("linalg_eigvals(Tensor A) -> Tensor")
+@primitive("_linalg_eigvals(Tensor A) -> Tensor")
 class _Eigvals:
     """The complex eigenvalues of a square matrix.
 
@@ -151,19 +162,26 @@ class _Eigvals:
     tensor([2.+0.j, 1.+0.j])
     """
 
-    keeps = ("A",)
+    no_derivative = "linalg.eig has one"
 
     def infer(A):
         return [(_square("eigvals", A)[:-1], _complex(A.dtype))]
 
     def run(A):
-        # With vectors, though they are thrown away: without, LAPACK may find the values in another
-        # order, and the derivative pairs them with vectors.
-        return _eigenvalues(A)[:1]
-
-    def backward(ctx, g):
-        v = eig(ctx.A)[1]
-        return solve(_h(v), g.diag_embed() @ _h(v))
+        return _eigenvalues(A, False)[:1]
 
 
-eigvals: Any = _Eigvals
+_eigvals: Any = _Eigvals
+
+
+@op(name="linalg_eigvals", function=False, method=False, out=True)
+def eigvals(A: Tensor) -> Tensor:
+    """Return the complex eigenvalues of a square matrix.
+
+    >>> weft.linalg.eigvals(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([2.+0.j, 1.+0.j])
+    """
+    _square("eigvals", A)
+    if A.requires_grad and weft.is_grad_enabled():  # the derivative needs the vectors
+        return eig(A)[0]
+    return _eigvals(A)

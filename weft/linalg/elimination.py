@@ -6,13 +6,19 @@ exchanged, one after the other.
 
 from __future__ import annotations
 
-import math
-
 import weft
 from weft._C import Tensor
 from weft.linalg import lapack
-from weft.linalg.common import _h, _matrix, _same_dtype, _square
-from weft.linalg.decompose import solve_triangular
+from weft.linalg.common import (
+    _batch,
+    _h,
+    _matrix,
+    _refuse_pivots,
+    _same_dtype,
+    _square,
+    _together,
+)
+from weft.linalg.triangles import solve_triangular
 from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
@@ -96,18 +102,17 @@ class _Order:
     no_derivative = "made of indices"
 
     def infer(pivots, rows):
+        if not pivots.ndim or pivots.shape[-1] > rows:
+            raise RuntimeError(
+                f"lu_unpack: expected exchanges of at most {rows} rows, got {list(pivots.shape)}"
+            )
         return [([*pivots.shape[:-1], rows], weft.int64)]
 
     def run(pivots, rows):
         import numpy
 
-        order = numpy.zeros((*pivots.shape[:-1], rows), numpy.int64) + numpy.arange(rows)
-        count = math.prod(pivots.shape[:-1])
-        flat, steps = order.reshape(count, rows), pivots.reshape(count, pivots.shape[-1]) - 1
-        each = numpy.arange(len(flat))
-        for j in range(steps.shape[1]):
-            flat[each, j], flat[each, steps[:, j]] = flat[each, steps[:, j]], flat[each, j]
-        return [order]
+        _refuse_pivots(pivots, rows)
+        return [lapack.lu_order(pivots.astype(numpy.int32, copy=False), rows)]
 
 
 _order: Any = _Order
@@ -118,7 +123,7 @@ def _rows(x: Tensor, order: Tensor) -> Tensor:
 
 
 def _unit_lower(lu: Tensor) -> Tensor:
-    return lu.tril(-1) + weft.eye(lu.shape[-2], lu.shape[-1], dtype=lu.dtype)
+    return lu.tril(-1).add_(weft.eye(lu.shape[-2], lu.shape[-1], dtype=lu.dtype))
 
 
 def _check_pivots(pivots: Tensor, name: str) -> None:
@@ -141,7 +146,8 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 def _unpacked(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     m, k = lu.shape[-2], min(lu.shape[-2:])
-    p = weft.eye(m, dtype=lu.dtype)[_order(pivots, m)].transpose(-2, -1)
+    p = weft.zeros([*lu.shape[:-2], m, m], dtype=lu.dtype)
+    p.scatter_(-2, _order(pivots, m).unsqueeze(-2), 1.0)
     return p, _unit_lower(lu[..., :k]), lu[..., :k, :].triu()
 
 
@@ -160,6 +166,69 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 # ---- what they are for ----
 
 
+@primitive("_linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool adjoint) -> Tensor")
+class _Solve:
+    """The X with A X = B, or Aᴴ X = B, from the factors of A.
+
+    >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> weft.linalg.lu_solve(LU, pivots, weft.tensor([[2.0], [4.0]]))
+    tensor([[-1.],
+            [ 1.]])
+    """
+
+    keeps = ("LU", "pivots", "result")
+
+    def infer(LU, pivots, B, adjoint):
+        n = _square("lu_solve", LU)[-1]
+        shape = _matrix("lu_solve", B, "B")
+        _same_dtype("lu_solve", LU, B)
+        _check_pivots(pivots, "linalg.lu_solve")
+        if pivots.shape != LU.shape[:-1]:
+            raise RuntimeError(
+                "linalg.lu_solve: Number of pivots per batch should be same as the dimension of "
+                f"the matrix, got {list(pivots.shape)} for {list(LU.shape)}"
+            )
+        if shape[-2] != n:
+            raise RuntimeError(
+                f"linalg.lu_solve: Incompatible shapes of A and B: {n}x{n} and {shape[-2]} rows"
+            )
+        batch = _batch("lu_solve", tuple(LU.shape[:-2]), shape[:-2])
+        return [((*batch, *shape[-2:]), B.dtype)]
+
+    def run(LU, pivots, B, adjoint):
+        import numpy
+
+        n = LU.shape[-1]
+        _refuse_pivots(pivots, n)
+        lu, b = _together(LU, B)
+        order = lapack.lu_order(pivots, n)[..., None]
+        if order.shape[:-1] != b.shape[:-1]:
+            order = numpy.broadcast_to(order, (*b.shape[:-1], 1))
+        if adjoint:
+            x = lapack.solve_triangular(lu, b, True, adjoint=True)
+            x = lapack.solve_triangular(lu, x, False, unit=True, adjoint=True)
+            found = numpy.empty_like(x)
+            numpy.put_along_axis(found, order, x, -2)
+            return [found]
+        x = numpy.take_along_axis(b, order, -2)
+        x = lapack.solve_triangular(lu, x, False, unit=True)
+        return [lapack.solve_triangular(lu, x, True)]
+
+    def backward(ctx, g):
+        LU, order = ctx.LU, _order(ctx.pivots, ctx.LU.shape[-1])
+        gb = _lu_solve(LU, ctx.pivots, g, not ctx.adjoint)
+        if not ctx.needs("LU"):
+            return None, None, gb
+        left, right = (ctx.result, gb) if ctx.adjoint else (gb, ctx.result)
+        left = _rows(left, order)
+        gl = left @ _h(LU.triu() @ right)
+        gu = (_h(_unit_lower(LU)) @ left) @ _h(right)
+        return -(gl.tril(-1) + gu.triu()), None, gb
+
+
+_lu_solve: Any = _Solve
+
+
 @op(name="linalg_lu_solve", function=False, method=False, out=True)
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
@@ -171,25 +240,6 @@ def lu_solve(
     tensor([[-1.],
             [ 1.]])
     """
-    n = _square("lu_solve", LU)[-1]
-    shape = _matrix("lu_solve", B, "B")
-    _same_dtype("lu_solve", LU, B)
-    _check_pivots(pivots, "linalg.lu_solve")
-    if pivots.shape != LU.shape[:-1]:
-        raise RuntimeError(
-            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the "
-            f"matrix, got {list(pivots.shape)} for {list(LU.shape)}"
-        )
-    if shape[-2 if left else -1] != n:
-        raise RuntimeError(
-            f"linalg.lu_solve: Incompatible shapes of A and B: {n}x{n} and {shape[-2]}x{shape[-1]}"
-        )
     if not left:
-        return _h(lu_solve(LU, pivots, _h(B), adjoint=not adjoint))
-    lower, upper, order = _unit_lower(LU), LU.triu(), _order(pivots, n)
-    if adjoint:
-        x = solve_triangular(_h(upper), B, upper=False)
-        x = solve_triangular(_h(lower), x, upper=True, unitriangular=True)
-        return _rows(x, order.argsort(-1))
-    x = solve_triangular(lower, _rows(B, order), upper=False, unitriangular=True)
-    return solve_triangular(upper, x, upper=True)
+        return _h(_lu_solve(LU, pivots, _h(B), not adjoint))
+    return _lu_solve(LU, pivots, B, adjoint)

@@ -1,8 +1,6 @@
-"""Results with error codes, pseudo-inverse, least squares, exponential, tensors as matrices."""
+"""Results with error codes, pseudo-inverse, least squares, tensors as matrices."""
 
 from __future__ import annotations
-
-import math
 
 import weft
 from weft._C import Tensor
@@ -17,8 +15,11 @@ from weft.linalg.common import (
     _same_dtype,
     _square,
 )
-from weft.linalg.decompose import cholesky, inv, solve, svdvals
+from weft.linalg.decompose import svdvals
 from weft.linalg.eigen import eigvalsh
+from weft.linalg.openblas import product
+from weft.linalg.systems import inv, solve
+from weft.linalg.triangles import cholesky
 from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
@@ -92,10 +93,15 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     tensor([1., 1.])
     """
     _square("solve_ex", A)
-    _, info = _with_info(inv, A, False)
-    if check_errors or not bool((info != 0).any()):
-        return named_tuple("linalg_solve_ex", result=solve(A, B, left=left), info=info)
-    return named_tuple("linalg_solve_ex", result=solve(_regular(A, info), B, left=left), info=info)
+    try:
+        result = solve(A, B, left=left)
+        info = weft.zeros(A.shape[:-2], dtype=weft.int32)
+    except LinAlgError:
+        if check_errors:
+            raise
+        _, info = _with_info(inv, A, False)
+        result = solve(_regular(A, info), B, left=left)
+    return named_tuple("linalg_solve_ex", result=result, info=info)
 
 
 # ---- rank, pseudo-inverse, least squares ----
@@ -175,7 +181,8 @@ class _Pinv:
         with numpy.errstate(all="ignore"):
             least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
             inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
-        return [(vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()]
+        v = vh.swapaxes(-1, -2).conj() * inverse[..., None, :]
+        return [product(v, u.swapaxes(-1, -2).conj())]
 
     def backward(ctx, g):
         return _pinv_back(ctx.A, ctx.result, g), None, None
@@ -310,71 +317,6 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         rank=rank,
         singular_values=values,
     )
-
-
-# ---- the exponential ----
-
-
-def _exponential_series(a: Any, degree: int) -> Any:
-    """The sum of a^k / k! up to a degree that is a multiple of 4, by Paterson and Stockmeyer."""
-    import numpy
-
-    a2 = a @ a
-    powers = (numpy.eye(a.shape[-1], dtype=a.dtype), a, a2, a2 @ a)
-    a4 = a2 @ a2
-
-    def part(k: int) -> Any:
-        return sum(p * a.dtype.type(1 / math.factorial(k + i)) for i, p in enumerate(powers))
-
-    y = a4 * a.dtype.type(1 / math.factorial(degree)) + part(degree - 4)
-    for k in range(degree - 8, -1, -4):
-        y = a4 @ y + part(k)
-    return y
-
-
-@primitive("linalg_matrix_exp(Tensor A) -> Tensor")
-class _MatrixExp:
-    """The exponential of a square matrix.
-
-    >>> weft.linalg.matrix_exp(weft.zeros(2, 2))
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
-
-    keeps = ("A",)
-
-    def infer(A):
-        return [(_square("matrix_exp", A), A.dtype)]
-
-    def run(A):
-        """Sum the series where it is short, on a power of two of a, and square the result back."""
-        import numpy
-
-        if not A.size:
-            return [A]
-        single = A.dtype in (numpy.float32, numpy.complex64)
-        degree, short = (8, 0.58) if single else (12, 0.299)  # Bader, Blanes and Casas, 2019
-        largest = float(abs(A).sum(-2).max(initial=0))
-        squarings = 0
-        if short < largest < numpy.inf:
-            squarings = int(numpy.ceil(numpy.log2(largest / short)))
-        first = min(squarings, 100)  # 2^129 is no float
-        a = A / A.dtype.type(2.0**first) / A.dtype.type(2.0 ** (squarings - first))
-        with numpy.errstate(all="ignore"):
-            y = _exponential_series(a, degree)
-            for _ in range(squarings):
-                y = y @ y
-        return [y]
-
-    def backward(ctx, g):
-        # exp of [[Aᴴ, g], [0, Aᴴ]] has the derivative in its upper right corner.
-        a = _h(ctx.A)
-        n = a.shape[-1]
-        upper, lower = weft.cat([a, g], -1), weft.cat([weft.zeros_like(a), a], -1)
-        return matrix_exp(weft.cat([upper, lower], -2)).narrow(-2, 0, n).narrow(-1, n, n)
-
-
-matrix_exp: Any = _MatrixExp
 
 
 # ---- tensors as matrices ----

@@ -1,139 +1,124 @@
-"""LAPACK, in the dtype of its input: OpenBLAS, as the package scipy-openblas32 brings it.
+"""Factors, solvers and eigenvalues of LAPACK, in the dtype of their input.
 
 Functions take and return NumPy arrays of matrices, one matrix or a batch of any shape. LAPACK counts
-along columns first, so it sees the transpose of a matrix that lies row after row in memory. It is asked
-for what the transpose needs, and nothing is copied only to turn it.
-
-``info`` is what LAPACK says of each matrix: 0, or where it gave up.
+along columns first, so it sees the transpose of a matrix that lies row after row in memory. Where it is
+as fast with that, it is asked for what the transpose needs, and nothing is turned.
 """
 
 from __future__ import annotations
 
-import functools
 import math
+
+from weft.linalg.openblas import (
+    REAL,
+    columns,
+    each,
+    not_finite,
+    nothing,
+    rows,
+    triangle,
+    turned,
+    with_work,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_REAL = {"complex64": "float32", "complex128": "float64"}
+
+# ---- triangles ---------------------------------------------------------------------------------
 
 
-@functools.cache
-def _library() -> Any:
-    """Load it, once."""
-    import ctypes
-    import os
+def solve_triangular(
+    a: Any, b: Any, upper: bool, left: bool = True, unit: bool = False, adjoint: bool = False
+) -> Any:
+    """The x of a x = b, or of x a = b; with ``adjoint`` of aᴴ, where a is ``upper`` or not.
 
-    import scipy_openblas32 as package
-
-    return ctypes.CDLL(os.path.join(package.get_lib_dir(), package.get_library(fullname=True)))
-
-
-@functools.cache
-def _function(name: str, dtype: str) -> Any:
-    letter = _LETTERS[dtype]
-    if letter in "cz":  # what is symmetric or orthogonal for reals is Hermitian or unitary here
-        name = {"sy": "he", "or": "un"}.get(name[:2], name[:2]) + name[2:]
-    function = getattr(_library(), f"scipy_{letter}{name}_")
-    function.restype = None
-    return function
-
-
-_threads = 0
-
-
-def _use_threads() -> None:
-    """Let it use as many threads as weft's own kernels."""
-    global _threads
-    import weft
-
-    count = weft.get_num_threads()
-    if count != _threads:
-        _library().scipy_openblas_set_num_threads(count)
-        _threads = count
-
-
-def _each(name: str, dtype: Any, *args: Any) -> Any:
-    """Call a function of LAPACK for each matrix: numbers and letters are the same for all.
-
-    Arrays have the batch as their first dimension, or are work space if they have one dimension.
-    Returns what it says of each.
+    Batches are equal.
     """
-    import ctypes
-
     import numpy
 
-    _use_threads()
-    function = _function(name, dtype.name)
-    count = max(len(a) for a in args if getattr(a, "ndim", 0) > 1)
-    info = numpy.zeros((count, 1), numpy.int32)
-    if not count:
-        return info[:, 0]
-    pointers: list[Any] = []
-    moving = []
-    for a in (*args, info):
-        if isinstance(a, bytes):
-            pointers.append(ctypes.c_char_p(a))
-        elif isinstance(a, int):
-            pointers.append(ctypes.byref(ctypes.c_int(a)))
-        else:
-            assert a.flags.c_contiguous
-            pointer = ctypes.c_void_p(a.ctypes.data)
-            if a.ndim > 1 and count > 1:
-                moving.append((pointer, a.strides[0]))
-            pointers.append(pointer)
-    function(*pointers)
-    for _ in range(count - 1):
-        for pointer, step in moving:
-            pointer.value += step
-        function(*pointers)
-    return info[:, 0]
+    x = rows(b)
+    m, n = b.shape[-2:]
+    if not x.size:
+        return x.reshape(b.shape)
+    k = a.shape[-1]
+    as_columns = a.swapaxes(-1, -2).flags.c_contiguous and not (adjoint and a.dtype.kind == "c")
+    a = rows(a.swapaxes(-1, -2) if as_columns else a, copy=False)
+    # It sees the transpose of what lies in memory, and finds the transpose of x.
+    letters = (
+        b"U" if upper == as_columns else b"L",
+        b"N" if adjoint == as_columns else b"C" if adjoint else b"T",
+        b"U" if unit else b"N",
+    )
+    few = n if left else m
+    if few > 3:
+        one = numpy.ones(1, a.dtype)
+        each("trsm", a.dtype, b"R" if left else b"L", *letters, n, m, one, a, k, x, n)
+        return x.reshape(b.shape)
+    # Few right-hand sides, one by one: that is faster than to arrange the triangle for many.
+    if left:  # the columns of x: with the transpose of that
+        conjugate = letters[1] == b"C" and a.dtype.kind == "c"
+        letters = (letters[0], b"T" if letters[1] == b"N" else b"N", letters[2])
+        if conjugate:
+            x = x.conj()
+    y, step = (x.swapaxes(-1, -2), n) if left else (x, 1)
+    if len(x) == 1:  # they are a batch for the same triangle
+        each("trsv", a.dtype, *letters, k, a.reshape(k * k), k, y[0], step)
+    else:
+        for j in range(few):
+            each("trsv", a.dtype, *letters, k, a, k, y[:, j], step)
+    return (x.conj() if left and conjugate else x).reshape(b.shape)
 
 
-def _with_work(name: str, dtype: Any, *args: Any, more: tuple[Any, ...] = ()) -> Any:
-    """The same for functions that want work space, as much as they say; ``more`` comes behind it."""
+def cholesky(a: Any, upper: bool = False) -> tuple[Any, Any]:
+    """The triangles L with a = L Lᴴ, or U with a = Uᴴ U, reading that triangle of a; info."""
+    n = a.shape[-1]
+    x = rows(a) if upper else columns(a)
+    info = each("potrf", a.dtype, b"L", n, x, n) if n else nothing(x)
+    x = triangle(x, True)
+    return x.reshape(a.shape) if upper else turned(x, a.shape), info
+
+
+def cholesky_inverse(factor: Any, upper: bool) -> tuple[Any, Any]:
+    """The inverse of the matrix with this Cholesky factor; info."""
     import numpy
 
-    wanted = numpy.zeros(1, dtype)
-    first = tuple(a[:1] if getattr(a, "ndim", 0) > 1 else a for a in args)
-    _each(name, dtype, *first, wanted, -1, *more)
-    size = max(1, int(wanted[0].real))
-    return _each(name, dtype, *args, numpy.empty(size, dtype), size, *more)
+    x, n = rows(factor), factor.shape[-1]
+    info = (x.diagonal(0, -2, -1) == 0).any(-1).astype(numpy.int32)
+    if x.size and not info.any():
+        letter = b"L" if upper else b"U"
+        _invert_triangle(x, letter, 0, n)
+        each("lauum", x.dtype, letter, n, x, n)
+    other = triangle(x, upper, 1 if upper else -1).swapaxes(-1, -2)
+    x = triangle(x, upper)
+    x += other.conj() if x.dtype.kind == "c" else other
+    return x.reshape(factor.shape), info
 
 
-def _flat(a: Any, copy: bool = True) -> Any:
-    """One batch dimension, each matrix row after row; by default memory of its own."""
+def _invert_triangle(x: Any, letter: bytes, low: int, high: int) -> None:
+    """Invert a block of the diagonal where it lies, by halves: trtri is slow if it is large."""
     import numpy
 
-    a = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
-    return numpy.array(a, order="C", copy=True) if copy else numpy.ascontiguousarray(a)
+    n, middle = x.shape[-1], (low + high) // 2
+    if high - low <= 80:
+        each("trtri", x.dtype, letter, b"N", high - low, x[:, low:high, low:high], n)
+        return
+    first, second, one = slice(low, middle), slice(middle, high), numpy.ones(1, x.dtype)
+    _invert_triangle(x, letter, low, middle)
+    # LAPACK sees columns where these are rows
+    if letter == b"U":
+        sides, c = (b"L", b"R"), x[:, second, first]
+    else:
+        sides, c = (b"R", b"L"), x[:, first, second]
+    size = (c.shape[-1], c.shape[-2])
+    a, b = x[:, first, first], x[:, second, second]
+    each("trmm", x.dtype, sides[0], letter, b"N", b"N", *size, one, a, n, c, n)
+    each("trsm", x.dtype, sides[1], letter, b"N", b"N", *size, -one, b, n, c, n)
+    _invert_triangle(x, letter, middle, high)
 
 
-def _not_finite(a: Any) -> Any:
-    """1 for each matrix with a number that is not finite: iterations on it may never end."""
-    import numpy
-
-    return (~numpy.isfinite(a).reshape(len(a), -1).all(-1)).astype(numpy.int32)
-
-
-# ---- factors -----------------------------------------------------------------------------------
-
-
-def cholesky(a: Any) -> tuple[Any, Any]:
-    """The lower triangles L with a = L Lᴴ, of which the lower triangle is read; info."""
-    import numpy
-
-    low, n = _flat(a), a.shape[-1]
-    info = _each("potrf", a.dtype, b"U", n, low, max(1, n)) if n else _none(low)
-    return numpy.tril(low).reshape(a.shape), info
-
-
-def _none(a: Any) -> Any:
-    import numpy
-
-    return numpy.zeros(len(a), numpy.int32)
+# ---- elimination -------------------------------------------------------------------------------
 
 
 def lu(a: Any) -> tuple[Any, Any, Any]:
@@ -141,81 +126,112 @@ def lu(a: Any) -> tuple[Any, Any, Any]:
     import numpy
 
     *batch, m, n = a.shape
-    columns = _flat(a.swapaxes(-1, -2))
-    pivots = numpy.zeros((len(columns), max(1, min(m, n))), numpy.int32)
-    info = _each("getrf", a.dtype, m, n, columns, max(1, m), pivots) if m and n else _none(columns)
-    both = columns.swapaxes(-1, -2).reshape(a.shape)
-    return both, pivots[:, : min(m, n)].reshape(*batch, min(m, n)), info
+    x = columns(a)
+    pivots = numpy.zeros((len(x), max(1, min(m, n))), numpy.int32)
+    info = each("getrf", a.dtype, m, n, x, m, pivots) if m and n else nothing(x)
+    return turned(x, a.shape), pivots[:, : min(m, n)].reshape(*batch, min(m, n)), info
+
+
+def lu_order(pivots: Any, count: int) -> Any:
+    """The rows in the order in which exchanges leave them, of which none is beyond ``count``."""
+    import numpy
+
+    *batch, k = pivots.shape
+    order = numpy.zeros((math.prod(batch), count)) + numpy.arange(count)
+    if order.size and k:
+        steps = rows(pivots[..., None], copy=False)
+        each("laswp", order.dtype, 1, order, count, 1, k, steps, 1)
+    return order.astype(numpy.int64).reshape(*batch, count)
+
+
+def factor(a: Any) -> tuple[Any, Any, Any]:
+    """The factors of aᵀ, which need no turning; exchanged rows; info."""
+    import numpy
+
+    x, n = rows(a), a.shape[-1]
+    pivots = numpy.zeros((len(x), n), numpy.int32)
+    info = each("getrf", a.dtype, n, n, x, n, pivots) if n else nothing(x)
+    return x.reshape(a.shape), pivots.reshape(a.shape[:-1]), info
+
+
+def inv_factored(factors: Any, pivots: Any, copy: bool = True) -> Any:
+    """The inverse of a, from what ``factor`` gives for a."""
+    x, n = rows(factors, copy), factors.shape[-1]
+    if x.size:
+        with_work("getri", x.dtype, n, x, n, rows(pivots[..., None], copy=False))
+    return x.reshape(factors.shape)
 
 
 def inv(a: Any) -> tuple[Any, Any]:
     """The inverse; info."""
-    import numpy
-
-    x, n = _flat(a), a.shape[-1]
-    if not n:
-        return x.reshape(a.shape), _none(x)
-    pivots = numpy.zeros((len(x), n), numpy.int32)
-    info = _each("getrf", a.dtype, n, n, x, n, pivots)
-    if not info.any():
-        _with_work("getri", a.dtype, n, x, n, pivots)
-    return x.reshape(a.shape), info
+    factors, pivots, info = factor(a)
+    return factors if info.any() else inv_factored(factors, pivots, copy=False), info
 
 
-def solve(a: Any, b: Any) -> tuple[Any, Any]:
-    """The x of a x = b, whose batches are equal; info."""
-    import numpy
-
-    factors, n, k = _flat(a), a.shape[-1], b.shape[-1]
-    columns = _flat(b.swapaxes(-1, -2))
-    if not (n and k):
-        return numpy.zeros(b.shape, b.dtype), _none(factors)
-    pivots = numpy.zeros((len(factors), n), numpy.int32)
-    info = _each("getrf", a.dtype, n, n, factors, n, pivots)
-    if not info.any():  # it has factorised the transpose of a
-        _each("getrs", a.dtype, b"T", n, k, factors, n, pivots, columns, n)
-    return columns.swapaxes(-1, -2).reshape(b.shape), info
+def solve(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
+    """The x of a x = b, whose batches are equal; what ``factor`` gives for a."""
+    factors, pivots, info = factor(a)
+    x = b if info.any() else solve_turned(factors, pivots, b, b"T")
+    return x, factors, pivots, info
 
 
-def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
-    """The x of a x = b, or of x a = b; batches are equal."""
-    import numpy
-
-    x = _flat(b)
-    m, n = b.shape[-2:]
+def solve_turned(factors: Any, pivots: Any, b: Any, letter: bytes = b"N") -> Any:
+    """The x of aᵀ x = b (``b"T"``: of a x = b), from what ``factor`` gives for a."""
+    x = columns(b)
     if x.size:
-        one = numpy.ones(1, a.dtype)
-        side, triangle = b"R" if left else b"L", b"L" if upper else b"U"
-        unit_letter = b"U" if unit else b"N"
-        k = a.shape[-1]
-        a = _flat(a, copy=False)
-        # of BLAS: it says nothing, and does not read the pointer for that
-        _each("trsm", a.dtype, side, triangle, b"N", unit_letter, n, m, one, a, k, x, n)
-    return x.reshape(b.shape)
+        n, k = b.shape[-2:]
+        factors, pivots = rows(factors, copy=False), rows(pivots[..., None], copy=False)
+        each("getrs", b.dtype, letter, n, k, factors, n, pivots, x, n)
+    return turned(x, b.shape)
+
+
+def ldl(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
+    """The factors of a = L D Lᵀ, or L D Lᴴ, in one lower triangle; exchanged rows; info."""
+    import numpy
+
+    x, n = columns(a), a.shape[-1]
+    pivots = numpy.zeros((len(x), n), numpy.int32)
+    name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
+    info = with_work(name, a.dtype, b"L", n, x, n, pivots) if n else nothing(x)
+    return turned(triangle(x, True), a.shape), pivots.reshape(a.shape[:-1]), info
+
+
+def ldl_solve(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+    """The x of a x = b, from the factors of a; batches are equal."""
+    x, (n, k) = columns(b), b.shape[-2:]
+    if x.size:
+        steps = rows(pivots[..., None], copy=False)
+        name = "hetrs" if hermitian and b.dtype.kind == "c" else "sytrs"
+        each(name, b.dtype, b"L", n, k, columns(factors), n, steps, x, n)
+    return turned(x, b.shape)
+
+
+# ---- reflections -------------------------------------------------------------------------------
 
 
 def qr(a: Any, complete: bool, with_q: bool = True) -> tuple[Any, Any]:
-    """Q, or None, and the upper triangle R: the transposes of the factors L and Q of aᵀ."""
+    """Q, or None, and the upper triangle R."""
     import numpy
 
     *batch, m, n = a.shape
-    x, k = _flat(a), min(m, n)
+    x, k = columns(a), min(m, n)
     tau = numpy.zeros((len(x), max(1, k)), a.dtype)
     if k:
-        _with_work("gelqf", a.dtype, n, m, x, n, tau)
+        with_work("geqrf", a.dtype, m, n, x, m, tau)
     wide = m if complete else k
-    r = numpy.zeros((len(x), wide, n), a.dtype)
-    r[:, :k] = numpy.triu(x[:, :k])
-    q = None
-    if with_q:
-        q = numpy.zeros((len(x), m, wide), a.dtype)
-        q[..., :k] = x[..., :k]
-        if k:
-            _with_work("orglq", a.dtype, wide, m, k, q, wide, tau)
-        elif complete:
-            q += numpy.eye(m, dtype=a.dtype)
-        q = q.reshape(*batch, m, wide)
-    return q, r.reshape(*batch, wide, n)
+    r = turned(triangle(x[..., :wide], False), (*batch, wide, n))
+    if not with_q:
+        return None, r
+    if wide > n:
+        q = numpy.zeros((len(x), wide, m), a.dtype)
+        q[:, :n] = x
+    else:
+        q = x[:, :wide]
+    if k:
+        with_work("orgqr", a.dtype, m, wide, k, q, m, tau)
+    elif complete:
+        q += numpy.eye(m, dtype=a.dtype)
+    return turned(q, (*batch, m, wide)), r
 
 
 def reflections(a: Any) -> tuple[Any, Any]:
@@ -223,11 +239,35 @@ def reflections(a: Any) -> tuple[Any, Any]:
     import numpy
 
     *batch, m, n = a.shape
-    columns, k = _flat(a.swapaxes(-1, -2)), min(m, n)
-    tau = numpy.zeros((len(columns), max(1, k)), a.dtype)
+    x, k = columns(a), min(m, n)
+    tau = numpy.zeros((len(x), max(1, k)), a.dtype)
     if k:
-        _with_work("geqrf", a.dtype, m, n, columns, m, tau)
-    return columns.swapaxes(-1, -2).reshape(a.shape), tau[:, :k].reshape(*batch, k)
+        with_work("geqrf", a.dtype, m, n, x, m, tau)
+    return turned(x, a.shape), tau[:, :k].reshape(*batch, k)
+
+
+def reflected(a: Any, tau: Any) -> Any:
+    """The first columns of the product of reflections, as many as a has."""
+    m, n = a.shape[-2:]
+    x, k = columns(a), tau.shape[-1]
+    if x.size:
+        factors = rows(tau[..., None], copy=False)
+        with_work("orgqr", a.dtype, m, n, k, x, m, factors)
+    return turned(x, a.shape)
+
+
+def reflect(a: Any, tau: Any, b: Any, adjoint: bool) -> Any:
+    """The product of reflections, or its adjoint, times b; batches are equal."""
+    (m, n), k = b.shape[-2:], tau.shape[-1]
+    x = columns(b)
+    if x.size and k:
+        factors = rows(tau[..., None], copy=False)
+        letter = b"N" if not adjoint else b"C" if a.dtype.kind == "c" else b"T"
+        with_work("ormqr", a.dtype, b"L", letter, m, n, k, columns(a), m, factors, x, m)
+    return turned(x, b.shape)
+
+
+# ---- singular values ---------------------------------------------------------------------------
 
 
 def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
@@ -235,13 +275,13 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
     import numpy
 
     *batch, m, n = a.shape
-    x, k = _flat(a), min(m, n)
-    real = numpy.dtype(_REAL.get(a.dtype.name, a.dtype.name))
+    x, k = rows(a), min(m, n)
+    real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
     u_columns, v_rows = (m, n) if full else (k, k)
     s = numpy.zeros((len(x), max(1, k)), real)
     u = numpy.zeros((len(x), m, u_columns) if vectors else (len(x), 1), a.dtype)
     vh = numpy.zeros((len(x), v_rows, n) if vectors else (len(x), 1), a.dtype)
-    info = _not_finite(x)
+    info = not_finite(x)
     if k and not info.any():
         job = b"N" if not vectors else b"A" if full else b"S"
         integers = numpy.zeros(8 * k, numpy.int32)
@@ -250,21 +290,8 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
             if a.dtype.kind == "c"
             else ()
         )
-        info = _with_work(
-            "gesdd",
-            a.dtype,
-            job,
-            n,
-            m,
-            x,
-            n,
-            s,
-            vh,
-            n,
-            u,
-            max(1, u_columns),
-            more=(*reals, integers),
-        )
+        args = (job, n, m, x, n, s, vh, n, u, max(1, u_columns))
+        info = with_work("gesdd", a.dtype, *args, more=(*reals, integers))
     elif vectors and not k:
         u += numpy.eye(m, u_columns, dtype=a.dtype)
         vh += numpy.eye(v_rows, n, dtype=a.dtype)
@@ -280,22 +307,24 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
 
     *batch, m, n = a.shape
     k, least, tall = b.shape[-1], min(m, n), max(m, n)
-    real = numpy.dtype(_REAL.get(a.dtype.name, a.dtype.name))
-    x = _flat(a.swapaxes(-1, -2))
-    columns = numpy.zeros((len(x), k, tall), a.dtype)
-    columns[..., :m] = b.swapaxes(-1, -2).reshape(len(x), k, m)
+    real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
+    x = columns(a)
+    y = numpy.zeros((len(x), k, tall), a.dtype)
+    y[..., :m] = columns(b)
     values, rank = numpy.zeros((len(x), max(1, least)), real), numpy.zeros((len(x), 1), numpy.int32)
-    info = _not_finite(x) | _not_finite(columns)
+    info = not_finite(x) | not_finite(y)
     if least and k and not info.any():
-        args: tuple[Any, ...] = (m, n, k, x, m, columns, tall)
+        args: tuple[Any, ...] = (m, n, k, x, m, y, tall)
         limit = numpy.array([rcond], real)
         is_complex = a.dtype.kind == "c"
         if driver == "gels":
-            info = _with_work("gels", a.dtype, b"N", *args)
+            info = with_work("gels", a.dtype, b"N", *args)
+        elif driver == "gelsy" and m >= n and _solved_by_qr(x, y, m, n, rcond):
+            rank += n
         elif driver == "gelsy":
             order = numpy.zeros((len(x), n), numpy.int32)
             reals = (numpy.zeros(2 * n, real),) if is_complex else ()
-            info = _with_work("gelsy", a.dtype, *args, order, limit, rank, more=reals)
+            info = with_work("gelsy", a.dtype, *args, order, limit, rank, more=reals)
         else:
             levels = max(0, int(math.log2(max(1.0, least / 26))) + 1)
             leaves = 3 * n + 2 * n * 25 + 8 * n * levels + 3 * 25 * k
@@ -303,9 +332,34 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
             reals = (numpy.zeros(leaves, real),) if is_complex else ()
             whole = (numpy.zeros(3 * least * levels + 11 * least, numpy.int32),)
             more = (*reals, *(whole if driver == "gelsd" else ()))
-            info = _with_work(driver, a.dtype, *args, values, limit, rank, more=more)
-    x = columns[..., :n].swapaxes(-1, -2).reshape(*batch, n, k)
+            info = with_work(driver, a.dtype, *args, values, limit, rank, more=more)
+    x = turned(y[..., :n], (*batch, n, k))
     return x, rank.reshape(batch), values[:, :least].reshape(*batch, least), info
+
+
+def _solved_by_qr(a: Any, y: Any, m: int, n: int, rcond: float) -> bool:
+    """Put solutions into y if the columns of a are far from dependent; else leave both alone.
+
+    That spares the exchanges of columns by which gelsy finds the rank.
+    """
+    import numpy
+
+    x, tau = a.copy(), numpy.zeros((len(a), n), a.dtype)
+    with_work("geqrf", a.dtype, m, n, x, m, tau)
+    real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
+    found = numpy.zeros((2, len(x), 1), real)  # of the norms 1 and infinity, over their inverses
+    more = numpy.empty(n, real if a.dtype.kind == "c" else numpy.int32)
+    work = numpy.empty(3 * n, a.dtype)
+    for norm, values in zip((b"1", b"I"), found):
+        each("trcon", a.dtype, norm, b"U", b"N", n, x, m, values, work, more)
+    # The product is a bound for the square of that of the norm 2, which rcond is for.
+    if not (found[0] * found[1] > (10 * rcond) ** 2).all():
+        return False
+    k, tall = y.shape[-2:]
+    letter = b"C" if a.dtype.kind == "c" else b"T"
+    with_work("ormqr", a.dtype, b"L", letter, m, k, n, x, m, tau, y, tall)
+    each("trtrs", a.dtype, b"U", b"N", b"N", n, k, x, m, y, tall)
+    return True
 
 
 # ---- eigenvalues -------------------------------------------------------------------------------
@@ -315,10 +369,10 @@ def eigh(a: Any, lower: bool, vectors: bool = True) -> tuple[Any, Any, Any]:
     """Eigenvalues in ascending order, eigenvectors or None, info."""
     import numpy
 
-    x, n = _flat(a), a.shape[-1]
-    real = numpy.dtype(_REAL.get(a.dtype.name, a.dtype.name))
+    x, n = rows(a), a.shape[-1]
+    real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
     values = numpy.zeros((len(x), max(1, n)), real)
-    info = _not_finite(numpy.tril(x) if lower else numpy.triu(x))
+    info = not_finite(triangle(x, not lower))
     if n and not info.any():
         job = b"V" if vectors else b"N"
         real_size = 1 + 5 * n + 2 * n * n
@@ -326,42 +380,45 @@ def eigh(a: Any, lower: bool, vectors: bool = True) -> tuple[Any, Any, Any]:
         more = (*reals, numpy.zeros(3 + 5 * n, numpy.int32), 3 + 5 * n)
         # the triangle of the transpose
         args = (job, b"U" if lower else b"L", n, x, n, values)
-        info = _with_work("syevd", a.dtype, *args, more=more)
+        info = with_work("syevd", a.dtype, *args, more=more)
     values = values[:, :n].reshape(a.shape[:-1])
     if not vectors:
         return values, None, info
-    turned = x.swapaxes(-1, -2)
-    return values, (turned.conj() if a.dtype.kind == "c" else turned).reshape(a.shape), info
+    return values, turned(x.conj() if a.dtype.kind == "c" else x, a.shape), info
 
 
-def eig(a: Any) -> tuple[Any, Any, Any]:
-    """Complex eigenvalues, eigenvectors of length one, info."""
+def eig(a: Any, vectors: bool = True) -> tuple[Any, Any, Any]:
+    """Complex eigenvalues, eigenvectors of length one or None, info."""
     import numpy
 
-    x, n = _flat(a.swapaxes(-1, -2)), a.shape[-1]
-    wide = numpy.dtype(
-        "complex64" if a.dtype.itemsize // (1 + (a.dtype.kind == "c")) == 4 else "complex128"
-    )
+    x, n = columns(a), a.shape[-1]
+    wide = numpy.dtype("complex64" if a.dtype.name in ("float32", "complex64") else "complex128")
     if not x.size:
-        return numpy.zeros(a.shape[:-1], wide), numpy.zeros(a.shape, wide), _none(x)
-    v, left = numpy.zeros_like(x), numpy.zeros((len(x), 1), a.dtype)
+        return numpy.zeros(a.shape[:-1], wide), numpy.zeros(a.shape, wide), nothing(x)
+    left = numpy.zeros((len(x), 1), a.dtype)
+    v = numpy.zeros_like(x) if vectors else left
+    jobs, last = (b"N", b"V" if vectors else b"N", n, x, n), (left, 1, v, n)
     if a.dtype.kind == "c":
         values = numpy.zeros((len(x), n), a.dtype)
-        reals = numpy.zeros(2 * n, _REAL[a.dtype.name])
-        args = (b"N", b"V", n, x, n, values, left, 1, v, n)
-        info = _with_work("geev", a.dtype, *args, more=(reals,))
-        vectors = v.swapaxes(-1, -2)
+        reals = numpy.zeros(2 * n, REAL[a.dtype.name])
+        info = with_work("geev", a.dtype, *jobs, values, *last, more=(reals,))
     else:
         re, im = numpy.zeros((len(x), n), a.dtype), numpy.zeros((len(x), n), a.dtype)
-        info = _with_work("geev", a.dtype, b"N", b"V", n, x, n, re, im, left, 1, v, n)
+        info = with_work("geev", a.dtype, *jobs, re, im, *last)
         values = re + wide.type(1j) * im
-        # pairs of conjugates: the real and the imaginary part lie one after the other
-        first = im > 0
-        second = numpy.roll(first, 1, -1)
-        vectors = v.astype(wide)
-        i, j = numpy.nonzero(first)
-        vectors[i, j] = v[i, j] + 1j * v[i, (j + 1) % n]
-        i, j = numpy.nonzero(second & (im < 0))
-        vectors[i, j] = v[i, j - 1] - 1j * v[i, j]
-        vectors = vectors.swapaxes(-1, -2)
-    return values.reshape(a.shape[:-1]), vectors.reshape(a.shape), info
+        if vectors:
+            v = _pairs(v, im, wide)
+    found = turned(v, a.shape) if vectors else None
+    return values.reshape(a.shape[:-1]), found, info
+
+
+def _pairs(v: Any, im: Any, wide: Any) -> Any:
+    """Complex vectors: of conjugates, the real and the imaginary part lie one after the other."""
+    import numpy
+
+    found = v.astype(wide)
+    i, j = numpy.nonzero(im > 0)
+    found.imag[i, j] = v[i, j + 1]
+    found.real[i, j + 1] = v[i, j]
+    found.imag[i, j + 1] = -v[i, j + 1]
+    return found

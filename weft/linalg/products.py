@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft._C import Tensor
 from weft.linalg.common import _same_dtype
-from weft.linalg.decompose import inv
+from weft.linalg.systems import inv
 from weft.ops import op
 
 TYPE_CHECKING = False

@@ -10,6 +10,7 @@ import weft
 from weft._C import Tensor
 from weft.linalg import lapack
 from weft.linalg.common import _matrix, _same_dtype
+from weft.linalg.triangles import solve_triangular
 from weft.ops import op, primitive
 
 TYPE_CHECKING = False
@@ -49,17 +50,95 @@ def _check(name: str, a: Tensor, tau: Tensor) -> tuple[int, ...]:
     return (*batch, m, n)
 
 
-def _vectors(a: Tensor, count: int) -> Tensor:
-    m = a.shape[-2]
-    return a[..., :count].tril(-1) + weft.eye(m, count, dtype=a.dtype)
+def _back(a: Tensor, tau: Tensor, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of a and tau, given that of Q x.
+
+    Q is I - V T V^H, with the vectors as columns of V, and T = (I + diag(tau) S)^-1 diag(tau), where S is
+    what V^H V has above its diagonal.
+    """
+    m, k = a.shape[-2], tau.shape[-1]
+    v = a[..., :k].tril(-1) + weft.eye(m, k, dtype=a.dtype)
+    d, s = tau.unsqueeze(-1), (v.mH @ v).triu(1)
+    unit = d * s  # the ones of its diagonal are not read
+    vx, vg = v.mH @ x, v.mH @ g
+    tvx = solve_triangular(unit, d * vx, upper=True, unitriangular=True)
+    w = solve_triangular(unit.mH, vg, upper=False, unitriangular=True)
+    twg = d.conj() * w
+    gunit = (w @ tvx.mH).triu(1)
+    gs = d.conj() * gunit
+    gtau = (gunit * s.conj()).sum(-1) - (w * vx.conj()).sum(-1)
+    gv = v @ (gs + gs.mH) - g @ tvx.mH - x @ twg.mH
+    ga = gv.tril(-1)
+    if k < a.shape[-1]:
+        ga = weft.cat([ga, weft.zeros_like(a[..., k:])], -1)
+    return ga, gtau
 
 
-def _reflected(v: Tensor, tau: Tensor, x: Tensor, order: Any, adjoint: bool) -> Tensor:
-    """Apply reflections from the left, one after the other."""
-    for i in order:
-        one, factor = v[..., i : i + 1], tau[..., i, None, None]
-        x = x - (factor.conj() if adjoint else factor) * (one @ (one.mH @ x))
-    return x
+@primitive("_householder_product(Tensor input, Tensor tau) -> Tensor")
+class _Product:
+    """The first columns of the product of reflections.
+
+    >>> weft.orgqr(weft.ones(1, 1), weft.tensor([2.0]))
+    tensor([[-1.]])
+    """
+
+    keeps = ("input", "tau")
+
+    def infer(input, tau):
+        *batch, m, n = _check("linalg.householder_product", input, tau)
+        if m < n:
+            raise RuntimeError(
+                "linalg.householder_product: input.shape[-2] must be greater than or equal to "
+                f"input.shape[-1], got {[m, n]}"
+            )
+        return [(input.shape, input.dtype)]
+
+    def run(input, tau):
+        return [lapack.reflected(input, tau)]
+
+    def backward(ctx, g):
+        m, n = ctx.input.shape[-2:]
+        return _back(ctx.input, ctx.tau, weft.eye(m, n, dtype=g.dtype).expand(g.shape), g)
+
+
+_product: Any = _Product
+
+
+@primitive("_ormqr(Tensor input, Tensor tau, Tensor other, bool adjoint) -> Tensor")
+class _Multiplied:
+    """The product of reflections, or its adjoint, times a matrix.
+
+    >>> weft.ormqr(weft.ones(1, 1), weft.tensor([2.0]), weft.ones(1, 1))
+    tensor([[-1.]])
+    """
+
+    keeps = ("input", "tau", "other")
+
+    def infer(input, tau, other, adjoint):
+        *batch, m, _ = _check("ormqr", input, tau)
+        rows = _matrix("ormqr", other, "other")[-2]
+        _same_dtype("ormqr", input, other, ("input", "other"))
+        if rows != m or list(other.shape[:-2]) != batch:
+            raise RuntimeError(
+                f"ormqr: an input of shape {list(input.shape)} does not fit other of shape "
+                f"{list(other.shape)}"
+            )
+        if tau.shape[-1] > m:
+            raise RuntimeError(f"ormqr: expected at most {m} factors in tau, got {tau.shape[-1]}")
+        return [(other.shape, other.dtype)]
+
+    def run(input, tau, other, adjoint):
+        return [lapack.reflect(input, tau, other, adjoint)]
+
+    def backward(ctx, g):
+        gother = _multiplied(ctx.input, ctx.tau, g, not ctx.adjoint)
+        if not (ctx.needs("input") or ctx.needs("tau")):
+            return None, None, gother
+        x, g = (g, ctx.other) if ctx.adjoint else (ctx.other, g)
+        return *_back(ctx.input, ctx.tau, x, g), gother
+
+
+_multiplied: Any = _Multiplied
 
 
 @op(name="linalg_householder_product", function=False, method=False, out=True)
@@ -71,17 +150,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     tensor([[-0.6000],
             [-0.8000]])
     """
-    *batch, m, n = _check("linalg.householder_product", input, tau)
-    if m < n:
-        raise RuntimeError(
-            "linalg.householder_product: input.shape[-2] must be greater than or equal to "
-            f"input.shape[-1], got {[m, n]}"
-        )
-    k = tau.shape[-1]
-    start = weft.eye(m, n, dtype=input.dtype).expand(*batch, m, n)
-    if not k:  # no reflection: the derivatives are zero
-        return start + weft.zeros_like(input) * input
-    return _reflected(_vectors(input, k), tau, start, reversed(range(k)), False)
+    return _product(input, tau)
 
 
 def multiplied(a: Tensor, tau: Tensor, other: Tensor, left: bool, adjoint: bool) -> Tensor:
@@ -92,20 +161,6 @@ def multiplied(a: Tensor, tau: Tensor, other: Tensor, left: bool, adjoint: bool)
     tensor([[-5.],
             [ 0.]])
     """
-    *batch, m, _ = _check("ormqr", a, tau)
-    rows = _matrix("ormqr", other, "other")[-2 if left else -1]
-    _same_dtype("ormqr", a, other, ("input", "other"))
-    if rows != m or list(other.shape[:-2]) != batch:
-        raise RuntimeError(
-            f"ormqr: an input of shape {list(a.shape)} does not fit other of shape "
-            f"{list(other.shape)}, {'left' if left else 'right'} of it"
-        )
-    k = tau.shape[-1]
-    if k > m:
-        raise RuntimeError(f"ormqr: expected at most {m} factors in tau, got {k}")
-    v = _vectors(a, k)
-    if not left:  # C Q = (Q^H C^H)^H
-        other, adjoint = other.mH, not adjoint
-    order = range(k) if adjoint else reversed(range(k))
-    found = _reflected(v, tau, other, order, adjoint)
-    return found if left else found.mH
+    if left:
+        return _multiplied(a, tau, other, adjoint)
+    return _multiplied(a, tau, other.mH, not adjoint).mH  # C Q = (Q^H C^H)^H

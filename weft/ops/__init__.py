@@ -384,7 +384,7 @@ def primitive(signature: str) -> Callable[[Any], Any]:
 
             arrays = [numpy.asarray(a.detach()) if isinstance(a, Tensor) else a for a in args]
             for target, value in zip(outs, form.run(*arrays)):
-                target.copy_(_C._from_buffer(numpy.asarray(value, order="C")))
+                target.copy_(_C._from_buffer(numpy.asarray(value)))
 
         backward = None
         if hasattr(form, "backward"):

@@ -106,7 +106,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     >>> weft.cholesky_solve(weft.ones(1, 1), weft.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    return weft.linalg.decompose._cholesky_solve(B, L, upper)
+    return weft.linalg.triangles._cholesky_solve(B, L, upper)
 
 
 @op(out=True, casts_out=True)
@@ -116,7 +116,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     >>> weft.cholesky_inverse(weft.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    return cholesky_solve(weft.eye(L.shape[-1], dtype=L.dtype).expand(L.shape), L, upper)
+    return weft.linalg.triangles._cholesky_inverse(L, upper)
 
 
 @op(out=True)
