@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
 
@@ -10,20 +11,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_native_elu = _C._op_function("elu")
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805  # keep mean 0 and variance 1: see selu
 
 
-def _elu(input: Tensor, alpha: Any, scale: float, rate: float, name: str) -> Tensor:
-    """``scale x`` above zero, ``scale alpha (exp(rate x) - 1)`` below; both halves are computed."""
+def _wide(input: Tensor, name: str) -> Tensor:
+    """The input with at least 32 bits, refused if it is not floating point."""
     if not input.is_floating_point():
         kind = str(input.dtype).rpartition(".")[2]
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
-    narrow = input.dtype in (weft.float16, weft.bfloat16)
-    x = input.float() if narrow else input
+    return input.float() if input.dtype in (weft.float16, weft.bfloat16) else input
+
+
+def _elu(input: Tensor, alpha: Any, rate: float, name: str) -> Tensor:
+    """``x`` above zero, ``alpha (exp(rate x) - 1)`` below; both halves are computed."""
+    x = _wide(input, name)
     low = x <= 0
-    below = weft.expm1(weft.where(low, x, 0.0) * rate) * (scale * alpha)
-    y = weft.where(low, below, x * scale)
-    return y.to(input.dtype) if narrow else y
+    below = weft.expm1(weft.where(low, x, 0.0) * rate) * alpha
+    return weft.where(low, below, x).to(input.dtype)
 
 
 @op(method=False, inplace=True)
@@ -36,7 +41,7 @@ def selu(input: Tensor) -> Tensor:
     >>> weft.selu(weft.tensor([0.0, 1.0]))
     tensor([0.0000, 1.0507])
     """
-    return _elu(input, _ALPHA, _SCALE, 1.0, "selu")
+    return (_native_elu(_wide(input, "selu"), _ALPHA) * _SCALE).to(input.dtype)
 
 
 @op(method=False, inplace=True)
@@ -48,7 +53,12 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _elu(input, alpha, 1.0, 1 / alpha, "celu")
+    if alpha < 0:  # grows below zero, too
+        return _elu(input, alpha, 1 / alpha, "celu")
+    x = _wide(input, "celu")
+    if alpha == 1:
+        return _native_elu(x, 1.0).to(input.dtype)
+    return weft.where(x > 0, x, _native_elu(x * (1 / alpha), alpha)).to(input.dtype)
 
 
 @op()

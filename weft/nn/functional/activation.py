@@ -120,7 +120,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def plain_elu(input: Tensor, alpha: float) -> Tensor:
     """Return x, or alpha (exp(x) - 1) below zero."""
-    return _elu(input, alpha, 1.0, 1.0, "elu_cpu")
+    return _elu(input, alpha, 1.0, "elu_cpu")
 
 
 @hot
