@@ -70,7 +70,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     shape = tuple(input.shape)
-    d = _wrap(dim, len(shape), "unflatten")
+    n = len(shape)
+    d = dim % n if -n <= dim < n else _wrap(dim, n, "unflatten")
     size, known = shape[d], math.prod(sizes)
     if known < 0 and sizes.count(-1) == 1 and size % known == 0:
         i = sizes.index(-1)
@@ -90,9 +91,9 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 4, 2])
     """
     n = input.dim()
-    if n and isinstance(source, int) and isinstance(destination, int):
+    if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
         order = [*range(n)]
-        order.insert(_wrap(destination, n, "movedim"), order.pop(_wrap(source, n, "movedim")))
+        order.insert(destination % n, order.pop(source))
         return input.permute(order)
     froms = (source,) if isinstance(source, int) else tuple(source)
     tos = (destination,) if isinstance(destination, int) else tuple(destination)
