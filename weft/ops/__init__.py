@@ -223,7 +223,7 @@ def _named(
 
     def g(*args: Any, **kwargs: Any) -> Any:
         try:
-            if typed and kwargs or asks and (*map(type, args),) not in fine:
+            if (typed and kwargs) or (asks and (*map(type, args),) not in fine):
                 kwargs = checked(args, kwargs)
             if _cast_lists and base in _cast_lists and _C._autocast_enabled():
                 from weft.amp.lists import run_cast

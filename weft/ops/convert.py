@@ -82,10 +82,10 @@ def type_as(self: Tensor, other: Any) -> Tensor:
     >>> weft.ones(1).type_as(weft.arange(1))
     tensor([1])
     """
-    if not isinstance(other, Tensor):  # here, since that is most of what a call without a cast costs
-        raise TypeError(
-            f"type_as: argument 'other' must be Tensor, not {type(other).__name__}"
-        )
+    if not isinstance(
+        other, Tensor
+    ):  # here, since that is most of what a call without a cast costs
+        raise TypeError(f"type_as: argument 'other' must be Tensor, not {type(other).__name__}")
     return _C._cast(self, other.dtype)
 
 

@@ -149,7 +149,10 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         width, left, rows = sum(block.shape[1] for block in blocks), 0, []
         for block in blocks:
             height, own = block.shape
-            before, after = block.new_zeros(height, left), block.new_zeros(height, width - left - own)
+            before, after = (
+                block.new_zeros(height, left),
+                block.new_zeros(height, width - left - own),
+            )
             rows.append(weft.cat([before, block, after], 1))
             left += own
         return weft.cat(rows)
