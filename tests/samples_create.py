@@ -143,7 +143,8 @@ row("tril_indices", lambda: [S(3, 3), S(2, 4, 1), S(4, 2, -1), S(0, 3)],
     errors=lambda: [E(RuntimeError, -1, 2)])
 row("triu_indices", lambda: [S(3, 3), S(2, 4, 1), S(4, 2, -1), S(0, 3)],
     lambda r, c, k=0: np.stack(np.triu_indices(r, k, c)), "f", grad=False)
-row("vander", lambda: [S(t(3)), S(t(3), 2), S(t(3), 4, increasing=True), S(t(2), 0), K(t(2), 1)],
+row("vander",
+    lambda: [S(t(3)), S(t(3), 2), S(t(3), 4, increasing=True), S(t(2), 0), K(t(2), 1), S(t(0), 3)],
     lambda x, N=None, increasing=False: np.vander(x, N, increasing), "fi", ulp=8, atol=1e-6,
     half=None, errors=lambda: [E(RuntimeError, t(2, 2)), E(RuntimeError, t(2), -1)])
 row("scalar_tensor", lambda: [S(1.5), S(2)], lambda v: np.float32(v), "f", grad=False, wide=True)

@@ -263,7 +263,8 @@ matrix("multi_dot", lambda: [S([t(2, 3), t(3, 4), t(4, 2)]), S([t(3), t(3, 2), t
     np.linalg.multi_dot, lambda: [E(RuntimeError, [t(2, 3)])], atol=5e-5)
 matrix("vecdot", lambda: [S(t(2, 3), t(2, 3)), S(t(3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0)],
     lambda a, b, dim=-1: np.sum(a * b, dim), lambda: [E(RuntimeError, t(2), t(3))])
-matrix("cross", lambda: [S(t(2, 3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0)],
+matrix("cross",
+    lambda: [S(t(2, 3), t(2, 3)), S(t(3, 2), t(3, 2), dim=0), S(t(2, 3, 2), t(1, 3, 2), dim=1)],
     lambda a, b, dim=-1: np.cross(a, b, axis=dim), lambda: [E(RuntimeError, t(2), t(2))])
 matrix("diagonal", lambda: [S(t(3, 3)), S(t(2, 3, 3), offset=1)],
     lambda a, offset=0: np.diagonal(a, offset, -2, -1), lambda: [E(IndexError, t(3))])
@@ -284,7 +285,7 @@ matrix("tensorinv", lambda: [S(well(n=4).reshape(2, 2, 4)), S(well(), 1)], np.li
     lambda: [E(RuntimeError, t(2, 3), 1)])
 matrix("tensorsolve", lambda: [S(well(n=4).reshape(2, 2, 4), t(2, 2))], np.linalg.tensorsolve,
     lambda: [E(RuntimeError, t(2, 3), t(4))])
-matrix("vander", lambda: [S(t(3)), S(t(2, 3), N=4)],
+matrix("vander", lambda: [S(t(3)), S(t(2, 3), N=4), S(t(2, 3), N=1), S(t(0), N=2)],
     lambda x, N=None: x[..., None] ** np.arange(N or x.shape[-1]),
     lambda: [E(RuntimeError, t(2), N=0, match="N must be")], ulp=16)
 row("triangular_solve", lambda: [S(t(3, 2), well()), S(t(3, 2), well(), upper=False)],

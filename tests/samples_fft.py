@@ -203,7 +203,8 @@ row("stft",
 row("istft",
     lambda: [S(_spectrum(), 4),
         S(_spectrum(2, window=_hann(4), hop_length=2), 4, 2, window=_hann(4)),
-        S(_spectrum(normalized=True), 4, normalized=True), S(_spectrum(), 4, length=5)], _istft,
+        S(_spectrum(normalized=True), 4, normalized=True), S(_spectrum(), 4, length=5),
+        S(_spectrum(2, hop_length=3, n=12), 4, 3), S(_spectrum(n=4, hop_length=2), 4, 2)], _istft,
     "f", half=None, atol=2e-5, grad=(0,), errors=lambda: [E(RuntimeError, t(3, 4), 4)])
 # fmt: on
 

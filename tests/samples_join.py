@@ -130,7 +130,8 @@ row("meshgrid",
     lambda *v, indexing="ij": np.meshgrid(*_many(*v), indexing=indexing),
     errors=lambda: [E(RuntimeError, t(2, 2), t(2), indexing="ij"),
         E(RuntimeError, t(2), t(2), indexing="ab")])
-row("cartesian_prod", lambda: [S(t(2), t(3)), S(t(2), t(1), t(2)), S(t(3))],
+row("cartesian_prod",
+    lambda: [S(t(2), t(3)), S(t(2), t(1), t(2)), S(t(3)), S(t(2), t(0))],
     lambda *v: (np.stack([g.ravel() for g in np.meshgrid(*v, indexing="ij")],
         -1) if len(v) > 1 else v[0]))
 row("combinations", lambda: [S(t(4)), S(t(3), 2, True), S(t(4), 3)], _combinations)

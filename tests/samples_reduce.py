@@ -354,7 +354,9 @@ def _gradient(x: np.ndarray, spacing: Any = 1, dim: Any = None, edge_order: int 
 row("diff",
     lambda: [S(t(5)), S(t(2, 4), 2), S(t(3, 2), dim=0), S(t(2, 3), prepend=t(2, 1)),
         S(t(2, 3), 1, 1, append=t(2, 2)), S(t(2, 1))], _diff, "fiu", atol=1e-6, half=None)
-row("trapezoid", lambda: [S(t(5)), S(t(2, 3), dx=0.5), S(t(2, 3), dim=0), S(t(3), pos(3))],
+row("trapezoid",
+    lambda: [S(t(5)), S(t(2, 3), dx=0.5), S(t(2, 3), dim=0), S(t(3), pos(3)), S(t(2, 1)),
+        S(t(2, 3), pos(3)), S(t(2, 0))],
     lambda y, x=None, dx=1, dim=-1: np.trapezoid(y, x, dx, dim), "f", atol=2e-6, half=None)
 row("cumulative_trapezoid",
     lambda: [S(t(5)), S(t(2, 3), dx=0.5), S(t(2, 3), dim=0), S(t(3), pos(3))],

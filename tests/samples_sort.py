@@ -129,7 +129,9 @@ row("unique",
         S(_dup(), True, True, True, 1), S(t(0)), S(t()), S(perm(20))], _unique, grad=False)
 row("unique_consecutive",
     lambda: [S(_dup()), S(_dup(), return_inverse=True), S(_dup(), return_counts=True),
-        S(_dup(), True, True), S(_dup(), dim=0), S(_dup(), True, True, 1)], _unique_consecutive,
+        S(_dup(), True, True), S(_dup(), dim=0), S(_dup(), True, True, 1), S(t(0), True, True),
+        S(t(), True, True), S(perm(20), True, True), S(t(3, 1, 2).round(), True, True, 2)],
+    _unique_consecutive,
     grad=False)
 # fmt: on
 

@@ -408,3 +408,16 @@ def test_activations(name: str) -> None:
     args, x = ACTIVATIONS[name], r(50) * 3
     plain = getattr(activation, f"plain_{name}")
     alike(lambda x: getattr(F, name)(x, *args), lambda x: plain(x, *args), x)
+
+
+@pytest.mark.parametrize("sizes", [(36,), (6, 4), (8, 12), (4, 6, 6)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_adaptive_maxima_of_equal_windows(sizes: tuple[int, ...], count: int) -> None:
+    """Small and large windows of one size: the places hold the values, and these are largest."""
+    n = len(sizes)
+    x = r(2, 3, *sizes)
+    values, at = getattr(F, f"adaptive_max_pool{n}d")(x, count, return_indices=True)
+    kernel = tuple(s // count for s in sizes)
+    want, places = getattr(F, f"max_pool{n}d")(x, kernel, return_indices=True)
+    assert weft.equal(values, want) and weft.equal(at, places)
+    assert weft.equal(x.flatten(2).gather(2, at.flatten(2)), values.flatten(2))

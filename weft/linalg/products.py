@@ -34,9 +34,14 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. "
             f"Got {input.shape[dim]} and {other.shape[dim]}"
         )
-    a, b = weft.broadcast_tensors(input, other)
-    (a0, a1, a2), (b0, b1, b2) = a.unbind(dim), b.unbind(dim)
-    return weft.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
+    a, b = input, other
+    if a.shape != b.shape:
+        a, b = weft.broadcast_tensors(a, b)
+    # Components one after the other in memory: what follows runs without strides.
+    a0, a1, a2 = a.transpose(0, dim).contiguous().unbind()
+    b0, b1, b2 = b.transpose(0, dim).contiguous().unbind()
+    c = weft.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+    return c.transpose(0, dim).contiguous()
 
 
 @op(name="linalg_vecdot", function=False, method=False, out=True)
@@ -50,7 +55,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.vecdot: sizes {x.shape[dim]} and {y.shape[dim]} along dim {dim} do not match"
         )
-    return (x.conj() * y).sum(dim)
+    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
 @op(name="linalg_multi_dot", function=False, method=False, out=True)
@@ -129,9 +134,12 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n < 1:
         raise RuntimeError(f"N must be greater than 1. Got {n}.")
     x = x.unsqueeze(0) if x.ndim == 0 else x
-    column = x.unsqueeze(-1)
-    ones = weft.ones_like(column)
-    return weft.cat([ones, column.expand([*x.shape, n - 1])], -1).cumprod(-1)
+    return powers(x, n).movedim(0, -1).contiguous()
+
+
+def powers(x: Tensor, n: int) -> Tensor:
+    """Return the powers 0 … n - 1, one after the other in memory, which is faster than side by side."""
+    return weft.cat([weft.ones_like(x).unsqueeze(0), x.expand(n - 1, *x.shape)]).cumprod(0)
 
 
 @op(name="linalg_matrix_power", function=False, method=False, out=True)

@@ -150,11 +150,17 @@ class _Parameters:
         self.places = [self.kinds.get(name) for name in self.names]
         self.starred = next((i for i, name in enumerate(self.names) if name[0] == "*"), None)
 
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise a TypeError for the first argument that is not of its kind."""
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Raise a TypeError for the first argument that is not of its kind.
+
+        True: their types alone say so, and they are few.
+        """
+        by_type = len(args) <= len(self.names)
         for i, (value, asked) in enumerate(zip(args, self.places)):
-            if asked and type(value) not in asked[1] and not asked[2](value):
-                self.refuse(self.names[i], value)
+            if asked and type(value) not in asked[1]:
+                by_type = False
+                if not asked[2](value):
+                    self.refuse(self.names[i], value)
         for parameter, value in kwargs.items():
             asked = self.kinds.get(parameter)
             if asked and type(value) not in asked[1] and not asked[2](value):
@@ -164,6 +170,7 @@ class _Parameters:
             for value in args[self.starred :]:
                 if not self.kinds[parameter][2](value):
                     self.refuse(parameter, value)
+        return by_type
 
     def refuse(self, parameter: str, value: Any) -> None:
         """Raise the TypeError for an argument."""
@@ -195,20 +202,29 @@ def _named(
     ``keepdim`` are understood. ``base`` is its name on the lists of autocast.
     """
     read: list[_Parameters] = []  # on the first call
+    fine: set[tuple[type, ...]] = set()  # types of positional arguments that passed the check
 
     def parameters() -> _Parameters:
         if not read:
             read.append(_Parameters(f, name, method_only))
         return read[0]
 
+    asks = typed  # until a call shows that no argument is held to anything
+
+    def checked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        nonlocal asks
+        asked = parameters()
+        asks = bool(asked.kinds)
+        if kwargs and not _NUMPY_NAMES.keys().isdisjoint(kwargs):
+            kwargs = asked.renamed(kwargs)
+        if asks and asked.check(args, kwargs) and not kwargs:
+            fine.add((*map(type, args),))
+        return kwargs
+
     def g(*args: Any, **kwargs: Any) -> Any:
         try:
-            if typed:
-                asked = read[0] if read else parameters()
-                if kwargs and not _NUMPY_NAMES.keys().isdisjoint(kwargs):
-                    kwargs = asked.renamed(kwargs)
-                if asked.kinds:
-                    asked.check(args, kwargs)
+            if (typed and kwargs) or (asks and (*map(type, args),) not in fine):
+                kwargs = checked(args, kwargs)
             if _cast_lists and base in _cast_lists and _C._autocast_enabled():
                 from weft.amp.lists import run_cast
 

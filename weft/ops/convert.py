@@ -76,12 +76,16 @@ for _name, _kind in {
 
 
 @op(function=False)
-def type_as(self: Tensor, other: Tensor) -> Tensor:
+def type_as(self: Tensor, other: Any) -> Tensor:
     """Return the tensor with the dtype of ``other``.
 
     >>> weft.ones(1).type_as(weft.arange(1))
     tensor([1])
     """
+    if not isinstance(
+        other, Tensor
+    ):  # here, since that is most of what a call without a cast costs
+        raise TypeError(f"type_as: argument 'other' must be Tensor, not {type(other).__name__}")
     return _C._cast(self, other.dtype)
 
 

@@ -86,7 +86,8 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
             )
     if len(vectors) == 1:
         return vectors[0]
-    return weft.stack([grid.reshape(-1) for grid in meshgrid(*vectors, indexing="ij")], dim=1)
+    columns = weft.stack(meshgrid(*vectors, indexing="ij")).reshape(len(vectors), -1)
+    return columns.t().contiguous()
 
 
 @op()
@@ -144,16 +145,27 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         blocks.append(block.reshape(1, -1) if block.dim() < 2 else block)
     if not blocks:
         return weft.empty(1, 0)
-    width, left, rows = sum(block.shape[1] for block in blocks), 0, []
+    if any(block.requires_grad for block in blocks):  # a join has a cheaper derivative
+        width, left, rows = sum(block.shape[1] for block in blocks), 0, []
+        for block in blocks:
+            height, own = block.shape
+            before, after = (
+                block.new_zeros(height, left),
+                block.new_zeros(height, width - left - own),
+            )
+            rows.append(weft.cat([before, block, after], 1))
+            left += own
+        return weft.cat(rows)
+    kind = blocks[0].dtype
+    for block in blocks[1:]:
+        kind = weft.promote_types(kind, block.dtype)
+    joined = weft.zeros([sum(sizes) for sizes in zip(*(b.shape for b in blocks))], dtype=kind)
+    top = left = 0
     for block in blocks:
-        right = left + block.shape[1]
-        before, after = (
-            block.new_zeros(block.shape[0], left),
-            block.new_zeros(block.shape[0], width - right),
-        )
-        rows.append(weft.cat([before, block, after], 1))
-        left = right
-    return weft.cat(rows, 0)
+        bottom, right = top + block.shape[0], left + block.shape[1]
+        joined[top:bottom, left:right] = block
+        top, left = bottom, right
+    return joined
 
 
 @op(method=False)

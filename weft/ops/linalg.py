@@ -81,10 +81,18 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     tensor([ 1,  2, 10, 20])
     """
     n = max(input.ndim, other.ndim)
-    a, b = ([1] * (n - t.ndim) + list(t.shape) for t in (input, other))
-    x = input.reshape([s for i in a for s in (i, 1)])
-    y = other.reshape([s for i in b for s in (1, i)])
-    return (x * y).reshape([i * j for i, j in zip(a, b)])
+    a = (1,) * (n - input.ndim) + tuple(input.shape)
+    b = (1,) * (n - other.ndim) + tuple(other.shape)
+    if not n or b[-1] >= 64:
+        x = input.reshape([s for i in a for s in (i, 1)])
+        products = x * other.reshape([s for i in b for s in (1, i)])
+    elif other.numel() >= input.numel():  # long rows put in order: faster than many short ones
+        products = (input.reshape(-1, 1) * other.reshape(-1)).view(a + b)
+        products = products.permute([d for i in range(n) for d in (i, n + i)])
+    else:
+        products = (other.reshape(-1, 1) * input.reshape(-1)).view(b + a)
+        products = products.permute([d for i in range(n) for d in (n + i, i)])
+    return products.reshape([i * j for i, j in zip(a, b)])
 
 
 @op(out=True)
@@ -159,8 +167,8 @@ def trace(input: Tensor) -> Tensor:
     >>> weft.trace(weft.eye(3))
     tensor(3.)
     """
-    if input.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
     return input.diagonal().sum()
 
 
@@ -179,8 +187,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if n < 0:
         raise RuntimeError(f"vander: N must be non-negative, got {n}")
     x = x if x.is_floating_point() or x.is_complex() else x.long()
-    powers = weft.linalg.vander(x, N=n) if n else x.new_empty((x.shape[0], 0))
-    return powers if increasing else powers.flip(-1)
+    if n == 0:
+        return x.new_empty((x.shape[0], 0))
+    powers = weft.linalg.products.powers(x, n)
+    return (powers if increasing else powers.flip(0)).t().contiguous()
 
 
 @op(inplace=True, out=True)

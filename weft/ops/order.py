@@ -137,17 +137,10 @@ def _rows_as_keys(input: Tensor, dim: int) -> Tensor:
     return keys
 
 
-def _different(
-    x: Tensor, dim: int | None, consecutive: bool, want_inverse: bool, want_counts: bool
-) -> Any:
-    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
-    values, inverse, counts, places = _C._call_op("unique_flat", (keys, consecutive), False)
-    if dim is None:
-        inverse = inverse.reshape(tuple(x.shape))
-    else:
-        values = x.index_select(dim, places)
-    parts = (values, *([inverse] if want_inverse else []), *([counts] if want_counts else []))
-    return parts if len(parts) > 1 else values
+def _asked(values: Tensor, inverse: Tensor | None, counts: Tensor | None) -> Any:
+    """The values alone, or with what else is there."""
+    parts = [t for t in (values, inverse, counts) if t is not None]
+    return tuple(parts) if len(parts) > 1 else values
 
 
 @op(derivative="which elements are equal has no derivative")
@@ -163,7 +156,14 @@ def unique(
     >>> weft.unique(weft.tensor([3, 1, 3]))
     tensor([1, 3])
     """
-    return _different(input.detach(), dim, False, return_inverse, return_counts)
+    x = input.detach()
+    keys = x.reshape(-1).contiguous() if dim is None else _rows_as_keys(x, dim)
+    values, inverse, counts, places = _C._call_op("unique_flat", (keys, False), False)
+    if dim is None:
+        inverse = inverse.reshape(x.shape)
+    else:
+        values = x.index_select(dim, places)
+    return _asked(values, inverse if return_inverse else None, counts if return_counts else None)
 
 
 @op(derivative="which elements are equal has no derivative")
@@ -175,7 +175,26 @@ def unique_consecutive(
     >>> weft.unique_consecutive(weft.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    return _different(input.detach(), dim, True, return_inverse, return_counts)
+    x = input.detach()
+    if x.is_complex():
+        raise NotImplementedError(f"unique_consecutive: not implemented for {x.dtype}")
+    rows = x.reshape(-1) if dim is None else x.movedim(dim, 0)
+    n = rows.shape[0]
+    changes = rows[1:] != rows[:-1]
+    if changes.dim() > 1:
+        changes = changes.flatten(1).any(1)
+    start = min(n, 1)  # what comes before the first change
+    first = weft.cat([weft.ones(start, dtype=weft._C.bool), changes])
+    inverse = counts = None
+    if return_counts or dim is not None:
+        places = first.nonzero().view(-1)
+    if return_counts:
+        counts = weft.cat([places[1:], weft.full((start,), n, dtype=weft.int64)]) - places
+    if return_inverse:
+        inverse = weft.cat([weft.zeros(start, dtype=weft._C.bool), changes]).cumsum(0)
+        inverse = inverse.reshape(x.shape) if dim is None else inverse
+    values = weft.masked_select(rows, first) if dim is None else x.index_select(dim, places)
+    return _asked(values, inverse, counts)
 
 
 @op(out=True, derivative="a count has no derivative")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import weft
 from weft import _C
 from weft._C import Size, Tensor
@@ -32,6 +34,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     torch.Size([6])
     """
     n = input.dim()
+    if n > 1 and start_dim == 0 and end_dim == -1:
+        return input.reshape(-1)
     start, end = _wrap(start_dim, n, "flatten"), _wrap(end_dim, n, "flatten")
     if n == 0:
         return input.reshape(1)
@@ -41,11 +45,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         )
     if start == end:
         return input
-    shape = tuple(input.shape)
-    joined = 1
-    for s in shape[start : end + 1]:
-        joined *= s
-    return input.reshape(shape[:start] + (joined,) + shape[end + 1 :])
+    shape = input.shape
+    return input.reshape((*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @op()
@@ -68,15 +69,16 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     sizes = tuple(sizes) if not isinstance(sizes, int) else (sizes,)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    d = _wrap(dim, input.dim(), "unflatten")
-    shape, known = tuple(input.shape), 1
-    for s in sizes:
-        known *= s if s != -1 else 1
-    if sizes.count(-1) == 1 and known > 0 and shape[d] % known == 0:
-        sizes = tuple(shape[d] // known if s == -1 else s for s in sizes)
-    elif known != shape[d] or -1 in sizes:
+    shape = tuple(input.shape)
+    n = len(shape)
+    d = dim % n if -n <= dim < n else _wrap(dim, n, "unflatten")
+    size, known = shape[d], math.prod(sizes)
+    if known < 0 and sizes.count(-1) == 1 and size % known == 0:
+        i = sizes.index(-1)
+        sizes = (*sizes[:i], size // -known, *sizes[i + 1 :])
+    elif known != size or -1 in sizes:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[d]})"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({size})"
         )
     return input.view(shape[:d] + sizes + shape[d + 1 :])
 
@@ -89,6 +91,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 4, 2])
     """
     n = input.dim()
+    if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
+        order = [*range(n)]
+        order.insert(destination % n, order.pop(source))
+        return input.permute(order)
     froms = (source,) if isinstance(source, int) else tuple(source)
     tos = (destination,) if isinstance(destination, int) else tuple(destination)
     if len(froms) != len(tos):
@@ -125,7 +131,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     >>> weft.ones(1, 2).expand_as(weft.ones(3, 2)).shape
     torch.Size([3, 2])
     """
-    return self.expand(tuple(other.shape))
+    return self.expand(other.shape)
 
 
 @op(function=False)
@@ -135,7 +141,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     >>> weft.arange(4).view_as(weft.ones(2, 2)).shape
     torch.Size([2, 2])
     """
-    return self.view(tuple(other.shape))
+    return self.view(other.shape)
 
 
 @op(function=False)
@@ -145,7 +151,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     >>> weft.arange(4).reshape_as(weft.ones(2, 2)).shape
     torch.Size([2, 2])
     """
-    return self.reshape(tuple(other.shape))
+    return self.reshape(other.shape)
 
 
 @op(function=False)
@@ -156,6 +162,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if self.shape == shape:
+        return self
     lead = self.dim() - len(shape)
     fits = lead >= 0 and all(s in (1, t) for s, t in zip(shape, tuple(self.shape)[lead:]))
     if not fits:

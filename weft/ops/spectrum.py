@@ -104,8 +104,9 @@ def stft(
     if n_fft > x.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {x.shape[-1]}, but got n_fft={n_fft}")
     _check_sizes("stft", n_fft, hop, size)
-    w = _window("stft", window, size, n_fft, x.dtype)
-    frames = x.unfold(-1, n_fft, hop) * w
+    frames = x.unfold(-1, n_fft, hop)
+    if window is not None or size < n_fft:
+        frames = frames * _window("stft", window, size, n_fft, x.dtype)
     norm = "ortho" if normalized else None
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
@@ -182,8 +183,18 @@ def istft(
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
     """Add frames (…, count, n), each hop elements after the one before."""
-    count, n = frames.shape[-2:]
-    total = n + hop * (count - 1)
-    at = (weft.arange(count).unsqueeze(1) * hop + weft.arange(n)).reshape(-1)
-    flat = frames.reshape([*frames.shape[:-2], count * n])
-    return flat.new_zeros([*flat.shape[:-1], total]).index_add(-1, at, flat)
+    *batch, count, n = frames.shape
+    total, hops = n + hop * (count - 1), -(-n // hop)
+    if hops > count:  # a few frames
+        at = (weft.arange(count).unsqueeze(1) * hop + weft.arange(n)).reshape(-1)
+        flat = frames.reshape([*batch, count * n])
+        return flat.new_zeros([*batch, total]).index_add(-1, at, flat)
+    if n < hops * hop:
+        frames = weft.cat([frames, frames.new_zeros([*batch, count, hops * hop - n])], -1)
+    # Row i: the parts i hops after the start of each frame, then zeros. Read as shorter rows, each
+    # begins one hop later than the one above, and what belongs together stands in one column.
+    parts = frames.view([*batch, count, hops, hop]).transpose(-3, -2)
+    rows = weft.cat([parts, frames.new_zeros([*batch, hops, hops, hop])], -2)
+    length = (count + hops - 1) * hop
+    flat = rows.view([*batch, hops * (length + hop)]).narrow(-1, 0, hops * length)
+    return flat.reshape([*batch, hops, length]).sum(-2).narrow(-1, 0, total)

@@ -17,11 +17,11 @@ _range = range  # a parameter below
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[Tensor, Any]:
-    """Sums of neighbours along ``dim``, and half the distances between them."""
+    """Sums of neighbours along ``dim``, and the distances between them."""
     n = y.shape[dim]
     pairs = y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)
     if x is None:
-        return pairs, dx / 2
+        return pairs, dx
     if x.dim() == 1 and x.shape[0] != n:
         raise RuntimeError(
             f"{name}: There must be one `x` value for each sample point, got {x.shape[0]} for {n}"
@@ -31,7 +31,7 @@ def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[T
         width[dim] = n
         x = x.reshape(width)
     m = x.shape[dim]
-    return pairs, (x.narrow(dim, 1, m - 1) - x.narrow(dim, 0, m - 1)) / 2
+    return pairs, x.narrow(dim, 1, m - 1) - x.narrow(dim, 0, m - 1)
 
 
 @op(method=False, aliases=("trapz",))
@@ -45,8 +45,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
         shape = list(y.shape)
         del shape[dim]
         return weft.zeros(shape, dtype=y.dtype)
-    pairs, half = _steps(y, x, dx, dim, "trapezoid")
-    return (pairs * half).sum(dim)
+    if x is None:  # all but the ends belong to two trapezoids
+        return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) / 2) * dx
+    pairs, steps = _steps(y, x, dx, dim, "trapezoid")
+    return (pairs * steps).sum(dim) / 2
 
 
 @op(method=False)
@@ -58,8 +60,8 @@ def cumulative_trapezoid(
     >>> weft.cumulative_trapezoid(weft.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    pairs, half = _steps(y, x, dx, dim, "cumulative_trapezoid")
-    return (pairs * half).cumsum(dim)
+    pairs, steps = _steps(y, x, dx, dim, "cumulative_trapezoid")
+    return (pairs * (steps / 2)).cumsum(dim)
 
 
 def _differences(x: Tensor, dim: int, h: Any, edge_order: int) -> Tensor:

@@ -250,7 +250,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot: num_classes should be positive")
     zeros = weft.zeros(*tensor.shape, max(num_classes, 1), dtype=weft.int64)
     try:
-        return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
+        return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
     except (IndexError, RuntimeError):  # only now, as looking at values costs
         if int(tensor.min()) < 0:
             raise RuntimeError("one_hot: Class values must be non-negative.") from None

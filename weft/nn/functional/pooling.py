@@ -255,6 +255,28 @@ def largest_of(
     return values, index
 
 
+def _largest_of_equal(x: Tensor, counts: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Return maxima of so many windows of one size, and their places."""
+    n = len(counts)
+    lead, sizes = x.shape[:-n], x.shape[-n:]
+    lengths = [size // count for size, count in zip(sizes, counts)]
+    if (
+        prod(lengths) < 32 and x.numel() and x.is_floating_point()
+    ):  # above, the loop below is faster
+        return _pool_largest(x, lengths, lengths, [0] * n, [1] * n, counts)
+    split = [s for pair in zip(counts, lengths) for s in pair]
+    k = len(lead)
+    order = [*range(k), *range(k, k + 2 * n, 2), *range(k + 1, k + 2 * n, 2)]
+    values, which = x.reshape(*lead, *split).permute(order).flatten(k + n).max(-1)
+    index, step = 0, 1
+    for i in range(n - 1, -1, -1):  # from the place in a window to that in x
+        first = weft.arange(0, sizes[i], lengths[i]).reshape(-1, *[1] * (n - 1 - i))
+        index = index + (which % lengths[i] + first) * step
+        which = which.div(lengths[i], rounding_mode="floor")
+        step *= sizes[i]
+    return values, index
+
+
 def plain_adaptive_max_pool(
     name: str, n: int, input: Tensor, output_size: Any
 ) -> tuple[Tensor, Tensor]:
@@ -268,6 +290,8 @@ def plain_adaptive_max_pool(
     if prod(sizes) == 0:
         shape = (*input.shape[:-n], *sizes)
         return input.reshape(-1)[:0].reshape(shape), weft.empty(shape, dtype=weft.int64)
+    if not any(size % out for size, out in zip(input.shape[-n:], sizes)):
+        return _largest_of_equal(input, sizes)
     found = [bounds(size, out) for size, out in zip(input.shape[-n:], sizes)]
     return largest_of(input, *(list(part) for part in zip(*found)))
 
