@@ -102,8 +102,7 @@ void shared_sums(const Conv& c, const Row& row, int64_t at, int64_t channel, int
       }
     }
 #pragma GCC unroll 8
-  for (int p = 0; p < kMany; ++p)
-    S::store(y + p * c.in + channel, ending.relu ? S::positive(sum[p]) : sum[p], lanes);
+  for (int p = 0; p < kMany; ++p) S::store(y + p * c.in + channel, ending.relu ? S::positive(sum[p]) : sum[p], lanes);
 }
 
 // Calls f(first, channels) for a vector of channels at a time.
@@ -113,7 +112,8 @@ void for_vectors(int64_t first, int64_t channels, const F& f) {
 }
 
 template <int places>
-void channel_sums(const Conv& c, const Row& row, int64_t at, Range last, const float* weights, Ending ending, float* y) {
+void channel_sums(const Conv& c, const Row& row, int64_t at, Range last, const float* weights, Ending ending,
+                  float* y) {
   int64_t channel = 0;
   for (; channel + kVectors * S::W <= c.in; channel += kVectors * S::W)
     place_sums<places, kVectors>(c, row, at, last, channel, S::W, weights, ending, y);
@@ -121,8 +121,7 @@ void channel_sums(const Conv& c, const Row& row, int64_t at, Range last, const f
     place_sums<places, 1>(c, row, at, last, channel, c.in - channel < S::W ? c.in - channel : S::W, weights, ending, y);
 }
 
-void forward(const Conv& c, const float* x, const float* weights, Ending ending, float* y, int64_t begin,
-             int64_t end) {
+void forward(const Conv& c, const float* x, const float* weights, Ending ending, float* y, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     int64_t j = r % c.result[1], i = r / c.result[1] % c.result[0], n = r / (c.result[0] * c.result[1]);
     Row row{x + n * c.pixels() * c.in, {i * c.stride[0] - c.pad[0], j * c.stride[1] - c.pad[1]}, {}};

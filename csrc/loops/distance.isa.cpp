@@ -12,8 +12,8 @@ namespace {
 constexpr int kVectors = 4;  // of distances of one row that are made at once
 template <class T>
 constexpr int64_t kTile = kVectors * kLanes<T>;
-constexpr int kRows = 4;        // that share what is read of a tile
-constexpr int64_t kRun = 128;   // differences that are summed before they are added to the total: sums stay accurate
+constexpr int kRows = 4;       // that share what is read of a tile
+constexpr int64_t kRun = 128;  // differences that are summed before they are added to the total: sums stay accurate
 
 template <class V>
 V magnitude(V d) {
@@ -163,7 +163,8 @@ void for_rows(const Sizes& s, const F& f) {
 template <class T>
 class Tiles {
  public:
-  Tiles(const Sizes& s, const T* y) : each_(s.tiles(kTile<T>) * kTile<T> * s.k), memory_(s.batch * each_ * int64_t(sizeof(T))) {
+  Tiles(const Sizes& s, const T* y)
+      : each_(s.tiles(kTile<T>) * kTile<T> * s.k), memory_(s.batch * each_ * int64_t(sizeof(T))) {
     parallel_each(s.batch, [&](int64_t b) { pack(y + b * s.n * s.k, s.n, s.k, memory_.as<T>() + b * each_); });
   }
   const T* of(int64_t b) const { return memory_.as<T>() + b * each_; }
@@ -227,7 +228,8 @@ void gradients(const Sizes& s, const T* g, const T* x, const T* y, const T* dist
           far[c] = distances[row * s.n + j + c];
           factors[c] = factor(g[row * s.n + j + c], far[c]);
         }
-        for (int64_t k = 0; k < s.k; ++k) slope(x[row * s.k + k], tile + k * kTile<T>, factors, far, sums + k * kLanes<T>);
+        for (int64_t k = 0; k < s.k; ++k)
+          slope(x[row * s.k + k], tile + k * kTile<T>, factors, far, sums + k * kLanes<T>);
       }
       for (int64_t k = 0; k < s.k; ++k) {
         T sum = 0;
@@ -257,8 +259,7 @@ void norm_gradients(const Sizes& s, const T* g, const T* x, const T* y, const T*
 template <class T>
 void power_gradients(const Sizes& s, T p, const T* g, const T* x, const T* y, const T* distances, T* dx) {
   gradients(
-      s, g, x, y, distances, dx,
-      [p](T g, T far) { return far == 0 ? T(0) : g / math::pow(far, p - 1); },
+      s, g, x, y, distances, dx, [p](T g, T far) { return far == 0 ? T(0) : g / math::pow(far, p - 1); },
       [p](T x, const T* tile, const T* factors, const T*, T* sums) {
         T terms[kTile<T>];
         for (int64_t c = 0; c < kTile<T>; ++c) {

@@ -244,8 +244,7 @@ tensor([3.]))",
        Rule::scaled, kInplace},
       types::arithmetic,
       [](auto x, auto a, auto b, auto value) { return modular::add(x, modular::mul(modular::mul(a, b), value)); },
-      plain,
-      d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
+      plain, d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
       d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
       d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
   r.quaternary(
@@ -260,9 +259,13 @@ tensor([3.]))",
       d(keep::x1 | keep::x2 | keep::x3,
         [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
       d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
-  r.quaternary({"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
-                "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},
-               types::inexact,
-               [](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); },
-               d(keep::x0, [](auto g, auto x, auto...) { return where(x - x == 0, g, lit(g, 0.0)); }));
+  r.unary(
+      {"without_nan(Tensor input) -> Tensor", "input, zero where it is NaN.", Rule::promote, kHidden}, types::inexact,
+      [](auto x) { return x == x ? x : decltype(x)(0); },
+      d(keep::x0, [](auto g, auto x, auto) { return where(x == x, g, lit(g, 0.0)); }));
+  r.quaternary(
+      {"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
+       "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},
+      types::inexact, [](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); },
+      d(keep::x0, [](auto g, auto x, auto...) { return where(x - x == 0, g, lit(g, 0.0)); }));
 }

@@ -13,10 +13,11 @@ template <class X>
 }  // namespace weft::WEFT_ISA::rows
 
 WEFT_ROWS(loss) {
-  r.binary({"squared_error(Tensor input, Tensor target) -> Tensor", "(input - target)^2.", Rule::promote, kHidden},
-           types::inexact, [](auto x, auto y) { return (x - y) * (x - y); },
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * conj((x - y) * lit(x, 2.0)); }),
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * conj((y - x) * lit(x, 2.0)); }));
+  r.binary(
+      {"squared_error(Tensor input, Tensor target) -> Tensor", "(input - target)^2.", Rule::promote, kHidden},
+      types::inexact, [](auto x, auto y) { return (x - y) * (x - y); },
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * conj((x - y) * lit(x, 2.0)); }),
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * conj((y - x) * lit(x, 2.0)); }));
   r.ternary(
       {"smooth_l1(Tensor input, Tensor target, Tensor|Scalar beta) -> Tensor",
        "|input - target| - beta / 2, and half the square over beta where that difference is less than beta.",
@@ -52,28 +53,24 @@ WEFT_ROWS(loss) {
         auto z = y - x;
         return g * where(abs(z) <= delta, z, delta * sign(z));
       }));
-  r.binary({"logistic_loss(Tensor input, Tensor target) -> Tensor",
-            "The binary cross entropy of target with the sigmoid of input.", Rule::promote, kHidden},
-           types::floating,
-           [](auto x, auto y) {
-             auto most = x > 0 ? x : lit(x, 0.0);
-             return most - x * y + log1p(exp(-abs(x)));
-           },
-           d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * (sigmoid(x) - y); }),
-           d(keep::x0, [](auto g, auto x, auto, auto) { return -g * x; }));
+  r.binary(
+      {"logistic_loss(Tensor input, Tensor target) -> Tensor",
+       "The binary cross entropy of target with the sigmoid of input.", Rule::promote, kHidden},
+      types::floating,
+      [](auto x, auto y) {
+        auto most = x > 0 ? x : lit(x, 0.0);
+        return most - x * y + log1p(exp(-abs(x)));
+      },
+      d(keep::x0 | keep::x1, [](auto g, auto x, auto y, auto) { return g * (sigmoid(x) - y); }),
+      d(keep::x0, [](auto g, auto x, auto, auto) { return -g * x; }));
   r.binary(
       {"log_loss(Tensor input, Tensor target) -> Tensor", "The binary cross entropy of target with input.",
        Rule::promote, kHidden},
-      types::floating,
-      [](auto x, auto y) {
-        return (y - lit(x, 1.0)) * log_share(lit(x, 1.0) - x) - y * log_share(x);
-      },
+      types::floating, [](auto x, auto y) { return (y - lit(x, 1.0)) * log_share(lit(x, 1.0) - x) - y * log_share(x); },
       d(keep::x0 | keep::x1,
         [](auto g, auto x, auto y, auto) {
           auto spread = (lit(x, 1.0) - x) * x;
           return g * (x - y) / where(spread > lit(x, 1e-12), spread, lit(x, 1e-12));
         }),
-      d(keep::x0, [](auto g, auto x, auto, auto) {
-        return g * (log_share(lit(x, 1.0) - x) - log_share(x));
-      }));
+      d(keep::x0, [](auto g, auto x, auto, auto) { return g * (log_share(lit(x, 1.0) - x) - log_share(x)); }));
 }

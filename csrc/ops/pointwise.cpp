@@ -78,7 +78,7 @@ Tensor pointwise_meta(const Operands& in, DType dtype, const char* op) {
 
 namespace {
 
-constexpr int kBlock = 512;      // elements that are cast, gathered or repeated at a time: they stay in the first cache
+constexpr int kBlock = 512;  // elements that are cast, gathered or repeated at a time: they stay in the first cache
 constexpr int kMaxOperands = kRowOperands + 3;  // with the output
 constexpr int kMaxDims = kMaxRank;
 

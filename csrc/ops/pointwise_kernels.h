@@ -17,7 +17,7 @@ struct PointwiseKernels {
   PointwiseKernel forward[kDTypes] = {};
   PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or the second, is one element for all n
   PointwiseKernel back[kRowOperands][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
-  bool real_result = false;                 // of complex operands
+  bool real_result = false;                          // of complex operands
 };
 
 constexpr int kMaxRows = 80;  // of one file

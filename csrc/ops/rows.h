@@ -215,8 +215,8 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
-// The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops for
-// unlikely ones and does not vectorise them.
+// The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops
+// for unlikely ones and does not vectorise them.
 template <class F, class T, int half, class R, size_t... I>
 [[gnu::noinline]] bool map_value(R* out, const T* const* p, int64_t n, std::index_sequence<I...>) {
   constexpr T value = T(half) / 2;

@@ -301,7 +301,8 @@ tensor(1.))",
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        Tensor clean = is_inexact(x.dtype()) ? where(isnan(x), 0.0, x) : x;
+        static const OpRef without_nan{"without_nan"};
+        Tensor clean = is_inexact(x.dtype()) ? without_nan(x) : x;
         Dims dims = reduced_dims(c.arg(1), x.dim(), "nansum");
         c.give(0, c.has(3) ? sum_dim(clean, dims, c.flag(2), c.arg(3)) : sum_dim(clean, dims, c.flag(2)));
       },

@@ -71,7 +71,8 @@ def _together(a: Any, b: Any) -> tuple[Any, Any]:
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
     batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return tuple(numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (a, b))
+    a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (a, b))
+    return a, b
 
 
 def _real(dtype: Any) -> Any:

@@ -85,7 +85,7 @@ class _Product:
     keeps = ("input", "tau")
 
     def infer(input, tau):
-        *batch, m, n = _check("linalg.householder_product", input, tau)
+        *_, m, n = _check("linalg.householder_product", input, tau)
         if m < n:
             raise RuntimeError(
                 "linalg.householder_product: input.shape[-2] must be greater than or equal to "

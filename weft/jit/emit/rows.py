@@ -264,6 +264,7 @@ ROWS: dict[str, Row] = {
     "addcdiv": _f(lambda x, a, b, c: x + a / b * c, lambda g, x, a, b, c, y: g,
                   lambda g, x, a, b, c, y: g * (c / b), lambda g, x, a, b, c, y: -g * (c * a / (b * b)),
                   lambda g, x, a, b, c, y: g * (a / b)),
+    "without_nan": _f(lambda x: m.where(m.isnan(x), 0, x), lambda g, x, y: m.where(m.isnan(x), 0, g)),
     "nan_to_num.values": _f(_without_nan,
                             lambda g, x, nan, high, low, y: m.where((x - x).equals(0), g, 0)),
     # unary.isa.cpp
