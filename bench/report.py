@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.harness import MEANS, NEAR, Line, Timing, Worker
+from bench.harness import ENGINES, MEANS, NEAR, Line, Timing, Worker
 
 BUSY = 0.1  # a line during which other work took more of the machine than this is marked
-PEERS = ("torch", "jax", "numpy", "bare", "python", "plain")
+PEERS = ("torch", "jax", "numpy", *ENGINES, "bare", "python", "plain")
 
 
 def amount(value: float, unit: str = "s") -> str:
@@ -156,8 +156,10 @@ def machine(workers: Mapping[str, Worker]) -> dict[str, Any]:
     except (OSError, ValueError):
         pass
     affinity = getattr(os, "sched_getaffinity", None)
+    mine = workers.get("weft")
     return {
         "cpu": model,
+        "isa": mine.info["isa"] if mine else None,
         "cores": len(affinity(0)) if affinity else os.cpu_count(),
         "memory": memory,
         "system": f"{platform.system()} {platform.release()}",
