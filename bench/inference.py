@@ -72,15 +72,15 @@ def export(name: str, batch: int) -> None:
 
 
 @contextmanager
-def exported(name: str, batch: int, workers: Mapping[str, Worker]) -> Iterator[None]:
+def exported(name: str, size: str, workers: Mapping[str, Worker]) -> Iterator[None]:
     """The files of a row for as long as it is measured, made by an interpreter that has PyTorch."""
+    batch = int(size.removeprefix("b"))
     folder = place(name, batch)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     why = "PyTorch is missing"
-    for python in {
-        workers[label].library.python for label in (*ENGINES, "torch") if label in workers
-    }:
+    able = [workers[label].library.python for label in (*ENGINES, "torch") if label in workers]
+    for python in dict.fromkeys(able):
         command = [python, "-m", "bench.inference", name, str(batch)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode == 0:
@@ -247,7 +247,7 @@ def _declare() -> None:
                     modes=MODES,
                     budget={"engines": 1.0},
                     clock="cpu",
-                    around=lambda size, workers, name=name: exported(name, int(size[1:]), workers),
+                    around=partial(exported, name),
                 )
             )
         MEANS[f"inference/{group}"] = Mean("engines", 1.0)

@@ -467,8 +467,8 @@ def network(name: str, lib: Any, batch: int) -> Network:
 
     >>> import weft
     >>> made = network("mlp", weft, batch=2)
-    >>> made.model(*made.inputs).shape
-    weft.Size([2, 10])
+    >>> tuple(made.model(*made.inputs).shape)
+    (2, 10)
     """
     model, arrays = NETWORKS[name](lib, batch)
     state = model.state_dict()
