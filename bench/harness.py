@@ -28,6 +28,7 @@ MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static", "comp
 ONE_SIZE: Mapping[str, Mapping[str, Any]] = {"": {}}
 NEAR = 0.97  # a ratio this close below its budget is printed as NEAR: within the noise
 ENGINES = ("onnxruntime", "openvino")  # libraries that run networks which PyTorch exported
+WRONG = "wrong answer"  # in an error: whoever gave it, the line is a MISS
 NO_THREADS = ("jax", "numpy")  # libraries whose thread count can't be set while they run
 
 
@@ -320,6 +321,8 @@ class Line:
         """PASS, NEAR (within the noise below), MISS, n/a (not measured) or nothing (no budget)."""
         if self.skipped:
             return "skip"
+        if any(WRONG in why for why in self.errors.values()):
+            return "MISS"
         if self.limit is not None:
             mine = self.best("weft")
             return "n/a" if mine is None else "PASS" if mine.best < self.limit else "MISS"

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.harness import ENGINES, MEANS, ROOT, Line, Mean, Row, Setup, Worker, register
+from bench.harness import ENGINES, MEANS, ROOT, WRONG, Line, Mean, Row, Setup, Worker, register
 from bench.memory import COMPILED
 from bench.networks import NETWORKS, network
 from bench.report import amount, as_json, geometric_mean, three_digits
@@ -122,11 +122,11 @@ def agree(name: str, batch: int, found: list[np.ndarray]) -> None:
     wanted = stored(name, batch, "answer")
     if [one.shape for one in found] != [one.shape for one in wanted]:
         shapes = f"{[one.shape for one in found]}, not {[one.shape for one in wanted]}"
-        raise AssertionError(f"wrong answer: shapes {shapes}")
+        raise AssertionError(f"{WRONG}: shapes {shapes}")
     for mine, theirs in zip(found, wanted):
         error = float(np.abs(mine - theirs).max() / np.abs(theirs).max())
         if not error <= TOLERANCE:  # also if it is not a number
-            raise AssertionError(f"wrong answer: relative error {error:.1e}")
+            raise AssertionError(f"{WRONG}: relative error {error:.1e}")
 
 
 # ---------------------------------------------------------------------------- how libraries answer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.harness import ENGINES, MEANS, NEAR, Line, Timing, Worker
+from bench.harness import ENGINES, MEANS, NEAR, WRONG, Line, Timing, Worker
 
 BUSY = 0.1  # a line during which other work took more of the machine than this is marked
 PEERS = ("torch", "jax", "numpy", *ENGINES, "bare", "python", "plain")
@@ -79,7 +79,9 @@ def headline(line: Line) -> str:
     if line.others > BUSY:
         parts.append(f"(busy {line.others:.0%})")
     parts += [
-        f"[{label}: {why}]" for label, why in line.errors.items() if label in ("weft", "bare")
+        f"[{label}: {why}]"
+        for label, why in line.errors.items()
+        if label in ("weft", "bare") or WRONG in why
     ]
     return "  ".join(parts)
 
