@@ -193,9 +193,13 @@ def answer_onnxruntime(lib: Any, mode: str, name: str, batch: int) -> Work:
         shape = [int(size) for size in output.shape]
         empty = lib.OrtValue.ortvalue_from_shape_and_type(shape, np.float32)
         binding.bind_ortvalue_output(output.name, empty)
-    session.run_with_iobinding(binding)
+
+    def forward(inputs: Any = (given, kept)) -> None:  # the binding does not own them
+        session.run_with_iobinding(binding)
+
+    forward()
     agree(name, batch, binding.copy_outputs_to_cpu())
-    return partial(session.run_with_iobinding, binding)
+    return forward
 
 
 def answer_openvino(lib: Any, mode: str, name: str, batch: int) -> Work:
@@ -209,11 +213,17 @@ def answer_openvino(lib: Any, mode: str, name: str, batch: int) -> Work:
     }
     model = lib.Core().compile_model(onnx_file(name, batch), "CPU", options)
     request = model.create_infer_request()
-    for i, array in enumerate(stored(name, batch, "inputs")):
+    given = stored(name, batch, "inputs")
+    for i, array in enumerate(given):
         request.set_input_tensor(i, lib.Tensor(array, shared_memory=True))
-    found = request.infer()
+
+    def forward(inputs: Any = given) -> Any:  # the request does not own them
+        return request.infer(share_outputs=True)
+
+    for _ in range(2):
+        found = forward()
     agree(name, batch, [found[output] for output in model.outputs])
-    return partial(request.infer, share_outputs=True)
+    return forward
 
 
 # ------------------------------------------------------------------------------------------- rows
