@@ -127,6 +127,8 @@ def main() -> int:
     about["command"] = "python -m bench" + (" --quick" if args.quick else "")
     if args.only:
         about["command"] += f" --only '{args.only}'"
+    if args.seconds is not None:
+        about["command"] += f" --seconds {args.seconds:g}"
     about["absent"] = absent
     print(f"{about['cpu']}, {about['cores']} cores; {about['libraries']}")
     start, others = time.monotonic(), report.Others(workers)
