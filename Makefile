@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PARITY := .venv-parity
 PARITY_PY := $(PARITY)/bin/python
+INFERENCE := .venv-inference
+INFERENCE_PY := $(INFERENCE)/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -46,8 +48,9 @@ parity: build $(PARITY)/.done ## compare weft with PyTorch, in a venv of its own
 fuzz: build $(VENV)/.test ## look for crashes and silent errors with random input, for MINUTES=5
 	@cd tests && ../$(PY) -m fuzz --minutes $(MINUTES) $(FUZZ_ARGS)
 
-bench: build wheel $(PARITY)/.done build/bare/pkg ## measure weft, PyTorch and (if installed there) JAX in one run
-	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg $(PARITY_PY) -m bench $(BENCH_ARGS)
+bench: build wheel $(PARITY)/.done $(INFERENCE)/.done build/bare/pkg ## measure weft, PyTorch, engines and (if installed there) JAX in one run
+	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg WEFT_BENCH_PYTHON_ONNXRUNTIME=$(CURDIR)/$(INFERENCE_PY) \
+	  WEFT_BENCH_PYTHON_OPENVINO=$(CURDIR)/$(INFERENCE_PY) $(PARITY_PY) -m bench $(BENCH_ARGS)
 	@$(if $(BENCH_ARGS),,$(PARITY_PY) -m bench.sweep)
 
 # --- Environments --------------------------------------------------------------------------------
@@ -87,6 +90,10 @@ $(PARITY_PY):
 	@echo "creating $(PARITY)"
 	@$(PYTHON) -m venv $(PARITY)
 
+$(INFERENCE_PY):
+	@echo "creating $(INFERENCE)"
+	@$(PYTHON) -m venv $(INFERENCE)
+
 $(VENV)/.build: pyproject.toml | $(PY)
 	$(call install,$(PY),build-system build project)
 
@@ -98,6 +105,9 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.build
 
 $(PARITY)/.done: pyproject.toml | $(PARITY_PY)
 	$(call install,$(PARITY_PY),project parity)
+
+$(INFERENCE)/.done: pyproject.toml | $(INFERENCE_PY)
+	$(call install,$(INFERENCE_PY),project inference)
 
 # --- Builds --------------------------------------------------------------------------------------
 
@@ -168,4 +178,4 @@ clean: ## remove what was built
 	@find weft tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environments too
-	@rm -rf $(VENV) $(PARITY)
+	@rm -rf $(VENV) $(PARITY) $(INFERENCE)

@@ -1,4 +1,4 @@
-"""``python -m bench``: weft, PyTorch, JAX and NumPy in turns, printed as ratios."""
+"""``python -m bench``: weft and its peers in turns, printed as ratios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bench import harness, report, size, startup, trainer
+from tqdm import tqdm
+
+from bench import harness, inference, report, size, startup, trainer
 from bench.harness import Library, Line, Options, Row, Worker
 
 RESULTS = harness.ROOT / "bench" / "results"
@@ -27,7 +29,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--quick", action="store_true", help="one size per row, few rounds: about two minutes")
     add(
         "--peers",
-        default="torch,jax,numpy",
+        default="torch,jax,numpy,onnxruntime,openvino",
         help="libraries to compare with (default: %(default)s)",
     )
     add("--threads", default="1,2", help="thread counts (default: %(default)s)")
@@ -81,9 +83,12 @@ def run(args: argparse.Namespace, workers: dict[str, Worker], options: Options) 
         lines.extend(new)
         for line in new:
             line.others = share if line.unit == "s" else 0.0
-            print(report.headline(line), flush=True)
+            tqdm.write(report.headline(line))
+            sys.stdout.flush()
 
-    for row, label in select(harness.load_rows(), args.only, args.quick):
+    for row, label in tqdm(
+        select(harness.load_rows(), args.only, args.quick), unit=" rows", disable=None
+    ):
         if row.family == "provenance" and "bare" not in workers:
             continue
         keep(partial(harness.measure, row, label, workers, options))
@@ -122,6 +127,8 @@ def main() -> int:
     about["command"] = "python -m bench" + (" --quick" if args.quick else "")
     if args.only:
         about["command"] += f" --only '{args.only}'"
+    if args.seconds is not None:
+        about["command"] += f" --seconds {args.seconds:g}"
     about["absent"] = absent
     print(f"{about['cpu']}, {about['cores']} cores; {about['libraries']}")
     start, others = time.monotonic(), report.Others(workers)
@@ -141,6 +148,8 @@ def main() -> int:
         print(f"other work took {about['others']:.0%} of the machine: repeat when it is quiet")
     if args.json:
         report.save(args.json, lines, about)
+    if not args.quick and not standing_in and inference.save(RESULTS, lines, about):
+        print("results: bench/results/inference.md")
     if not args.only and not standing_in:
         report.save(RESULTS / "latest.json", lines, about)
         print("results: bench/results/latest.md")

@@ -17,15 +17,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 # Files that declare rows.
-MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static", "compiled")
+MODULES = ("dispatch", "kernels", "fused", "quantized", "train", "static", "compiled", "inference")
 ONE_SIZE: Mapping[str, Mapping[str, Any]] = {"": {}}
 NEAR = 0.97  # a ratio this close below its budget is printed as NEAR: within the noise
+ENGINES = ("onnxruntime", "openvino")  # libraries that run networks which PyTorch exported
+WRONG = "wrong answer"  # in an error: whoever gave it, the line is a MISS
 NO_THREADS = ("jax", "numpy")  # libraries whose thread count can't be set while they run
 
 
@@ -67,8 +70,10 @@ class Row:
     counts), each combined with every thread count. ``threads`` gives the table's lines: weft runs
     with exactly that many, a peer with that many or fewer, whichever is faster for it.
     ``budget`` is the smallest allowed ratio peer / weft, keyed by ``"torch"``,
-    ``"torch:compile"`` (only modes that begin with that word) or ``"best"`` (the best of all peers).
-    ``limit``, instead of a budget, is what weft itself has to stay under.
+    ``"torch:compile"`` (only modes that begin with that word), ``"best"`` (the best of all peers) or
+    ``"engines"`` (the better one of the engines). ``limit``, instead of a budget, is what weft itself has
+    to stay under. ``clock`` is ``"wall"``, or ``"cpu"`` for the CPU time of a library's process.
+    ``around(size, workers)`` is entered while a size is measured: it makes the files that it needs.
     """
 
     family: str
@@ -82,6 +87,8 @@ class Row:
     budget: Mapping[str, float] = field(default_factory=dict)
     unit: str = "s"
     limit: float | None = None
+    clock: str = "wall"
+    around: Callable[[str, Mapping[str, Worker]], AbstractContextManager[None]] | None = None
 
     def setup_for(self, library: str) -> Setup | None:
         """The setup that ``library`` uses, or None if this row isn't for it.
@@ -290,15 +297,15 @@ class Line:
     others: float = 0.0  # share of the machine that other work took meanwhile
 
     def best(self, key: str) -> Timing | None:
-        """The best timing of ``"torch"``, ``"torch:compile"`` or ``"best"`` (of all peers)."""
+        """The best timing of ``"torch"``, ``"torch:compile"``, ``"best"`` (of all peers), ``"engines"``."""
         label, _, mode = key.partition(":")
+        groups = {"best": set(self.timings) - {"weft", "bare"}, "engines": set(ENGINES)}
+        wanted = groups.get(label, {label})
         chosen = [
             timing
             for library, timings in self.timings.items()
             for timing in timings
-            if timing.samples
-            and (library == label or (label == "best" and library not in ("weft", "bare")))
-            and mode in ("", timing.mode.partition(" ")[0])
+            if timing.samples and library in wanted and mode in ("", timing.mode.partition(" ")[0])
         ]
         return min(chosen, key=lambda timing: timing.best, default=None)
 
@@ -314,6 +321,8 @@ class Line:
         """PASS, NEAR (within the noise below), MISS, n/a (not measured) or nothing (no budget)."""
         if self.skipped:
             return "skip"
+        if any(WRONG in why for why in self.errors.values()):
+            return "MISS"
         if self.limit is not None:
             mine = self.best("weft")
             return "n/a" if mine is None else "PASS" if mine.best < self.limit else "MISS"
@@ -341,6 +350,11 @@ class Options:
 
 def measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -> list[Line]:
     """Measure one row at one size in all workers, in turns, and return its lines."""
+    with row.around(size, workers) if row.around else nullcontext():
+        return _measure(row, size, workers, options)
+
+
+def _measure(row: Row, size: str, workers: dict[str, Worker], options: Options) -> list[Line]:
     timings: dict[str, list[Timing]] = {}
     errors: dict[str, str] = {}
     jobs = list(_prepare(row, size, workers, options, timings, errors))

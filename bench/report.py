@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.harness import MEANS, NEAR, Line, Timing, Worker
+from bench.harness import ENGINES, MEANS, NEAR, WRONG, Line, Timing, Worker
 
 BUSY = 0.1  # a line during which other work took more of the machine than this is marked
-PEERS = ("torch", "jax", "numpy", "bare", "python", "plain")
+PEERS = ("torch", "jax", "numpy", *ENGINES, "bare", "python", "plain")
 
 
 def amount(value: float, unit: str = "s") -> str:
@@ -79,7 +79,9 @@ def headline(line: Line) -> str:
     if line.others > BUSY:
         parts.append(f"(busy {line.others:.0%})")
     parts += [
-        f"[{label}: {why}]" for label, why in line.errors.items() if label in ("weft", "bare")
+        f"[{label}: {why}]"
+        for label, why in line.errors.items()
+        if label in ("weft", "bare") or WRONG in why
     ]
     return "  ".join(parts)
 
@@ -156,8 +158,10 @@ def machine(workers: Mapping[str, Worker]) -> dict[str, Any]:
     except (OSError, ValueError):
         pass
     affinity = getattr(os, "sched_getaffinity", None)
+    mine = workers.get("weft")
     return {
         "cpu": model,
+        "isa": mine.info["isa"] if mine else None,
         "cores": len(affinity(0)) if affinity else os.cpu_count(),
         "memory": memory,
         "system": f"{platform.system()} {platform.release()}",

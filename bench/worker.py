@@ -30,7 +30,11 @@ Loop = Callable[[Iterator[None]], float]
 WARM = 0.02  # seconds of warm-up before the loop is sized
 
 
-def compile_loop(work: Callable[[], object] | harness.Stmt) -> Loop:
+#: What seconds are counted by: what a row's ``clock`` names.
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def compile_loop(work: Callable[[], object] | harness.Stmt, clock: str = "wall") -> Loop:
     """A function that runs the work once per item and returns the seconds that took.
 
     >>> compile_loop(harness.Stmt("x + 1", {"x": 1}))(iter([None])) >= 0
@@ -53,15 +57,18 @@ def compile_loop(work: Callable[[], object] | harness.Stmt) -> Loop:
     exec(compile(code, f"<bench {source[:40]!r}>", "exec"), scope)
     loop = scope["_loop"]
     values = tuple(names.values())
-    return lambda items: loop(items, time.perf_counter, *values)
+    timer = CLOCKS[clock]
+    return lambda items: loop(items, timer, *values)
 
 
 class Case:
     """One row at one size in one mode, set up and ready to be sampled."""
 
-    def __init__(self, work: Callable[[], object] | harness.Stmt | harness.Value) -> None:
+    def __init__(
+        self, work: Callable[[], object] | harness.Stmt | harness.Value, clock: str = "wall"
+    ) -> None:
         self.value = work.measure if isinstance(work, harness.Value) else None
-        self.loop = None if isinstance(work, harness.Value) else compile_loop(work)
+        self.loop = None if isinstance(work, harness.Value) else compile_loop(work, clock)
         self.loops: dict[int, int] = {}
         self.target = 0.0  # seconds that a sample should take
         self.slow: dict[int, float] = {}  # seconds of one call, seen while calibrating
@@ -122,7 +129,7 @@ class Server:
             raise ImportError(f"{module} is a folder of sources, not an installed package")
         if path is not None and not _inside(self.lib.__file__, path):
             raise ImportError(f"the given path holds no {module}")
-        if module != "jax":
+        if label not in ("jax", *harness.ENGINES):
             self.lib.ones(3) + 1  # half a build should say so now, not in every row
         self.label = label
         self.rows = {row.id(s): (row, s) for row in harness.load_rows() for s in row.sizes}
@@ -131,10 +138,12 @@ class Server:
     def hello(self) -> dict[str, Any]:
         """What the parent wants to know first."""
         threads = getattr(self.lib, "get_num_threads", lambda: None)()
+        isa = getattr(getattr(self.lib, "_C", None), "_isa", None)  # weft's own kernels
         return {
             "version": str(getattr(self.lib, "__version__", "unknown")),
             "python": sys.version.split()[0],
             "threads": threads,
+            "isa": isa() if isa else None,
             "in_tree": _inside(self.lib.__file__, str(_HERE.parent / self.name)),
         }
 
@@ -152,7 +161,7 @@ class Server:
             try:
                 self.set_threads(threads)
                 if mode not in self.cases:
-                    self.cases[mode] = Case(setup(self.lib, mode, **row.sizes[size]))
+                    self.cases[mode] = Case(setup(self.lib, mode, **row.sizes[size]), row.clock)
                 self.cases[mode].calibrate(threads, sample)
             except Exception as error:  # whatever the library raises is this row's result
                 refused[mode] = _reason(error)
