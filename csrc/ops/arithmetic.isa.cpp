@@ -81,11 +81,11 @@ template <class T>
 }
 template <class T>
 constexpr T larger(T a, T b) {  // NaN wins: a comparison with it is false
-  return b > a ? b : isnan(b) ? b : a;
+  return b >= a ? b : isnan(b) ? b : a;
 }
 template <class T>
 constexpr T smaller(T a, T b) {
-  return b < a ? b : isnan(b) ? b : a;
+  return b <= a ? b : isnan(b) ? b : a;
 }
 template <class T>
 T without_nan(T x, T nan, T high, T low) {

@@ -52,11 +52,11 @@ def _nan_of(a: Lanes, otherwise: Any) -> Lanes:
 
 
 def _larger(a: Lanes, b: Lanes) -> Lanes:
-    return _nan_of(a, _nan_of(b, m.where(a > b, a, b)))
+    return m.where(b >= a, b, _nan_of(b, a))
 
 
 def _smaller(a: Lanes, b: Lanes) -> Lanes:
-    return _nan_of(a, _nan_of(b, m.where(a < b, a, b)))
+    return m.where(b <= a, b, _nan_of(b, a))
 
 
 def _other_if_nan(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
