@@ -25,16 +25,6 @@ void check_joint_out(Call& c, DType type) {
               name_of(c.given_out[0].dtype()));
 }
 
-// One element of each part in turn: the parts one below the other, turned.
-void interleave(const Tensor& out, const std::vector<JoinPart>& parts, int64_t rows) {
-  int64_t size = item_size(out.dtype()), count = int64_t(parts.size());
-  Scratch lines(rows * count * size);
-  for (int64_t i = 0; i < count; ++i)
-    copy_kernels().convert(out.dtype(), out.dtype(), parts[size_t(i)].data, lines.as<char>() + i * rows * size, rows);
-  int64_t to[2] = {count, 1}, from[2] = {1, rows}, sizes[2] = {rows, count};
-  copy_kernels().copy(out.dtype(), out.data(), to, out.dtype(), lines.as<char>(), from, sizes, 2);
-}
-
 // Writes the tensors of list side by side: out seen as [rows, bytes of one of each].
 void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int dim) {
   bool plain = out.contiguous();
@@ -47,9 +37,6 @@ void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int
     parts.reserve(list.size());
     for (size_t i = 0; i < list.size(); ++i)
       if (widths[int(i)]) parts.push_back({list[i].data(), widths[int(i)] * inner, widths[int(i)] * inner});
-    bool single = rows > 1 && parts.size() > 1;
-    for (const JoinPart& part : parts) single = single && part.bytes == item_size(out.dtype());
-    if (single) return interleave(out, parts, rows);
     if (rows && inner && !parts.empty()) index_kernels().join(out.data(), parts.data(), int64_t(parts.size()), rows);
     return;
   }
