@@ -18,9 +18,8 @@ def bits(x: Any) -> Any:
     if isinstance(x, weft.Tensor):
         data = np.array(x.detach().numpy())
         if data.dtype.kind in "fc":
-            data[np.isnan(data)] = (
-                np.nan
-            )  # its sign is that of either operand: IEEE 754 leaves it open
+            # Its sign is that of either operand: IEEE 754 leaves it open.
+            data[np.isnan(data)] = np.nan
         return str(x.dtype), tuple(x.shape), x.requires_grad, x.is_leaf, data.tobytes()
     if isinstance(x, dict):
         return {k: bits(v) for k, v in x.items()}

@@ -474,3 +474,24 @@ def test_decompositions_that_iterate_refuse_what_is_not_finite(bad: float, dtype
     with pytest.raises(RuntimeError, match="infs or NaNs"):
         weft.linalg.eig(x)
     assert weft.linalg.eigvalsh(x, "U")[1].isfinite().all()  # reads the other triangle
+
+
+@pytest.mark.parametrize(
+    "name", ["smooth_l1_loss", "huber_loss", "elu", "celu", "softplus", "hardtanh"]
+)
+def test_numbers_without_derivative_refuse_gradients(name: str) -> None:
+    """A gradient that no row computes is refused, not left out."""
+    f = getattr(weft.nn.functional, name)
+    x, number = weft.randn(4, requires_grad=True), weft.tensor(1.5, requires_grad=True)
+    others = (weft.zeros(4),) if name.endswith("_loss") else ()
+    keyword = {
+        "smooth_l1_loss": "beta",
+        "huber_loss": "delta",
+        "softplus": "beta",
+        "hardtanh": "max_val",
+    }
+    y = f(x, *others, **{keyword.get(name, "alpha"): number})
+    with pytest.raises(NotImplementedError, match="no derivative by"):
+        y.sum().backward()
+    f(x, *others, **{keyword.get(name, "alpha"): number.detach()}).sum().backward()
+    assert x.grad.isfinite().all()

@@ -17,7 +17,10 @@ uint32_t pointwise_keeps(const Op& op, uint32_t needs) {
 void pointwise_back(Grad& d) {
   const Row& row = *static_cast<const Row*>(d.op().form.row);
   for (int i = 0; i < row.operands; ++i) {
-    if (!d.needs(i) || !row.derivative[i]) continue;
+    if (!d.needs(i)) continue;
+    if (!row.derivative[i])
+      fail_missing(d.op().base, ": there is no derivative by '", d.op().params[size_t(i)].name,
+                   "', which requires gradients. Pass a number or a detached tensor");
     Tensor t[kRowOperands + 2] = {d.g()};
     for (int k = 0; k < row.operands; ++k)
       if (row.keeps[i] & (1u << k)) t[k + 1] = d.x(k);

@@ -82,9 +82,8 @@ def type_as(self: Tensor, other: Any) -> Tensor:
     >>> weft.ones(1).type_as(weft.arange(1))
     tensor([1])
     """
-    if not isinstance(
-        other, Tensor
-    ):  # here, since that is most of what a call without a cast costs
+    # Checked here: the check of types is most of what a call without a cast would cost.
+    if not isinstance(other, Tensor):
         raise TypeError(f"type_as: argument 'other' must be Tensor, not {type(other).__name__}")
     return _C._cast(self, other.dtype)
 

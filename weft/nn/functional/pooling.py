@@ -260,9 +260,8 @@ def _largest_of_equal(x: Tensor, counts: tuple[int, ...]) -> tuple[Tensor, Tenso
     n = len(counts)
     lead, sizes = x.shape[:-n], x.shape[-n:]
     lengths = [size // count for size, count in zip(sizes, counts)]
-    if (
-        prod(lengths) < 32 and x.numel() and x.is_floating_point()
-    ):  # above, the loop below is faster
+    # For larger windows the maximum along one dimension is faster.
+    if prod(lengths) < 32 and x.numel() and x.is_floating_point():
         return _pool_largest(x, lengths, lengths, [0] * n, [1] * n, counts)
     split = [s for pair in zip(counts, lengths) for s in pair]
     k = len(lead)
