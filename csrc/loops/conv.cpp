@@ -15,8 +15,8 @@
 #include "core/fork.h"
 #include "core/memory.h"
 #include "loops/conv_direct.h"
-#include "loops/gemm.h"
 #include "loops/modular.h"
+#include "loops/packed_weight.h"
 #include "loops/parallel.h"
 
 namespace weft {
@@ -41,9 +41,11 @@ void each_place(const Conv& c, int64_t tap, const F& f) {
   }
 }
 
-// The windows of one image and group, as a matrix: (channels * taps) x places.
+// The windows of one image and group, as a matrix: (channels * taps) x places. Where each is one pixel, that is the
+// image; else it is laid out in `windows`.
 template <class T>
-void lay_out(const Conv& c, const T* x, T* windows) {
+const T* lay_out(const Conv& c, const T* x, T* windows) {
+  if (c.is_product()) return x;
   int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places();
   std::memset(static_cast<void*>(windows), 0, size_t(channels * taps * places) * sizeof(T));
   for (int64_t k = 0; k < channels * taps; ++k) {
@@ -51,6 +53,7 @@ void lay_out(const Conv& c, const T* x, T* windows) {
     T* row = windows + k * places;
     each_place(c, k % taps, [&](int64_t place, int64_t pixel) { row[place] = image[pixel]; });
   }
+  return windows;
 }
 template <class T>
 void add_back(const Conv& c, const T* windows, T* x) {
@@ -95,7 +98,8 @@ struct Parts {  // of one group
 template <class T>
 class Windows {
  public:
-  Windows(const Parts& p, int64_t work) : memory_(Size(p.inner) * p.places * int64_t(sizeof(T)), work) {}
+  Windows(const Conv& c, const Parts& p, int64_t work)
+      : memory_(c.is_product() ? Size(0) : Size(p.inner) * p.places * int64_t(sizeof(T)), work) {}
   T* mine() const { return memory_.template mine<T>(); }
 
  private:
@@ -108,12 +112,11 @@ void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w,
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    Windows<T> space(p, c.batch * c.groups);
+    Windows<T> space(c, p, c.batch * c.groups);
     parallel_each(c.batch * c.groups, [&](int64_t i) {
-      T* windows = space.mine();
       int64_t group = i % c.groups;
       T* out = static_cast<T*>(y) + i * p.y;
-      lay_out(c, static_cast<const T*>(x) + i * p.x, windows);
+      const T* windows = lay_out(c, static_cast<const T*>(x) + i * p.x, space.mine());
       if (bias)
         for (int64_t r = 0; r < p.rows; ++r)
           std::fill_n(out + r * p.places, p.places, static_cast<const T*>(bias)[group * p.rows + r]);
@@ -127,12 +130,13 @@ void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, v
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    Windows<T> space(p, c.batch * c.groups);
+    Windows<T> space(c, p, c.batch * c.groups);
     parallel_each(c.batch * c.groups, [&](int64_t i) {
-      T* windows = space.mine();
       T* out = static_cast<T*>(dx) + i * p.x;
+      T* windows = c.is_product() ? out : space.mine();
       gemm(type, true, false, p.inner, p.places, p.rows, static_cast<const T*>(w) + i % c.groups * p.w, p.inner,
            static_cast<const T*>(g) + i * p.y, p.places, windows, p.places, 1, 0);
+      if (windows == out) return;
       std::fill_n(out, p.x, T());
       add_back(c, windows, out);
     });
@@ -143,14 +147,13 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    Windows<T> space(p, c.groups);
+    Windows<T> space(c, p, c.groups);
     parallel_each(c.groups, [&](int64_t group) {
-      T* windows = space.mine();
       T* out = static_cast<T*>(dw) + group * p.w;
       std::fill_n(out, p.w, T());
       for (int64_t n = 0; n < c.batch; ++n) {
         int64_t i = n * c.groups + group;
-        lay_out(c, static_cast<const T*>(x) + i * p.x, windows);
+        const T* windows = lay_out(c, static_cast<const T*>(x) + i * p.x, space.mine());
         gemm(type, false, true, p.rows, p.inner, p.places, static_cast<const T*>(g) + i * p.y, p.places, windows,
              p.places, out, p.inner, 1, 1);
       }
@@ -241,8 +244,22 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 
 }  // namespace
 
+void product_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
+                          std::shared_ptr<PackedKernel>* packed) {
+  Product p{false, true, c.batch * c.pixels(), c.out, c.in, x, c.in, w, c.in, y, c.out, 1, end.bias ? 1.0 : 0.0};
+  p.plus = end.bias, p.relu = end.relu;
+  gemm_by_weight(DType::Float, p, packed);
+}
+void product_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
+  gemm(DType::Float, false, false, c.batch * c.pixels(), c.in, c.out, g, c.out, w, c.in, dx, c.in, 1, 0);
+}
+void product_conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
+  gemm(DType::Float, true, false, c.out, c.in, c.batch * c.pixels(), g, c.out, x, c.in, dw, c.in, 1, 0);
+}
+
 void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
+  if (c.is_product()) return product_conv_forward(c, x, w, end, y, packed);
   if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y);
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
   if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
@@ -254,6 +271,7 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
   if (end.relu) set_negatives_to_zero(DType::Float, c.batch * c.places(), c.out, y, c.out);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
+  if (c.is_product()) return product_conv_input(c, g, w, dx);
   if (depthwise_suits(c)) return depthwise_conv_input(c, g, w, dx);
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);
   if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
@@ -262,6 +280,7 @@ void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.input(c, threads, space, g, w, dx); });
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
+  if (c.is_product()) return product_conv_weight(c, x, g, dw);
   if (depthwise_suits(c)) return depthwise_conv_weight(c, x, g, dw);
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);

@@ -18,6 +18,10 @@ struct Conv {
   int64_t pixels() const { return size[0] * size[1] * size[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t places() const { return result[0] * result[1] * result[2]; }
+  // Whether each place reads one pixel, its own: one matrix product of the pixels by the kernel.
+  bool is_product() const {
+    return groups == 1 && taps() == 1 && places() == pixels() && pad[0] + pad[1] + pad[2] == 0;
+  }
 };
 
 // The same with its dimensions moved to the end: the one whose pixels lie side by side is then the last.
@@ -46,6 +50,12 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
                   std::shared_ptr<PackedKernel>* packed);
 void conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// The same where it is one matrix product.
+void product_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
+                          std::shared_ptr<PackedKernel>* packed);
+void product_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void product_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // The same where windows are read as they lie: at most 16 channels of the result, no groups.
 void direct_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);

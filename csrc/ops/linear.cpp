@@ -1,6 +1,6 @@
 // The linear layer as one op: x w^T + b, with an activation or without, with its derivatives as products that never
 // copy a transpose.
-#include "loops/gemm.h"
+#include "loops/packed_weight.h"
 #include "ops/pointwise.h"
 #include "ops/prepacked.h"
 #include "ops/product.h"
@@ -39,32 +39,6 @@ void infer_linear(Call& c) {
   c.give(0, meta(x.dtype(), sizes));
 }
 
-// A weight in the order in which products read it.
-struct PackedWeight final : PackedKernel {
-  PackedWeight(DType type, int64_t n, int64_t k, const void* w) : n(n), k(k), matrix(type, true, k, n, w, k) {}
-  const int64_t n, k;
-  const PackedMatrix matrix;
-};
-
-// Multiplies by a weight that is packed once and kept while it does not change: where nothing learns, and there are few
-// enough rows that packing counts. The bits are those of gemm, which packs such a weight too. False: not here.
-bool multiply_packed(const Tensor& w, DType type, const Product& p) {
-  constexpr int64_t kLeastRows = 9, kMostRows = 512, kLeastBytes = 64 * 1024;
-  if (p.m < kLeastRows || p.m > kMostRows || p.n == 1 || p.n * p.k * item_size(type) < kLeastBytes) return false;
-  if (t_modes.grad || t_modes.learning || (type != DType::Float && type != DType::Double)) return false;
-  Prepacked kept(w, true);
-  std::shared_ptr<PackedKernel>* place = kept.get();
-  if (!place) return false;
-  auto packed = std::dynamic_pointer_cast<PackedWeight>(*place);  // the memory may also be a convolution's kernel
-  if (!packed || packed->n != p.n || packed->k != p.k) {
-    WithLoan outlives_the_call(nullptr);
-    packed = std::make_shared<PackedWeight>(type, p.n, p.k, p.b);
-    *place = packed;
-  }
-  packed->matrix.multiply(p);
-  return true;
-}
-
 void run(Call& c, const Tensor& y, bool relu) {
   const Tensor &x = c.tensor(0), &w = c.tensor(1);
   if (y.numel() == 0) return;
@@ -75,8 +49,10 @@ void run(Call& c, const Tensor& y, bool relu) {
     Product p{false, true, rows, n, k, x.data(), k, w.data(), k, y.data(), n, 1, c.has(2) ? 1.0 : 0.0};
     if (row) p.plus = c.tensor(2).data();
     p.relu = relu;
-    if (multiply_packed(w, x.dtype(), p)) return;
-    return gemm(x.dtype(), p);
+    bool learns = t_modes.grad || t_modes.learning;  // then weights change with every step
+    if (learns || !keeps_weight(x.dtype(), p)) return gemm(x.dtype(), p);
+    Prepacked packed(w, true);
+    return gemm_by_weight(x.dtype(), p, packed.get());
   }
   if (row) copy_data(y, c.tensor(2));
   multiply(x, false, w, true, y, 1, c.has(2) ? 1 : 0);
