@@ -130,7 +130,7 @@ build/sanitize/build.ninja build/tsan/build.ninja build/bare/build.ninja: build/
 build/sanitize/pkg build/tsan/pkg build/bare/pkg: build/%/pkg: build/%/build.ninja
 	@$(LOCK) $(CMAKE) --build build/$*
 	@find $@/weft -maxdepth 1 -type l -delete
-	@for f in weft/*; do case $$f in weft/_C.*.so | weft/lib) ;; *) ln -s $(CURDIR)/$$f $@/weft/ ;; esac; done
+	@for f in weft/*; do case $$f in weft/_C.*.so) ;; *) ln -s $(CURDIR)/$$f $@/weft/ ;; esac; done
 
 # Python itself is not instrumented, so the sanitizers' runtimes are loaded before it. Leaks are left to the
 # tests that count live bytes: CPython keeps memory until it exits. Tests that limit their memory cannot do so
@@ -174,7 +174,7 @@ format: $(VENV)/.lint ## bring the sources into that style
 	@$(if $(CXX_FILES),$(VENV)/bin/clang-format -i $(CXX_FILES))
 
 clean: ## remove what was built
-	@rm -rf build dist weft/lib weft/_C.*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build dist weft/_C.*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find weft tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environments too

@@ -72,15 +72,6 @@ void find_signal_functions() {
   Py_INCREF(g_getsignal), Py_INCREF(g_default_int_handler);
 }
 
-// From a kernel, too.
-void with_interpreter(void (*f)()) {
-  struct Held {
-    PyGILState_STATE before = or_sleep(PyGILState_Ensure);
-    ~Held() { PyGILState_Release(before); }
-  } held;
-  f();
-}
-
 void let_others_run() {
   Unlocked free;
   std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -129,7 +120,6 @@ void bind_threads(nb::module_& m) {
   find_signal_functions();
   g_ask_interpreter = interrupted;
   g_let_others_run = let_others_run;
-  g_with_interpreter = with_interpreter;
   m.def("get_num_threads", num_threads);
   m.def("set_num_threads", choose_num_threads);
   m.def("_flush_denormals", flush_denormals);

@@ -51,18 +51,6 @@ const AtFork& g_at_load = AtFork::the();
 
 ForkLock::ForkLock(LockOrder order) : order_(order) { AtFork::the().add(this); }
 
-ForkBarrier::ForkBarrier(LockOrder order) : ForkLock(order) { reset_in_child(); }
-
-void ForkBarrier::reset_in_child() {
-  pthread_rwlockattr_t first_come;  // otherwise threads that call in a loop could keep fork waiting
-  pthread_rwlockattr_init(&first_come);
-#ifdef __GLIBC__
-  pthread_rwlockattr_setkind_np(&first_come, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
-  pthread_rwlock_init(&lock_, &first_come);
-  pthread_rwlockattr_destroy(&first_come);
-}
-
 void in_child(void (*f)()) { AtFork::the().add(f); }
 
 Claim::Claim(int32_t& count) {

@@ -10,7 +10,7 @@
 namespace weft {
 
 // The order in which fork takes locks: a thread that holds one may take those after it.
-enum class LockOrder { library, packed, work_space };
+enum class LockOrder { packed, work_space };
 
 // A lock that fork takes before the process is copied: the child finds it free, and what it guards consistent. It lives
 // as long as the process. A thread that holds one runs no Python and does not wait for the interpreter's lock, which
@@ -42,20 +42,6 @@ class ForkMutex final : public ForkLock {
   void hold() override { lock(); }
   void release() override { unlock(); }
   std::mutex mutex_;
-};
-
-// For calls into a library that has locks of its own: any number at a time, none while the process forks.
-class ForkBarrier final : public ForkLock {
- public:
-  explicit ForkBarrier(LockOrder order);
-  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-
- private:
-  void hold() override { pthread_rwlock_wrlock(&lock_); }
-  void release() override { pthread_rwlock_unlock(&lock_); }
-  void reset_in_child() override;  // the C library knows the holder by a thread id that the child does not have
-  pthread_rwlock_t lock_;
 };
 
 // Calls f in a child, once its locks are free.

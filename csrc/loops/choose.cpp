@@ -5,6 +5,7 @@
 #include "loops/attention.h"
 #include "loops/conv_depthwise.h"
 #include "loops/conv_direct.h"
+#include "loops/conv_indirect.h"
 #include "loops/conv_joined.h"
 #include "loops/conv_windows.h"
 #include "loops/conv_winograd.h"
@@ -54,6 +55,7 @@ WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
+WEFT_CHOOSE_KERNELS(IndirectKernels, indirect_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)

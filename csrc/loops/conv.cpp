@@ -1,18 +1,10 @@
 #include "loops/conv.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <list>
-#include <shared_mutex>
-#include <string>
 
 #include "core/dims.h"
 #include "core/error.h"
-#include "core/fork.h"
 #include "core/memory.h"
 #include "loops/conv_direct.h"
 #include "loops/modular.h"
@@ -163,83 +155,15 @@ void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, 
 
 namespace {
 
-// OpenMP's threads go on looking for work after each loop, for 5 to 15 ms, on the CPUs that our own loops need next.
-// libgomp is told to let them sleep sooner, by a variable that it reads when it is loaded, unless the user has.
-class LookBriefly {
- public:
-  LookBriefly() : set_(!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
-    if (set_) setenv("GOMP_SPINCOUNT", "2000", 1);  // 30 to 100 microseconds
-  }
-  ~LookBriefly() {
-    if (set_) unsetenv("GOMP_SPINCOUNT");
-  }
-
- private:
-  bool set_;
-};
-
-}  // namespace
-
-namespace {
-
-std::atomic<const OneDnn*> g_onednn{nullptr};
-
-// With the interpreter's lock held: the environment changes for a moment, which threads that hold it may read, and no
-// thread of Python's forks meanwhile.
-void load_onednn() {
-  if (g_onednn) return;
-  Dl_info here;
-  if (!dladdr(reinterpret_cast<void*>(&plain_conv_forward), &here)) fail("convolution: cannot find weft's own folder");
-  std::string path = here.dli_fname;
-  path = path.substr(0, path.rfind('/') + 1) + "lib/libweft_onednn.so";
-  LookBriefly while_it_is_loaded;
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) fail("convolution: cannot load oneDNN, which is part of weft: ", dlerror());
-  auto offer = reinterpret_cast<const OneDnn* (*)()>(dlsym(library, "weft_onednn"));
-  if (!offer) fail("convolution: ", path, " is not the library that belongs to this weft");
-  g_onednn = offer();
-}
-
-}  // namespace
-
-void (*g_with_interpreter)(void (*f)()) = [](void (*f)()) { f(); };
-
-const OneDnn* onednn() {
-  if (!g_onednn) g_with_interpreter(load_onednn);
-  return g_onednn;
-}
-
-namespace {
-
-ForkBarrier g_in_onednn(LockOrder::library);  // oneDNN and OpenMP have locks that fork would copy as they are
-
-// Calls f(oneDNN, threads, work space).
-template <class F>
-void by_onednn(const F& f) {
-  std::list<Scratch> spaces;
-  auto take = [&](int64_t bytes) { return spaces.emplace_back(bytes).as<void>(); };
-  const OneDnn* library = onednn();
-  std::shared_lock no_fork(g_in_onednn);
-  const char* problem = f(*library, num_openmp_threads(), take);
-  if (problem) fail("convolution: oneDNN: ", problem);
-}
-
-// Where products over rows of windows are faster than oneDNN's kernels, by measurement: docs/notes/channels_last.md.
+// Where laying windows out costs less than it brings, by measurement: docs/notes/convolution.md.
 bool rows_suit(const Conv& c) {
   constexpr int64_t
       kMost = 4 << 20;  // numbers in the windows of one image: else they need more memory than they are worth
   return c.groups == 1 && c.batch * c.places() >= 128 && c.places() * c.taps() * c.in <= kMost;
 }
-bool takes_steps(const Conv& c) { return c.taps() > 1 && *std::max_element(c.stride, c.stride + 3) > 1; }
-bool many_channels(const Conv& c, int64_t places, int64_t channels) {
-  return rows_suit(c) && c.places() <= places && c.in >= channels;
-}
+bool few_channels(const Conv& c) { return rows_suit(c) && c.in < 16; }
 bool small(const Conv& c) {
   return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16;
-}
-bool few_channels(const Conv& c) {  // for the gradient of the input, which oneDNN writes 16 channels at a time
-  bool shrinks = 5 * c.places() <= 3 * c.pixels();
-  return rows_suit(c) && c.in <= 8 && c.out >= 16 && (c.out >= 4 * c.in || shrinks);
 }
 
 }  // namespace
@@ -247,7 +171,7 @@ bool few_channels(const Conv& c) {  // for the gradient of the input, which oneD
 void product_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                           std::shared_ptr<PackedKernel>* packed) {
   Product p{false, true, c.batch * c.pixels(), c.out, c.in, x, c.in, w, c.in, y, c.out, 1, end.bias ? 1.0 : 0.0};
-  p.plus = end.bias, p.relu = end.relu;
+  p.plus = end.bias, p.bounds = end.bounds;
   gemm_by_weight(DType::Float, p, packed);
 }
 void product_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
@@ -263,30 +187,24 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
   if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y);
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
   if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
-  if (many_channels(c, 16, 256)) return rows_conv_forward(c, x, w, end, y);
   if (small(c)) return direct_conv_forward(c, x, w, end, y);
-  by_onednn([&](const OneDnn& by, int threads, const auto& space) {
-    return by.forward(c, threads, space, x, w, end.bias, y, packed);
-  });
-  if (end.relu) set_negatives_to_zero(DType::Float, c.batch * c.places(), c.out, y, c.out);
+  indirect_conv_forward(c, x, w, end, y, packed);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   if (c.is_product()) return product_conv_input(c, g, w, dx);
   if (depthwise_suits(c)) return depthwise_conv_input(c, g, w, dx);
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);
   if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
-  bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16 && c.in <= 32;
-  if (many_channels(c, 16, 256) || few_channels(c) || steps) return rows_conv_input(c, g, w, dx);
-  by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.input(c, threads, space, g, w, dx); });
+  if (few_channels(c)) return rows_conv_input(c, g, w, dx);
+  indirect_conv_input(c, g, w, dx);
 }
 void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   if (c.is_product()) return product_conv_weight(c, x, g, dw);
   if (depthwise_suits(c)) return depthwise_conv_weight(c, x, g, dw);
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
-  bool steps = rows_suit(c) && takes_steps(c) && c.in >= 16;
-  if (many_channels(c, 16, 256) || many_channels(c, 49, 512) || steps) return rows_conv_weight(c, x, g, dw);
-  by_onednn([&](const OneDnn& by, int threads, const auto& space) { return by.weight(c, threads, space, x, g, dw); });
+  if (few_channels(c)) return rows_conv_weight(c, x, g, dw);
+  indirect_conv_weight(c, x, g, dw);
 }
 
 }  // namespace weft

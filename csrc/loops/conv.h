@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "core/dtype.h"
+#include "loops/gemm_kernels.h"
 
 namespace weft {
 
@@ -37,14 +37,14 @@ struct PackedKernel {
 };
 
 // What happens to a place of the result before it is written: its channel's bias is added, if there is one; what is
-// negative becomes zero.
+// beyond the bounds becomes them.
 struct Ending {
   const float* bias = nullptr;
-  bool relu = false;
-  Ending of_channels_from(int64_t first) const { return {bias ? bias + first : nullptr, relu}; }
+  Bounds bounds = {};
+  Ending of_channels_from(int64_t first) const { return {bias ? bias + first : nullptr, bounds}; }
 };
 
-// float, by oneDNN or, where that is faster, by products over rows. Images lie channels last, kernels and gradients of
+// float, by the fastest of the loops below. Images lie channels last, kernels and gradients of
 // kernels as their shape says. `packed` may be null.
 void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed);
@@ -65,6 +65,12 @@ bool depthwise_suits(const Conv& c);
 void depthwise_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
 void depthwise_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void depthwise_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
+
+// The same as products whose rows are found by pointers: any convolution.
+void indirect_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
+                           std::shared_ptr<PackedKernel>* packed);
+void indirect_conv_input(const Conv& c, const float* g, const float* w, float* dx);
+void indirect_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 
 // The same with a vector of images side by side, where that is faster.
 bool joined_suits_forward(const Conv& c);
@@ -91,18 +97,5 @@ void winograd_conv_weight(const Conv& c, const float* x, const float* g, float* 
 void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y);
 void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx);
 void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw);
-
-// What the library weft/lib/libweft_onednn.so offers. It is loaded with the first convolution: oneDNN is large.
-struct OneDnn {
-  // Gives memory that a convolution uses until it returns, or throws.
-  using WorkSpace = std::function<void*(int64_t bytes)>;
-  // Each returns what went wrong, or null.
-  const char* (*forward)(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* w,
-                         const float* bias, float* y, std::shared_ptr<PackedKernel>* packed);
-  const char* (*input)(const Conv& c, int threads, const WorkSpace& space, const float* g, const float* w, float* dx);
-  const char* (*weight)(const Conv& c, int threads, const WorkSpace& space, const float* x, const float* g, float* dw);
-};
-extern void (*g_with_interpreter)(void (*f)());  // calls f with the interpreter's lock held; set by bind/
-const OneDnn* onednn();  // throws where it cannot be loaded: a slow convolution must not come unnoticed
 
 }  // namespace weft

@@ -67,7 +67,7 @@ inline void place_sums(const Conv& c, const Row& row, int64_t at, Range last, in
   for (int p = 0; p < places; ++p)
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
-      S::Vec s = ending.relu ? S::positive(sum[p][v]) : sum[p][v];
+      S::Vec s = S::within(sum[p][v], ending.bounds);
       float* to = y + p * c.in + channel + v * S::W;
       if (vectors == 1)
         S::store(to, s, lanes);
@@ -102,7 +102,7 @@ void shared_sums(const Conv& c, const Row& row, int64_t at, int64_t channel, int
       }
     }
 #pragma GCC unroll 8
-  for (int p = 0; p < kMany; ++p) S::store(y + p * c.in + channel, ending.relu ? S::positive(sum[p]) : sum[p], lanes);
+  for (int p = 0; p < kMany; ++p) S::store(y + p * c.in + channel, S::within(sum[p], ending.bounds), lanes);
 }
 
 // Calls f(first, channels) for a vector of channels at a time.

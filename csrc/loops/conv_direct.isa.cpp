@@ -33,9 +33,9 @@ void places(const DirectImage& d, const float* x, const float* weights, Ending e
       for (int v = 0; v < kVectors; ++v) sum[r][v] = S::fma(xr, wv[v], sum[r][v]);
     }
   }
-  if (end.relu) {
+  if (end.bounds) {
     for (auto& row : sum)
-      for (S::Vec& v : row) v = S::positive(v);
+      for (S::Vec& v : row) v = S::within(v, end.bounds);
   }
   // Whole vectors are written as long as there is room: what is too much is written over by the next place.
 #pragma GCC unroll 14

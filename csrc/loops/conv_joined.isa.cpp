@@ -66,7 +66,7 @@ struct Forward {
 #pragma GCC unroll 6
     for (int o = 0; o < O; ++o)
 #pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) S::store(y + (p * out + o) * W, end.relu ? S::positive(sum[o][p]) : sum[o][p]);
+      for (int p = 0; p < P; ++p) S::store(y + (p * out + o) * W, S::within(sum[o][p], end.bounds));
   }
 };
 

@@ -153,7 +153,7 @@ inline void write_vectors(const float* points, int64_t apart, int64_t c, int64_t
 #pragma GCC unroll 4
     for (int j = 0; j < makes; ++j) {
       Vec made = all[j] + plus;
-      store(places[r * makes + j] + c, end.relu ? S::positive(made) : made, lanes);
+      store(places[r * makes + j] + c, S::within(made, end.bounds), lanes);
     }
   }
 }

@@ -1,7 +1,9 @@
 #include "loops/gemm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -54,7 +56,7 @@ Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int6
   r.c = at(p.c, type, i * p.ldc + j);
   if (p.plus) r.plus = at(p.plus, type, i * p.ld_plus + j);
   if (q) r.beta = 1, r.plus = nullptr;
-  r.relu = p.relu && q + k == p.k;
+  if (q + k != p.k) r.bounds = {};
   return r;
 }
 
@@ -269,17 +271,17 @@ void multiply_turned(DType type, const Product& p) {
   });
 }
 
-// For loops that know no plus and no relu: c takes plus in before them, negatives go after them.
+// For loops that know no plus and no bounds: c takes plus in before them, bounds come after them.
 template <class F>
 void in_steps(DType type, const Product& p, const F& f) {
   Product plain = p;
-  plain.plus = nullptr, plain.relu = false;
+  plain.plus = nullptr, plain.bounds = {};
   if (p.plus && p.beta != 0) {
     int64_t to[2] = {p.ldc, 1}, from[2] = {p.ld_plus, 1}, sizes[2] = {p.m, p.n};
     copy_kernels().copy(type, static_cast<char*>(p.c), to, type, static_cast<const char*>(p.plus), from, sizes, 2);
   }
   f(plain);
-  if (p.relu) set_negatives_to_zero(type, p.m, p.n, p.c, p.ldc);
+  if (p.bounds) apply_bounds(type, p.bounds, p.m, p.n, p.c, p.ldc);
 }
 
 void multiply(DType type, const Product& p) {
@@ -289,8 +291,8 @@ void multiply(DType type, const Product& p) {
   if (p.k * p.n * size <= kTinyBytes && p.m <= 64) {
     bool column = p.n == 1 && p.ldc == 1 && (p.trans_b || p.ldb == 1) && !p.trans_a && !p.plus;
     if (column && p.k >= kInnerDepth)  // of rows of a: a tile would use one lane
-      return kernels.inner(
-          type, Product{false, true, 1, p.m, p.k, p.b, p.k, p.a, p.lda, p.c, p.m, p.alpha, p.beta, nullptr, 0, p.relu});
+      return kernels.inner(type, Product{false, true, 1, p.m, p.k, p.b, p.k, p.a, p.lda, p.c, p.m, p.alpha, p.beta,
+                                         nullptr, 0, p.bounds});
     if (inner && p.m <= kInnerRows) return kernels.inner(type, p);
     if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
     int64_t tile = kernels.tile_bytes / size;
@@ -399,14 +401,22 @@ void scale(DType type, const Product& p) {
 
 }  // namespace
 
-void set_negatives_to_zero(DType type, int64_t rows, int64_t n, void* c, int64_t ldc) {
+void apply_bounds(DType type, const Bounds& bounds, int64_t rows, int64_t n, void* c, int64_t ldc) {
   visit(type, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!is_complex(dtype_of<T>))
+    if constexpr (!is_complex(dtype_of<T>)) {
+      T low, high;
+      if constexpr (std::is_integral_v<T>) {
+        low = std::isinf(bounds.low) ? std::numeric_limits<T>::lowest() : T(bounds.low);
+        high = std::isinf(bounds.high) ? std::numeric_limits<T>::max() : T(bounds.high);
+      } else {
+        low = T(bounds.low), high = T(bounds.high);
+      }
       for (int64_t i = 0; i < rows; ++i) {
         T* row = static_cast<T*>(c) + i * ldc;
-        for (int64_t j = 0; j < n; ++j) row[j] = row[j] <= T(0) ? T(0) : row[j];
+        for (int64_t j = 0; j < n; ++j) row[j] = row[j] <= low ? low : row[j] > high ? high : row[j];
       }
+    }
   });
 }
 

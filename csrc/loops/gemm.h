@@ -21,8 +21,7 @@ inline void gemm(DType type, bool trans_a, bool trans_b, int64_t m, int64_t n, i
   gemm(type, Product{trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, alpha, beta});
 }
 
-// Real numbers only.
-void set_negatives_to_zero(DType type, int64_t rows, int64_t n, void* c, int64_t ldc);
+void apply_bounds(DType type, const Bounds& bounds, int64_t rows, int64_t n, void* c, int64_t ldc);
 
 // op(b), copied once into the order in which products read it; or several such matrices of one shape. float and double.
 class PackedMatrix {

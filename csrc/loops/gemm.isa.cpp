@@ -37,7 +37,8 @@ template <class T>
 struct Job {
   int64_t k, a_stride, b_stride, ldc, ld_plus;
   T alpha, beta;
-  bool relu;
+  bool bounded = false;  // by low and high
+  T low = {}, high = {};
   const T* ahead = nullptr;  // of b, to be asked for while k runs
   int64_t ahead_lines = 0;   // how many cache lines of it, each time that a line's worth of k has gone by
 };
@@ -46,12 +47,12 @@ struct Job {
 template <class T>
 inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum) {
   auto v = sum * job.alpha;
-  return job.relu ? Simd<T>::positive(v) : v;
+  return job.bounded ? Simd<T>::within(v, job.low, job.high) : v;
 }
 template <class T>
 inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum, typename Simd<T>::Vec old) {
   auto v = Simd<T>::fma(old, Simd<T>::splat(job.beta), sum * job.alpha);
-  return job.relu ? Simd<T>::positive(v) : v;
+  return job.bounded ? Simd<T>::within(v, job.low, job.high) : v;
 }
 
 // R rows and V vectors of c. ByRows: the rows of a are a_stride apart and k runs along them; else its columns
@@ -106,7 +107,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
           S::store(at, value(sum[i][v], [&] { return S::load(old, last); }), last);
       }
   };
-  const bool plain = out.alpha == T(1) && !out.relu;
+  const bool plain = out.alpha == T(1) && !out.bounded;
   if (out.beta == T(0))
     plain ? each([](Vec x, auto) { return x; }) : each([&](Vec x, auto) { return scaled(out, x); });
   else if (plain && out.beta == T(1))
@@ -162,7 +163,8 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   T* c = static_cast<T*>(p.c);
   const T* plus = p.plus ? static_cast<const T*>(p.plus) : c;
   int64_t ld_plus = p.plus ? p.ld_plus : p.ldc;
-  Job<T> job{p.k, packed_a ? kRows : p.lda, packed_b ? kCols : p.ldb, p.ldc, ld_plus, T(p.alpha), T(p.beta), p.relu};
+  Job<T> job{p.k, packed_a ? kRows : p.lda, packed_b ? kCols : p.ldb, p.ldc, ld_plus, T(p.alpha), T(p.beta)};
+  if (p.bounds) job.bounded = true, job.low = T(p.bounds.low), job.high = T(p.bounds.high);
   // How far apart two slivers of a (per row) and of b (per column) begin.
   int64_t a_step = packed_a ? p.k : ByRows ? p.lda : 1, b_step = packed_b ? p.k : 1;
   int64_t a_inner = ByRows ? p.lda : 1;
@@ -264,7 +266,8 @@ template <class T>
 inline void put_inner(const Product& p, T* c, const T* plus, T sum) {
   T v = T(p.alpha) * sum;
   if (p.beta != 0) v += T(p.beta) * *plus;
-  *c = p.relu && v <= T(0) ? T(0) : v;
+  if (p.bounds) v = v <= T(p.bounds.low) ? T(p.bounds.low) : v > T(p.bounds.high) ? T(p.bounds.high) : v;
+  *c = v;
 }
 
 // Where a tile of inner products reads and writes.
@@ -363,7 +366,7 @@ inline void row_strip(const Product& p, int64_t j, int64_t last) {
     for (int v = 0; v < V; ++v)
       sum[v] = S::fma(xq, v == V - 1 && last < S::W ? S::load(b + v * S::W, last) : S::load(b + v * S::W), sum[v]);
   }
-  const Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta), false};
+  const Job<T> job{p.k, 0, 0, 0, 0, T(p.alpha), T(p.beta)};
   for (int v = 0; v < V; ++v, c += S::W) {
     const bool whole = v < V - 1 || last == S::W;
     auto x = job.beta == T(0) ? scaled(job, sum[v]) : scaled(job, sum[v], whole ? S::load(c) : S::load(c, last));

@@ -2,15 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "core/dtype.h"
 #include "loops/isa.h"
 
 namespace weft {
 
+// What is beyond the bounds becomes them; NaN stays. Real numbers only.
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  explicit operator bool() const {
+    return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
+  }
+};
+constexpr Bounds kRelu{0};  // what is negative becomes zero, also a negative zero
+
 // c = alpha op(a) op(b) + beta c, all row-major: op(a) is m x k, op(b) is k x n. With beta = 0, c is not read. Where
-// `plus` is given, it stands for c on the right, its rows ld_plus apart (0: one row for all). `relu`, for float
-// and double: then what is negative becomes 0.
+// `plus` is given, it stands for c on the right, its rows ld_plus apart (0: one row for all). Then `bounds`
+// are applied, for float and double.
 struct Product {
   bool trans_a, trans_b;
   int64_t m, n, k;
@@ -23,7 +33,7 @@ struct Product {
   double alpha, beta;
   const void* plus = nullptr;
   int64_t ld_plus = 0;
-  bool relu = false;
+  Bounds bounds = {};
 };
 
 // How large products are cut, to suit the caches of machines with that instruction set.

@@ -77,8 +77,17 @@ struct Simd {
 #endif
   }
 
-  // What is negative becomes 0; NaN stays.
-  static Vec positive(Vec v) { return v <= Vec{} ? Vec{} : v; }
+  // What is beyond the bounds becomes them; NaN stays.
+  static Vec within(Vec v, T low, T high) {
+    Vec least = splat(low), most = splat(high);
+    v = v <= least ? least : v;
+    return v > most ? most : v;
+  }
+
+  template <class Bounds>
+  static Vec within(Vec v, const Bounds& b) {
+    return b ? within(v, T(b.low), T(b.high)) : v;
+  }
 
   static T sum(Vec v) { return fold<W>(v, std::make_index_sequence<W / 2>()); }
 

@@ -15,7 +15,6 @@ namespace weft {
 namespace {
 
 std::atomic<int> g_threads{0};
-bool g_forked = false;
 
 constexpr uint64_t kPatience = 40'000'000;  // ticks between two looks: about 15 ms
 
@@ -38,7 +37,6 @@ int available_cpus() {
 
 const bool g_watches_forks = [] {
   in_child([] {
-    g_forked = true;
     g_threads = 1;  // a program that forks has many children, as a rule
     forget_helpers();
   });
@@ -72,8 +70,6 @@ Exec fixed_exec() {
 
 PerThread::PerThread(int64_t bytes, int64_t items)
     : each_((Size(bytes) + 63) / 64 * 64), count_(items > 1 ? loop_threads() : 1), memory_(Size(each_) * count_) {}
-
-int num_openmp_threads() { return g_forked ? 1 : call_threads(); }
 
 bool (*g_ask_interpreter)() = nullptr;
 

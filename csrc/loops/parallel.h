@@ -14,10 +14,9 @@ namespace weft {
 
 int num_threads();  // what set_num_threads chose, or the CPUs this process may use
 void set_num_threads(int n);
-int call_threads();        // how many the loops of this call may have; the same until it ends
-int num_openmp_threads();  // the same for libraries on OpenMP, whose threads a child after fork cannot replace
-int loop_threads();        // those of a loop that begins here
-Exec fixed_exec();         // the context for a kernel that releases the interpreter's lock
+int call_threads();  // how many the loops of this call may have; the same until it ends
+int loop_threads();  // those of a loop that begins here
+Exec fixed_exec();   // the context for a kernel that releases the interpreter's lock
 
 constexpr int64_t kGrain = 32768;  // elements of light work per chunk
 

@@ -129,7 +129,7 @@ WEFT_ROWS(activation) {
   r.ternary(
       {"hardtanh(Tensor input, Tensor|Scalar min_val, Tensor|Scalar max_val) -> Tensor",
        "input kept between two values; the gradient is zero at both.", Rule::promote, kInplace | kHidden},
-      types::number, [](auto x, auto lo, auto hi) { return x < lo   ? lo
+      types::number, [](auto x, auto lo, auto hi) { return x <= lo  ? lo
                                                            : x > hi ? hi
                                                                     : x; },
       d(keep::x0 | keep::x1 | keep::x2,

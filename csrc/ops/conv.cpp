@@ -104,7 +104,7 @@ void infer_gradient(Call& c, const Conv& v) {
   c.give(0, meta(type, c.ints(2)));
 }
 
-void run_forward(Call& c, bool relu) {
+void run_forward(Call& c, const Bounds& bounds) {
   Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
   if (c.out[0].numel() == 0) return;
   if (c.out[0].dtype() == DType::Float) {
@@ -114,13 +114,13 @@ void run_forward(Call& c, bool relu) {
     bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
     Prepacked packed(c.tensor(1), !learns);
     LastWritten y(c.out[0]);
-    Ending end{floats(bias.data()), relu};
+    Ending end{floats(bias.data()), bounds};
     return conv_forward(v, floats(x.data()), floats(w.data()), end, floats(y.data()), packed.get());
   }
   on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
     Given bias(c, 2, type);
     plain_conv_forward(type, v, x, w, bias.data(), y);
-    if (relu) set_negatives_to_zero(type, 1, c.out[0].numel(), y, c.out[0].numel());
+    if (bounds) apply_bounds(type, bounds, 1, c.out[0].numel(), y, c.out[0].numel());
   });
 }
 
@@ -140,7 +140,7 @@ WEFT_OP{
   .doc = "Each place of the result: the sum of a window of input, weighted.",
   .traits = kHidden,
   .infer = infer_forward,
-  .run = [](Call& c) { run_forward(c, false); },
+  .run = [](Call& c) { run_forward(c, {}); },
   .any_order = any_order_forward,
   .keeps = keep::x0 | keep::x1,
   .back = [](Grad& d) { back_forward(d, d.g()); },
@@ -157,10 +157,30 @@ WEFT_OP{
         infer_forward(c);
         if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
-  .run = [](Call& c) { run_forward(c, true); },
+  .run = [](Call& c) { run_forward(c, kRelu); },
   .any_order = any_order_forward,
   .keeps = keep::x0 | keep::x1 | keep::y0,
   .back = [](Grad& d) { back_forward(d, pass_positive(d.g(), d.y(0))); },
+};
+
+WEFT_OP{
+  .signature =
+      "convolve_hardtanh(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int "
+      "groups, float min_val, float max_val) -> Tensor",
+  .doc = "Each place of the result: the sum of a window of input, weighted, kept between two values. Without "
+         "gradients.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        infer_forward(c);
+        DType type = c.tensor(0).dtype();
+        if (type != DType::Float && type != DType::Double)
+          fail_missing(c.name(), ": not implemented for '", name_of(type), "'");
+        if (!(c.real(7) <= c.real(8)))
+          fail_value("hardtanh: min_val cannot be greater than max_val, got ", c.real(7), " and ", c.real(8));
+      },
+  .run = [](Call& c) { run_forward(c, {c.real(7), c.real(8)}); },
+  .any_order = any_order_forward,
 };
 
 WEFT_OP{

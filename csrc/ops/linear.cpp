@@ -39,7 +39,7 @@ void infer_linear(Call& c) {
   c.give(0, meta(x.dtype(), sizes));
 }
 
-void run(Call& c, const Tensor& y, bool relu) {
+void run(Call& c, const Tensor& y, const Bounds& bounds) {
   const Tensor &x = c.tensor(0), &w = c.tensor(1);
   if (y.numel() == 0) return;
   int64_t n = w.size(0), k = w.size(1), rows = y.numel() / n;
@@ -48,7 +48,7 @@ void run(Call& c, const Tensor& y, bool relu) {
   if (x->contiguous && w->contiguous) {
     Product p{false, true, rows, n, k, x.data(), k, w.data(), k, y.data(), n, 1, c.has(2) ? 1.0 : 0.0};
     if (row) p.plus = c.tensor(2).data();
-    p.relu = relu;
+    p.bounds = bounds;
     bool learns = t_modes.grad || t_modes.learning;  // then weights change with every step
     if (learns || !keeps_weight(x.dtype(), p)) return gemm(x.dtype(), p);
     Prepacked packed(w, true);
@@ -56,7 +56,7 @@ void run(Call& c, const Tensor& y, bool relu) {
   }
   if (row) copy_data(y, c.tensor(2));
   multiply(x, false, w, true, y, 1, c.has(2) ? 1 : 0);
-  if (relu) set_negatives_to_zero(y.dtype(), rows, n, y.data(), n);
+  if (bounds) apply_bounds(y.dtype(), bounds, rows, n, y.data(), n);
 }
 
 void infer_real(Call& c) {
@@ -86,7 +86,7 @@ WEFT_OP{
   .doc = "input times the transposed weight, plus bias.",
   .traits = kHidden | kBeside,
   .infer = infer_linear,
-  .run = [](Call& c) { run(c, c.out[0], false); },
+  .run = [](Call& c) { run(c, c.out[0], {}); },
   .keeps_when = product_keeps,
   .back = [](Grad& d) { back(d, d.g()); },
 };
@@ -100,7 +100,7 @@ WEFT_OP{
         infer_linear(c);
         if (is_complex(c.tensor(0).dtype())) fail_missing("relu: not implemented for complex numbers");
       },
-  .run = [](Call& c) { run(c, c.out[0], true); },
+  .run = [](Call& c) { run(c, c.out[0], kRelu); },
   .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y0); },
   .back = [](Grad& d) { back(d, pass_positive(d.g(), d.y(0))); },
 };
@@ -126,7 +126,7 @@ constexpr Form from_result(std::string_view signature, std::string_view doc) {
     .infer = infer_real,
     .run =
         [](Call& c) {
-          run(c, c.out[0], false);
+          run(c, c.out[0], {});
           activate(a.row(), c.out[0], c.out[0]);
         },
     .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y0); },
@@ -157,7 +157,7 @@ constexpr Form from_input(std::string_view signature, std::string_view doc) {
     .run =
         [](Call& c) {
           const Tensor& before = c.out[1].sizes() == c.out[0].sizes() ? c.out[1] : c.out[0];
-          run(c, before, false);
+          run(c, before, {});
           activate(a.row(), before, c.out[0]);
         },
     .keeps_when = [](const Op& op, uint32_t wanting) { return product_keeps(op, wanting) | uint32_t(keep::y1); },

@@ -69,8 +69,7 @@ def check(case: tuple[Any, ...], more_threads: Sequence[int] = ()) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_is_what_the_plain_twin_gives(case: tuple[Any, ...]) -> None:
     """Values and gradients, on one thread and on several."""
-    own = weft._C._isa() == "avx512" or case[2] < 4  # else oneDNN adds up some gradients
-    check(case, (2, 3, 7) if own else ())
+    check(case, (2, 3, 7))
 
 
 @pytest.mark.parametrize("isa", ["avx2", "base"])

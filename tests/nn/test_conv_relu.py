@@ -8,6 +8,7 @@ import pytest
 
 import weft
 from weft import _C
+from weft.nn import functional as F
 
 convolve, convolve_relu = _C._op_function("convolve"), _C._op_function("convolve_relu")
 
@@ -19,8 +20,9 @@ SHAPES = {
     "rows": (4, 64, 96, 9, 3, 2, 1, 1),
     "one pixel": (4, 32, 48, 9, 1, 1, 1, 1),
     "direct": (3, 3, 7, 11, 3, 2, 1, 1),
-    "oneDNN": (2, 12, 20, 9, 3, 1, 2, 1),
+    "pointers": (2, 12, 20, 9, 3, 1, 2, 1),
     "groups": (2, 16, 32, 8, 3, 1, 1, 4),
+    "small groups": (2, 32, 32, 8, 3, 1, 1, 8),
 }
 
 
@@ -109,3 +111,33 @@ def test_compile_joins() -> None:
         assert weft.equal(step(nets[0]), fast())
     assert all(weft.equal(p.grad, q.grad) for p, q in zip(*[n.parameters() for n in nets]))
     assert "convolve_relu" in fast.report().variants[0]["program"]
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64])
+@pytest.mark.parametrize("bounds", [(0.0, 6.0), (-1.5, 0.7), (0.0, 0.0)])
+def test_bits_with_bounds(shape: tuple[int, ...], dtype: Any, bounds: tuple[float, float]) -> None:
+    """The same for hardtanh and relu6, which have no gradient together."""
+    args = given(shape, dtype, bias=True)
+    args[0][0, 0, 2, 2] = float("nan")
+    want = F.hardtanh(convolve(*args), *bounds)
+    found = _C._op_function("convolve_hardtanh")(*args, *bounds)
+    assert weft.equal(found.nan_to_num(99.0), want.nan_to_num(99.0)) and bool(found.isnan().any())
+    assert bool((weft.signbit(found) == weft.signbit(want))[~found.isnan()].all())
+
+
+def test_bounds_the_wrong_way_round() -> None:
+    args = given(SHAPES["direct"], weft.float32, bias=False)
+    with pytest.raises(ValueError, match="min_val cannot be greater than max_val, got 2 and 1"):
+        _C._op_function("convolve_hardtanh")(*args, 2.0, 1.0)
+
+
+def test_only_without_gradients_in_programs() -> None:
+    """A compiled network joins the two ops where nothing learns, with the same bits."""
+    net = weft.nn.Sequential(weft.nn.Conv2d(3, 20, 3), weft.nn.ReLU6()).eval()
+    x = weft.randn(2, 3, 9, 9)
+    frozen = weft.jit.optimize_for_inference(weft.jit.trace(net, (x,)))
+    assert "convolve_hardtanh" in [node.op for node in frozen.graph]
+    assert weft.equal(frozen(x), net(x))
+    graph = weft.jit.passes.join_activations(weft.jit.trace(net, (x,)).graph)
+    assert "hardtanh" in [node.op for node in graph]

@@ -79,12 +79,11 @@ def test_it_is_taken_and_can_be_switched_off(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_on_any_number_of_threads(shape: tuple[int, ...]) -> None:
-    """Also the gradient of the kernel, which is added up in a fixed order (oneDNN, for few channels, has none)."""
+    """Also the gradient of the kernel, which is added up in a fixed order."""
     found = []
     for count in (1, 2, 3, 5):
         weft.set_num_threads(count)
-        y, dx, dw, db = results(*data(shape), shape[-1])
-        found.append([y, dx, db, *([dw] if shape[1] * shape[2] >= 512 else [])])
+        found.append(results(*data(shape), shape[-1]))
     for other in found[1:]:
         assert all(weft.equal(a, b) for a, b in zip(found[0], other))
 

@@ -370,7 +370,7 @@ ROWS: dict[str, Row] = {
                    lambda g, x, beta, top, y: m.where(x * beta > top, g, g * m.sigmoid(x * beta))),
     "threshold": _n(lambda x, limit, value: m.where(x <= limit, value, x),
                     lambda g, x, limit, value, y: m.where(x <= limit, 0, g)),
-    "hardtanh": _n(lambda x, lo, hi: m.where(x < lo, lo, m.where(x > hi, hi, x)),
+    "hardtanh": _n(lambda x, lo, hi: m.where(x <= lo, lo, m.where(x > hi, hi, x)),
                    lambda g, x, lo, hi, y: m.where((x > lo) & (x < hi), g, 0)),
     # loss.isa.cpp
     "squared_error": _f(lambda x, y: (x - y) * (x - y), lambda g, x, y, z: g * ((x - y) * 2),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weft
+
 from .rebuild import Rebuild, readers
 
 TYPE_CHECKING = False
@@ -22,7 +24,9 @@ _JOINED = {
     ("linear", "hardswish"): ("linear_hardswish", True),
     ("convolve", "relu"): ("convolve_relu", False),
 }
-_ACTIVATIONS = {activation for _, activation in _JOINED}
+# The same where no derivative follows, with the numbers of the activation behind the layer's.
+_FORWARD_ONLY = {("convolve", "hardtanh"): "convolve_hardtanh"}
+_ACTIVATIONS = {activation for _, activation in (*_JOINED, *_FORWARD_ONLY)}
 
 
 def join_activations(graph: Graph) -> Graph:
@@ -36,7 +40,7 @@ def join_activations(graph: Graph) -> Graph:
     read = readers(graph)
     after: dict[int, Node] = {}  # activations, by the id of their layer
     for node in graph:
-        layer = _layer_before(node, read)
+        layer = _layer_before(node, read, graph.frozen)
         if layer is not None:
             after[id(layer)] = node
     if not after:
@@ -50,18 +54,27 @@ def join_activations(graph: Graph) -> Graph:
     return new.finish()
 
 
-def _layer_before(node: Node, read: dict[int, list[Node | None]]) -> Node | None:
+def _layer_before(node: Node, read: dict[int, list[Node | None]], frozen: bool) -> Node | None:
     """Return the layer to which an activation belongs, or None."""
     if node.op not in _ACTIVATIONS:
         return None
     x = node.args[0]
     layer = x.producer
-    if layer is None or (layer.op, node.op) not in _JOINED or layer.grad != node.grad:
+    if layer is None or layer.grad != node.grad or read[id(x)] != [node]:
         return None
-    return layer if read[id(x)] == [node] and x.dtype.is_floating_point else None
+    if (layer.op, node.op) in _JOINED:
+        return layer if x.dtype.is_floating_point else None
+    numbers = all(isinstance(v, (int, float)) for v in node.args[1:])
+    forward = (layer.op, node.op) in _FORWARD_ONLY and (frozen or not layer.grad)
+    return layer if forward and numbers and x.dtype in (weft.float32, weft.float64) else None
 
 
 def _join(new: Rebuild, layer: Node, activation: Node) -> None:
+    if (layer.op, activation.op) in _FORWARD_ONLY:
+        op = _FORWARD_ONLY[layer.op, activation.op]
+        args = tuple(new.mapped(v) for v in (*layer.args, *map(float, activation.args[1:])))
+        new.keep(layer, op=op, args=args, outputs=list(activation.outputs))
+        return
     op, pair = _JOINED[layer.op, activation.op]
     outputs = list(activation.outputs)
     if pair:
