@@ -161,6 +161,7 @@ bool rows_suit(const Conv& c) {
       kMost = 4 << 20;  // numbers in the windows of one image: else they need more memory than they are worth
   return c.groups == 1 && c.batch * c.places() >= 128 && c.places() * c.taps() * c.in <= kMost;
 }
+bool small_images(const Conv& c) { return rows_suit(c) && c.places() <= 16 && c.in >= 256; }
 bool few_channels(const Conv& c) { return rows_suit(c) && c.in < 16; }
 bool small(const Conv& c) {
   return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16;
@@ -203,7 +204,7 @@ void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   if (depthwise_suits(c)) return depthwise_conv_weight(c, x, g, dw);
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
-  if (few_channels(c)) return rows_conv_weight(c, x, g, dw);
+  if (few_channels(c) || small_images(c)) return rows_conv_weight(c, x, g, dw);
   indirect_conv_weight(c, x, g, dw);
 }
 
