@@ -11,23 +11,26 @@ namespace {
 using S = Simd<float>;
 using Vec = S::Vec;
 
-// A tile of the result is kRows x kVectors vectors, held in registers while taps and channels run.
+// A tile of the result is rows_of(V) x V vectors, held in registers while taps and channels run: V up to kVectors, or
+// kMost where columns come to that.
 #if defined(__AVX512F__)
-constexpr int kRows = 8, kVectors = 3;
+constexpr int kVectors = 3, kMost = 4;
+constexpr int rows_of(int vectors) { return vectors == kMost ? 6 : 8; }
 #elif defined(__AVX2__)
-constexpr int kRows = 4, kVectors = 3;
+constexpr int kVectors = 3, kMost = 3;
+constexpr int rows_of(int) { return 4; }
 #else
-constexpr int kRows = 4, kVectors = 2;
+constexpr int kVectors = 2, kMost = 2;
+constexpr int rows_of(int) { return 4; }
 #endif
-constexpr int64_t kColumns = kVectors * S::W;
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Four vectors at the end are two and two, since tiles of three and one would take longer.
+// Four vectors at the end are one tile, else two and two, since tiles of three and one would take longer.
 int64_t sliver(int64_t columns, int64_t begin) {
-  int64_t left = columns - begin;
-  if (kVectors == 3 && left > kColumns && left <= 4 * S::W) return 2 * S::W;
-  return least(left, kColumns);
+  int64_t left = columns - begin, vectors = (left + S::W - 1) / S::W;
+  if (kVectors == 3 && vectors == 4) return kMost == 4 ? left : 2 * S::W;
+  return least(left, (columns % (kMost * S::W) ? kVectors : kMost) * S::W);
 }
 
 int64_t filled(int64_t columns) { return (columns + S::W - 1) / S::W * S::W; }
@@ -35,7 +38,7 @@ int64_t filled(int64_t columns) { return (columns + S::W - 1) / S::W * S::W; }
 void pack(const float* from, int64_t apart, int64_t columns, int64_t count, const int64_t* row, float* to) {
   constexpr int64_t kAtOnce = 64;
   int64_t lanes = filled(columns);
-  alignas(64) float space[kAtOnce * kColumns];
+  alignas(64) float space[kAtOnce * kMost * S::W];
   if (lanes != columns) std::memset(space, 0, sizeof space);
   for (int64_t q = 0; q < count; q += kAtOnce) {
     int64_t some = least(kAtOnce, count - q);
@@ -43,6 +46,19 @@ void pack(const float* from, int64_t apart, int64_t columns, int64_t count, cons
     for (int64_t i = 0; i < some; ++i)
       std::memcpy(to + row[q + i] * lanes, space + i * lanes, size_t(lanes) * sizeof(float));
   }
+}
+
+// Calls f(constant) for a number of vectors.
+template <class F>
+inline void by_vectors(int64_t vectors, const F& f) {
+  if (vectors == 1)
+    f(std::integral_constant<int, 1>());
+  else if (vectors == 2)
+    f(std::integral_constant<int, 2>());
+  else if (vectors == kVectors)
+    f(std::integral_constant<int, kVectors>());
+  else
+    f(std::integral_constant<int, kMost>());
 }
 
 struct Job {
@@ -74,12 +90,12 @@ void tile(const Job& t, int64_t first) {
 #pragma GCC unroll 2
     for (int64_t k = 0; k < depth; ++k, b += V * S::W) {
       Vec bv[V];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
       for (int v = 0; v < V; ++v) bv[v] = S::load(b + v * S::W);
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) {
         Vec ai = S::splat(a[i][k]);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
         for (int v = 0; v < V; ++v) sum[i][v] = S::fma(ai, bv[v], sum[i][v]);
       }
     }
@@ -88,7 +104,7 @@ void tile(const Job& t, int64_t first) {
 #pragma GCC unroll 8
   for (int i = 0; i < R; ++i) {
     float* y = t.result[first + i] + t.to;
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       auto load = [&](const float* p) { return v < V - 1 ? S::load(p) : S::load(p, last); };
       Vec made = sum[i][v];
@@ -102,9 +118,10 @@ void tile(const Job& t, int64_t first) {
 
 template <int V>
 void tiles(const Job& t) {
+  constexpr int R = rows_of(V);
   int64_t i = 0;
-  for (; i + kRows <= t.rows.places; i += kRows) tile<kRows, V>(t, i);
-  if (kRows == 8 && i + 4 <= t.rows.places) tile<4, V>(t, i), i += 4;
+  for (; i + R <= t.rows.places; i += R) tile<R, V>(t, i);
+  if (R > 4 && i + 4 <= t.rows.places) tile<4, V>(t, i), i += 4;
   if (i + 2 <= t.rows.places) tile<2, V>(t, i), i += 2;
   if (i < t.rows.places) tile<1, V>(t, i);
 }
@@ -116,12 +133,7 @@ void multiply(const IndirectRows& rows, int64_t offset, const IndirectKernel& ke
     int64_t width = sliver(kernel.columns, j), lanes = filled(width);
     Job t{rows,       offset, kernel.depth,          to + j, packed, end.bias ? end.bias + j : nullptr, adds,
           end.bounds, result, S::W - (lanes - width)};
-    if (lanes == S::W)
-      tiles<1>(t);
-    else if (lanes == 2 * S::W)
-      tiles<2>(t);
-    else
-      tiles<kVectors>(t);
+    by_vectors(lanes / S::W, [&](auto vectors) { tiles<vectors>(t); });
     packed += kernel.taps * kernel.depth * lanes;
     j += width;
   }
@@ -146,18 +158,18 @@ void outer_tile(const Outer& o) {
   for (int64_t p = 0; p < o.places; ++p, g += o.ldg) {
     const float* x = o.at[p] + o.offset;
     Vec xv[V];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) xv[v] = v < V - 1 ? S::load(x + v * S::W) : S::load(x + v * S::W, o.last);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
       Vec gi = S::splat(g[i]);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[i][v] = S::fma(gi, xv[v], sum[i][v]);
     }
   }
 #pragma GCC unroll 8
   for (int i = 0; i < R; ++i)
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       float* at = o.sums + i * o.lds + v * S::W;
       if (v < V - 1)
@@ -170,8 +182,9 @@ void outer_tile(const Outer& o) {
 template <int V>
 void outer_tiles(Outer o, int64_t columns) {
   auto next = [&](int rows) { o.g += rows, o.sums += rows * o.lds, columns -= rows; };
-  for (; columns >= kRows; next(kRows)) outer_tile<kRows, V>(o);
-  if (kRows == 8 && columns >= 4) outer_tile<4, V>(o), next(4);
+  constexpr int R = rows_of(V);
+  for (; columns >= R; next(R)) outer_tile<R, V>(o);
+  if (R > 4 && columns >= 4) outer_tile<4, V>(o), next(4);
   if (columns >= 2) outer_tile<2, V>(o), next(2);
   if (columns) outer_tile<1, V>(o);
 }
@@ -181,12 +194,7 @@ void add_outer(int64_t places, const float* const* at, int64_t offset, int64_t d
   for (int64_t j = 0; j < depth;) {
     int64_t width = sliver(depth, j), lanes = filled(width);
     Outer o{places, at, offset + j, g, ldg, sums + j, lds, S::W - (lanes - width)};
-    if (lanes == S::W)
-      outer_tiles<1>(o, columns);
-    else if (lanes == 2 * S::W)
-      outer_tiles<2>(o, columns);
-    else
-      outer_tiles<kVectors>(o, columns);
+    by_vectors(lanes / S::W, [&](auto vectors) { outer_tiles<vectors>(o, columns); });
     j += width;
   }
 }
