@@ -19,6 +19,7 @@
 #include "loops/random.h"
 #include "loops/recurrent.h"
 #include "loops/reduce.h"
+#include "loops/resample.h"
 #include "loops/scan.h"
 #include "loops/softmax.h"
 #include "loops/sort.h"
@@ -61,6 +62,7 @@ WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(RecurrentKernels, recurrent_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
+WEFT_CHOOSE_KERNELS(ResampleKernels, resample_kernels)
 WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)

@@ -6,7 +6,6 @@ import weft
 from weft._C import Tensor
 from weft.nn.functional.activation import plain_hardtanh
 from weft.nn.functional.common import functional, prod
-from weft.nn.functional.resize import cubic_weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,11 +64,23 @@ def _multilinear(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Te
     return total
 
 
+def _cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
+    """Return the weights of four neighbours at the distance t from the second."""
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
 def _bicubic(
     flat: Tensor, places: list[Tensor], sizes: Sequence[int], padding_mode: str, corners: bool
 ) -> Tensor:
     lows = [weft.floor(p.detach()) for p in places]
-    ys, xs = (cubic_weights(p - low) for p, low in zip(places, lows))
+    ys, xs = (_cubic_weights(p - low) for p, low in zip(places, lows))
     total = None
     for i, wy in enumerate(ys):
         y = _inside(lows[0] + (i - 1), sizes[0], padding_mode, corners)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, in_autocast
 
@@ -11,27 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _at(mode: str, size: int, before: int, after: int, dim: int) -> Tensor:
-    """Return which elements make the widened dimension."""
-    i = weft.arange(-before, size + after)
-    if mode == "replicate":
-        if size == 0:
-            raise RuntimeError(f"pad: dimension {dim} is empty, there is nothing to replicate")
-        return i.clamp(0, size - 1)
-    if mode == "circular":
-        if before > size or after > size:
-            raise RuntimeError(
-                f"pad: Padding value causes wrapping around more than once: {before}, {after} at "
-                f"dimension {dim} of size {size}"
-            )
-        return i % size
-    if before >= size or after >= size:
-        raise RuntimeError(
-            "pad: Padding size should be less than the corresponding input dimension, but got: "
-            f"padding ({before}, {after}) at dimension {dim} of size {size}"
-        )
-    i = weft.abs(i)  # reflect
-    return (size - 1) - weft.abs((size - 1) - i)
+_pad_picked = _C._op_function("pad_picked")
 
 
 @functional
@@ -68,19 +49,4 @@ def pad(
         )
     if (mode, n) not in (("reflect", 3), ("circular", n)):
         input = in_autocast(input, weft.float32)
-    x = input
-    for i in range(n):
-        before, after = pad[2 * i], pad[2 * i + 1]
-        if before or after:
-            d = input.ndim - 1 - i
-            if x.shape[d] + before + after < 1:
-                raise RuntimeError(
-                    f"pad: dimension {d} of size {x.shape[d]} would have no elements left after "
-                    f"padding ({before}, {after})"
-                )
-            if mode == "circular" and min(before, after) < 0:  # what is cut off does not come back
-                start, end = max(-before, 0), x.shape[d] - max(-after, 0)
-                x = x.narrow(d, start, end - start)
-                before, after = max(before, 0), max(after, 0)
-            x = x.index_select(d, _at(mode, x.shape[d], before, after, d))
-    return x.clone() if x is input else x
+    return _pad_picked(input, pad, mode)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _pool_largest, _pool_mean = _C._op_function("pool_largest"), _C._op_function("pool_mean")
+_resample = _C._op_function("resample")
 
 
 def _need_planes(name: str, input: Tensor, n: int) -> None:
@@ -205,31 +206,22 @@ def spread(x: Tensor, dim: int, start: Tensor, length: Tensor, longest: int) -> 
     return x.index_select(dim, index.reshape(-1)).reshape(shape), inside, index
 
 
-def plain_adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
-    """Return means of as many windows as asked for, as equal as can be."""
-    batched_input = input if input.ndim == n + 2 else input.unsqueeze(0)
-    if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n:]):
+def _need_sizes(name: str, n: int, input: Tensor) -> None:
+    if input.ndim not in (n + 1, n + 2) or 0 in input.shape[-n:]:
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D tensor with non-zero size for non-batch "
             f"dimensions, but got {list(input.shape)}"
         )
+
+
+def _adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
+    """Return means of as many windows as asked for, as equal as can be."""
+    _need_sizes(name, n, input)
     need_floating(input, name)
     sizes = adaptive_sizes(name, n, input, output_size)
-    x = wide(batched_input)
-    for d, out in enumerate(sizes, 2):
-        size = x.shape[d]
-        if out == size:
-            continue
-        if out and size % out == 0:
-            x = x.reshape(*x.shape[:d], out, size // out, *x.shape[d + 1 :]).mean(d + 1)
-            continue
-        start, length, longest = bounds(size, out)
-        windows, inside, _ = spread(x, d, start, length, longest)
-        ones = [1] * (x.ndim - d - 1)
-        kept = weft.where(inside.reshape(*inside.shape, *ones), windows, 0.0)
-        x = kept.sum(d + 1) / length.reshape(-1, *ones)
-    x = x.clone() if x is batched_input else like(x, input)
-    return x if input.ndim == n + 2 else x.squeeze(0)
+    if sizes == (1,) * n:
+        return input.mean([-1, -2, -3][:n], keepdim=True)
+    return _resample(input, sizes, "area", False, 0.0, 0.0, 0.0)
 
 
 def largest_of(
@@ -280,11 +272,7 @@ def plain_adaptive_max_pool(
     name: str, n: int, input: Tensor, output_size: Any
 ) -> tuple[Tensor, Tensor]:
     """Return maxima of as many windows as asked for, and their places."""
-    if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n:]):
-        raise RuntimeError(
-            f"{name}: Expected {n + 1}D or {n + 2}D tensor with non-zero size for non-batch "
-            f"dimensions, but got {list(input.shape)}"
-        )
+    _need_sizes(name, n, input)
     sizes = adaptive_sizes(name, n, input, output_size)
     if prod(sizes) == 0:
         shape = (*input.shape[:-n], *sizes)
@@ -469,7 +457,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> weft.nn.functional.adaptive_avg_pool1d(weft.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[2.0000, 2.5000]])
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -480,7 +468,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[[0.5000],
              [2.5000]]])
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -490,4 +478,4 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> weft.nn.functional.adaptive_avg_pool3d(weft.arange(8.0).reshape(1, 2, 2, 2), 1).item()
     3.5
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
