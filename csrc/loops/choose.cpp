@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops/attention.h"
+#include "loops/bags.h"
 #include "loops/conv_depthwise.h"
 #include "loops/conv_direct.h"
 #include "loops/conv_joined.h"
@@ -10,7 +11,9 @@
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
 #include "loops/distance.h"
+#include "loops/fold.h"
 #include "loops/gemm_kernels.h"
+#include "loops/grid.h"
 #include "loops/index.h"
 #include "loops/int8.h"
 #include "loops/isa.h"
@@ -49,11 +52,14 @@ Isa machine_isa() {
 }
 
 WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
+WEFT_CHOOSE_KERNELS(BagKernels, bag_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(DepthwiseKernels, depthwise_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
+WEFT_CHOOSE_KERNELS(FoldKernels, fold_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
+WEFT_CHOOSE_KERNELS(GridKernels, grid_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)

@@ -1,11 +1,10 @@
 // Images in other sizes, means of adaptive windows, and padding with elements of the image: separable linear maps of the
 // last dimensions. Where each element comes from is worked out once per axis; the adjoint is the same loop over the
 // transposed tables.
-#include "loops/resample.h"
+#include "ops/resample.h"
 
 #include <cmath>
 #include <string_view>
-#include <vector>
 
 #include "ops/api.h"
 #include "ops/order.h"
@@ -18,50 +17,6 @@ namespace {
 const OpRef resample{"resample"}, resample_back{"resample_backward"}, pad_picked{"pad_picked"},
     pad_picked_back{"pad_picked_backward"};
 constexpr int64_t kMost = int64_t(1) << 28;  // elements of an axis, and terms of its sums
-
-// The terms of the sums along one axis.
-struct Axis {
-  int64_t in, out;
-  bool single = true;  // each sum is one element with weight 1
-  std::vector<int32_t> begin{0}, index;
-  std::vector<double> weight, count;
-
-  Axis(int64_t in, int64_t out) : in(in), out(out) {
-    begin.reserve(size_t(out) + 1), index.reserve(size_t(out)), weight.reserve(size_t(out));
-  }
-  void term(int64_t at, double w) {
-    index.push_back(int32_t(at < 0 ? 0 : at >= in ? in - 1 : at)), weight.push_back(w);
-  }
-  void end() {
-    begin.push_back(int32_t(index.size()));
-    size_t n = index.size(), o = begin.size() - 1;
-    single = single && n == o && weight.back() == 1;
-  }
-  void same() {
-    for (int64_t o = 0; o < out; ++o) term(o, 1), end();
-  }
-  // Which results each element of the input goes to.
-  Axis transposed() const {
-    Axis t(out, in);
-    t.begin.assign(size_t(in) + 1, 0);
-    for (int32_t i : index) ++t.begin[size_t(i) + 1];
-    for (int64_t i = 0; i < in; ++i) t.begin[size_t(i) + 1] += t.begin[size_t(i)];
-    t.index.resize(index.size()), t.weight.resize(index.size());
-    std::vector<int32_t> next(t.begin.begin(), t.begin.end() - 1);
-    t.single = single && in == out;
-    for (int64_t o = 0; o < out; ++o)
-      for (int32_t k = begin[size_t(o)]; k < begin[size_t(o) + 1]; ++k) {
-        int32_t to = next[size_t(index[size_t(k)])]++;
-        t.index[size_t(to)] = int32_t(o);
-        t.weight[size_t(to)] = weight[size_t(k)] / (count.empty() ? 1.0 : count[size_t(o)]);
-      }
-    for (int64_t i = 0; i < in; ++i) t.single = t.single && t.begin[size_t(i)] == i;
-    return t;
-  }
-  ResampleAxis view() const {
-    return {in, out, begin.data(), index.data(), weight.data(), count.empty() ? nullptr : count.data()};
-  }
-};
 
 double scale_of(const Axis& a, double factor, bool corners) {
   if (corners) return a.out > 1 ? double(a.in - 1) / double(a.out - 1) : 0.0;
@@ -193,59 +148,23 @@ Dims with_last(Dims sizes, const Dims& last) {
 }
 Dims last_of(const Dims& sizes, int n) { return Dims(sizes.data() + sizes.size() - n, n); }
 
-bool takes_last(Call& c, int dims) {
-  const Tensor& x = c.tensor(0);
-  return x.dtype() == DType::Float && x.dim() == dims + 2 && lies_last(x);
-}
-
-// Runs the map of the last dimensions that `make(i, in, out)` says, or the transposed one.
+// The tables of the last n dimensions, or the transposed ones: make(i, in, out) gives one.
 template <class Make>
-void run_axes(Call& c, int n, bool transposed, const Make& make) {
+void run_map(Call& c, int n, bool transposed, const Make& make) {
   const Tensor &x = c.tensor(0), &y = c.out[0];
-  if (y.numel() == 0) return;
-  if (x.numel() == 0) return fill_data(y, Value(0));
+  if (x.numel() == 0 || y.numel() == 0) return run_axes(x, y, {});
   std::vector<Axis> axes;
-  axes.reserve(3);
-  bool single = true;
-  for (int i = 0; i < 3; ++i) {
-    int d = x.dim() - 3 + i;
-    if (i < 3 - n) {
-      axes.emplace_back(1, 1).same();
-      if (c.op.name[0] == 'r' && c.text(2) == "area") axes.back().count.push_back(1);
-    } else {
-      Axis a = transposed ? make(i - 3 + n, y.size(d), x.size(d)) : make(i - 3 + n, x.size(d), y.size(d));
-      axes.push_back(transposed ? a.transposed() : std::move(a));
-    }
-    single = single && axes.back().single;
+  for (int i = 0; i < n; ++i) {
+    int64_t in = x.size(x.dim() - n + i), out = y.size(x.dim() - n + i);
+    axes.push_back(transposed ? make(i, out, in).transposed() : make(i, in, out));
   }
-  if (transposed)
-    for (Axis& a : axes) a.count.clear();
-  const ResampleAxis views[3] = {axes[0].view(), axes[1].view(), axes[2].view()};
-  const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n));
-  if (takes_last(c, n)) {
-    LastWritten to(y);
-    int64_t channels = x.size(1);
-    if (single && !views[2].count)
-      resample_kernels().pick(item_size(x.dtype()), views, planes / channels, channels, as_it_lies(x), to.data());
-    else
-      resample_kernels().sum(DType::Float, views, planes / channels, channels, as_it_lies(x), to.data());
-    return;
-  }
-  if (single) {
-    LaidOut from(x, x.dtype());
-    return resample_kernels().pick(item_size(x.dtype()), views, planes, 1, from.data(), y.data());
-  }
-  DType type = work_type(x.dtype());
-  LaidOut from(x, type);
-  Written to(y, type);
-  DType part = type == DType::ComplexDouble ? DType::Double : type == DType::ComplexFloat ? DType::Float : type;
-  resample_kernels().sum(part, views, planes, part == type ? 1 : 2, from.data(), to.data());
+  run_axes(x, y, std::move(axes));
 }
 
 template <bool kTransposed>
 void run_resample(Call& c) {
   bool exact = c.tensor(0).dtype() == DType::Double || c.tensor(0).dtype() == DType::ComplexDouble;
-  run_axes(c, c.ints(1).size(), kTransposed, [&](int i, int64_t in, int64_t out) {
+  run_map(c, c.ints(1).size(), kTransposed, [&](int i, int64_t in, int64_t out) {
     return exact ? axis_of<double>(c, 2, i, in, out) : axis_of<float>(c, 2, i, in, out);
   });
 }
@@ -264,7 +183,7 @@ WEFT_OP{
         c.give(0, meta(c.tensor(0).dtype(), with_last(c.tensor(0).sizes(), c.ints(1))));
       },
   .run = run_resample<false>,
-  .any_order = [](Call& c) { return takes_last(c, c.ints(1).size()); },
+  .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size()); },
   .back =
       [](Grad& d) {
         d.give(0, resample_back(d.g(), last_of(d.shape(0), d.arg(1).ints().size()), d.arg(2), d.arg(3), d.arg(4),
@@ -287,7 +206,7 @@ WEFT_OP{
         c.give(0, meta(c.tensor(0).dtype(), made));
       },
   .run = run_resample<true>,
-  .any_order = [](Call& c) { return takes_last(c, c.ints(1).size()); },
+  .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size()); },
   .back =
       [](Grad& d) {
         d.give(0, resample(d.g(), last_of(d.shape(0), d.arg(1).ints().size()), d.arg(2), d.arg(3), d.arg(4), d.arg(5),
@@ -346,7 +265,7 @@ void run_padding(Call& c, int at) {
   const Dims& pad = c.ints(at);
   std::string_view mode = c.text(at + 1);
   int n = pad.size() / 2;
-  run_axes(c, n, kTransposed, [&](int i, int64_t in, int64_t out) {
+  run_map(c, n, kTransposed, [&](int i, int64_t in, int64_t out) {
     Axis a(in, out);
     int64_t before = pad[2 * (n - 1 - i)], after = pad[2 * (n - 1 - i) + 1];
     for (int64_t o = 0; o < out; ++o) a.term(padded_from(mode, o, in, before, after), 1), a.end();
@@ -360,7 +279,7 @@ WEFT_OP{
   .traits = kHidden,
   .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), padded_sizes(c, 1, c.tensor(0).sizes()))); },
   .run = [](Call& c) { run_padding<false>(c, 1); },
-  .any_order = [](Call& c) { return takes_last(c, c.ints(1).size() / 2); },
+  .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size() / 2); },
   .back = [](Grad& d) { d.give(0, pad_picked_back(d.g(), d.shape(0), d.arg(1), d.arg(2))); },
 };
 
@@ -377,9 +296,66 @@ WEFT_OP{
         c.give(0, meta(c.tensor(0).dtype(), c.ints(1)));
       },
   .run = [](Call& c) { run_padding<true>(c, 2); },
-  .any_order = [](Call& c) { return takes_last(c, c.ints(2).size() / 2); },
+  .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(2).size() / 2); },
   .back = [](Grad& d) { d.give(0, pad_picked(d.g(), d.arg(2), d.arg(3))); },
 };
 
 }  // namespace
+
+Axis Axis::transposed() const {
+  Axis t(out, in);
+  t.begin.assign(size_t(in) + 1, 0);
+  for (int32_t i : index) ++t.begin[size_t(i) + 1];
+  for (int64_t i = 0; i < in; ++i) t.begin[size_t(i) + 1] += t.begin[size_t(i)];
+  t.index.resize(index.size()), t.weight.resize(index.size());
+  std::vector<int32_t> next(t.begin.begin(), t.begin.end() - 1);
+  t.single = single && in == out;
+  for (int64_t o = 0; o < out; ++o)
+    for (int32_t k = begin[size_t(o)]; k < begin[size_t(o) + 1]; ++k) {
+      int32_t to = next[size_t(index[size_t(k)])]++;
+      t.index[size_t(to)] = int32_t(o);
+      t.weight[size_t(to)] = weight[size_t(k)] / (count.empty() ? 1.0 : count[size_t(o)]);
+    }
+  for (int64_t i = 0; i < in; ++i) t.single = t.single && t.begin[size_t(i)] == i;
+  return t;
+}
+
+bool resamples_last(const Tensor& x, int dims) {
+  return x.dtype() == DType::Float && x.dim() == dims + 2 && lies_last(x);
+}
+
+void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes) {
+  if (y.numel() == 0) return;
+  if (x.numel() == 0) return fill_data(y, Value(0));
+  const int n = int(axes.size());
+  const bool counts = !axes[0].count.empty();
+  static const int32_t begin[2] = {0, 1}, index[1] = {0};
+  static const double one[1] = {1};
+  ResampleAxis views[3];
+  bool single = !counts;
+  for (int i = 0; i < 3; ++i) {
+    views[i] = i < 3 - n ? ResampleAxis{1, 1, begin, index, one, counts ? one : nullptr} : axes[size_t(i - 3 + n)].view();
+    single = single && (i < 3 - n || axes[size_t(i - 3 + n)].single);
+  }
+  const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n));
+  if (resamples_last(x, n)) {
+    LastWritten to(y);
+    int64_t channels = x.size(1);
+    if (single)
+      resample_kernels().pick(item_size(x.dtype()), views, planes / channels, channels, as_it_lies(x), to.data());
+    else
+      resample_kernels().sum(DType::Float, views, planes / channels, channels, as_it_lies(x), to.data());
+    return;
+  }
+  if (single) {
+    LaidOut from(x, x.dtype());
+    return resample_kernels().pick(item_size(x.dtype()), views, planes, 1, from.data(), y.data());
+  }
+  DType type = work_type(x.dtype());
+  LaidOut from(x, type);
+  Written to(y, type);
+  DType part = type == DType::ComplexDouble ? DType::Double : type == DType::ComplexFloat ? DType::Float : type;
+  resample_kernels().sum(part, views, planes, part == type ? 1 : 2, from.data(), to.data());
+}
+
 }  // namespace weft
