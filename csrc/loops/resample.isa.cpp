@@ -182,6 +182,10 @@ struct Along {
 
 template <class T>
 [[gnu::noinline]] void divide_row(T* y, int64_t n, int64_t channels, const double* count, double rows) {
+  if (channels == 1) {
+    for (int64_t o = 0; o < n; ++o) y[o] /= T(count[o] * rows);
+    return;
+  }
   for (int64_t o = 0; o < n; ++o) {
     T by = T(count[o] * rows);
     for (int64_t c = 0; c < channels; ++c) y[o * channels + c] /= by;

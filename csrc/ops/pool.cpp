@@ -51,7 +51,7 @@ void need_real(Call& c) {
 // Whether input i is (batch, channels, plane) and lies channels last; then it is taken as it lies.
 bool takes_last(Call& c, int i, int dims) {
   const Tensor& x = c.tensor(i);
-  return x.dtype() == DType::Float && x.dim() == dims + 2 && lies_last(x);
+  return x.dtype() == DType::Float && x.dim() == dims + 2 && is_last(x);
 }
 const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
 float* floats(char* p) { return reinterpret_cast<float*>(p); }
@@ -76,16 +76,18 @@ WEFT_OP{
           fail(c.name(), ": planes of more than 2^31 elements, got shape ", x.sizes());
         need_real(c);
         Dims sizes = with_planes(x.sizes(), c.ints(5));
-        c.give(0, meta(x.dtype(), sizes));
-        c.give(1, meta(DType::Int64, sizes));
+        bool last = takes_last(c, 0, c.ints(1).size());
+        c.give(0, last ? meta_last_as(x, x.dtype(), sizes) : meta(x.dtype(), sizes));
+        c.give(1, last ? meta_last_as(x, DType::Int64, sizes) : meta(DType::Int64, sizes));
       },
   .run =
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
         if (takes_last(c, 0, c.ints(1).size())) {
           const Tensor& x = c.tensor(0);
+          Last from(x);
           LastWritten y(c.out[0]), at(c.out[1]);
-          return pool_kernels().largest_last(pool_of(c, x.sizes(), 1), x.size(1), floats(as_it_lies(x)),
+          return pool_kernels().largest_last(pool_of(c, x.sizes(), 1), x.size(1), floats(from.data()),
                                              floats(y.data()), reinterpret_cast<int64_t*>(at.data()));
         }
         DType type = work_type(c.tensor(0).dtype());
@@ -118,7 +120,7 @@ void need_inside(Call& c, const Pool& p, bool inside) {
 // Places that lie channels last say that the image did.
 bool puts_last(Call& c) {
   const Tensor &g = c.tensor(0), &at = c.tensor(1);
-  return g.dtype() == DType::Float && g.sizes() == at.sizes() && at.dim() == c.integer(3) + 2 && lies_last(at);
+  return g.dtype() == DType::Float && g.sizes() == at.sizes() && at.dim() == c.integer(3) + 2 && is_last(at);
 }
 
 WEFT_OP{
@@ -132,18 +134,19 @@ WEFT_OP{
         places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (c.tensor(0).numel() != c.tensor(1).numel())
           fail(c.name(), ": a gradient of shape ", c.tensor(0).sizes(), " for indices of shape ", c.tensor(1).sizes());
-        c.give(0, meta(c.tensor(0).dtype(), c.ints(2)));
+        DType type = c.tensor(0).dtype();
+        c.give(0, puts_last(c) ? meta_last_as(c.tensor(1), type, c.ints(2)) : meta(type, c.ints(2)));
       },
   .run =
       [](Call& c) {
         Pool p = places_of(c, c.ints(2), c.tensor(1), c.integer(3));
         if (puts_last(c)) {
-          Last g(c.tensor(0));
+          Last g(c.tensor(0)), at(c.tensor(1));
           LastWritten dx(c.out[0]);
           return need_inside(
               c, p,
               pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
-                                      reinterpret_cast<const int64_t*>(as_it_lies(c.tensor(1))), floats(dx.data())));
+                                      reinterpret_cast<const int64_t*>(at.data()), floats(dx.data())));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
@@ -225,6 +228,11 @@ bool separable(const Tensor& x, const Pool& p) {
     if (double(p.result[d]) * double(std::min(p.kernel[d], p.size[d])) > kMost || p.size[d] > (1 << 28)) return false;
   return is_floating(x.dtype());
 }
+void give_mean(Call& c, const Pool& p, int dims, const Dims& sizes) {
+  const Tensor& x = c.tensor(0);
+  bool last = resamples_last(x, dims) && separable(x, p);
+  c.give(0, last ? meta_last_as(x, x.dtype(), sizes) : meta(x.dtype(), sizes));
+}
 std::vector<Axis> mean_axes(const Pool& p, int n) {
   std::vector<Axis> axes;
   for (int d = 3 - n; d < 3; ++d) {
@@ -249,8 +257,8 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         need_real(c);
-        mean_pool_of(c, c.tensor(0).sizes(), 1);
-        c.give(0, meta(c.tensor(0).dtype(), with_planes(c.tensor(0).sizes(), c.ints(5))));
+        Pool p = mean_pool_of(c, c.tensor(0).sizes(), 1);
+        give_mean(c, p, c.ints(1).size(), with_planes(c.tensor(0).sizes(), c.ints(5)));
       },
   .run =
       [](Call& c) {
@@ -282,11 +290,11 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         need_real(c);
-        mean_pool_of(c, c.ints(1), 2);
+        Pool p = mean_pool_of(c, c.ints(1), 2);
         Dims made = with_planes(c.ints(1), c.ints(6));
         if (!(c.tensor(0).sizes() == made))
           fail(c.name(), ": expected a gradient of shape ", made, ", got ", c.tensor(0).sizes());
-        c.give(0, meta(c.tensor(0).dtype(), c.ints(1)));
+        give_mean(c, p, c.ints(2).size(), c.ints(1));
       },
   .run =
       [](Call& c) {

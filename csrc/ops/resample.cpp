@@ -148,6 +148,11 @@ Dims with_last(Dims sizes, const Dims& last) {
 }
 Dims last_of(const Dims& sizes, int n) { return Dims(sizes.data() + sizes.size() - n, n); }
 
+void give_like(Call& c, int dims, const Dims& sizes) {
+  const Tensor& x = c.tensor(0);
+  c.give(0, resamples_last(x, dims) ? meta_last_as(x, x.dtype(), sizes) : meta(x.dtype(), sizes));
+}
+
 // The tables of the last n dimensions, or the transposed ones: make(i, in, out) gives one.
 template <class Make>
 void run_map(Call& c, int n, bool transposed, const Make& make) {
@@ -180,7 +185,7 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         check_axes(c, 2, c.tensor(0).sizes(), c.ints(1));
-        c.give(0, meta(c.tensor(0).dtype(), with_last(c.tensor(0).sizes(), c.ints(1))));
+        give_like(c, c.ints(1).size(), with_last(c.tensor(0).sizes(), c.ints(1)));
       },
   .run = run_resample<false>,
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size()); },
@@ -203,7 +208,7 @@ WEFT_OP{
         if (size.size() > g.size()) refuse(c, 1, "name dimensions of ", g);
         Dims made = with_last(g, size);
         check_axes(c, 2, made, last_of(g, size.size()));
-        c.give(0, meta(c.tensor(0).dtype(), made));
+        give_like(c, size.size(), made);
       },
   .run = run_resample<true>,
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size()); },
@@ -235,14 +240,18 @@ Dims padded_sizes(Call& c, int at, Dims sizes) {
   std::string_view mode = c.text(at + 1);
   int n = pad.size() / 2;
   if (mode != "reflect" && mode != "replicate" && mode != "circular") fail("pad: unknown mode '", c.text(at + 1), "'");
-  if (pad.size() % 2 || n < 1 || n > 3 || n > sizes.size())
-    fail("pad: two numbers for each of the last one to three dimensions are expected, got ", pad, " for shape ", sizes);
+  if (pad.size() % 2 || pad.size() > 2 * sizes.size())
+    fail("pad: Padding length must be even and at most twice the number of dimensions, got ", pad.size(), " for ",
+         sizes.size(), " dimensions");
+  if (n < 1 || n > 3 || (sizes.size() != n + 1 && sizes.size() != n + 2))
+    fail_missing("pad: modes other than constant pad the last one to three of two to five dimensions");
+  for (int d = sizes.size() - n - 1; d < sizes.size(); ++d)
+    if (sizes[d] == 0) fail("pad: Expected input without empty dimensions but the batch, got ", sizes);
   for (int i = 0; i < n; ++i) {
     int d = sizes.size() - 1 - i;
     int64_t before = pad[2 * i], after = pad[2 * i + 1], size = sizes[d];
     if (std::abs(before) > kMost || std::abs(after) > kMost || size > kMost)
       fail("pad: sizes of more than 2^28 at dimension ", d);
-    if (size < 1) fail("pad: Expected input without empty dimensions but the batch, got ", sizes);
     if (size + before + after < 1)
       fail("pad: dimension ", d, " of size ", size, " would have no elements left after padding (", before, ", ",
            after, ")");
@@ -277,7 +286,7 @@ WEFT_OP{
   .signature = "pad_picked(Tensor input, int[] pad, str mode) -> Tensor",
   .doc = "The last dimensions widened by elements of the input: reflect, replicate or circular.",
   .traits = kHidden,
-  .infer = [](Call& c) { c.give(0, meta(c.tensor(0).dtype(), padded_sizes(c, 1, c.tensor(0).sizes()))); },
+  .infer = [](Call& c) { give_like(c, c.ints(1).size() / 2, padded_sizes(c, 1, c.tensor(0).sizes())); },
   .run = [](Call& c) { run_padding<false>(c, 1); },
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size() / 2); },
   .back = [](Grad& d) { d.give(0, pad_picked_back(d.g(), d.shape(0), d.arg(1), d.arg(2))); },
@@ -293,7 +302,7 @@ WEFT_OP{
         if (!is_floating(c.tensor(0).dtype()) && !is_complex(c.tensor(0).dtype()))
           refuse(c, 0, "be of a floating or complex dtype");
         expect_shape(c, 0, padded_sizes(c, 2, c.ints(1)));
-        c.give(0, meta(c.tensor(0).dtype(), c.ints(1)));
+        give_like(c, c.ints(2).size() / 2, c.ints(1));
       },
   .run = [](Call& c) { run_padding<true>(c, 2); },
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(2).size() / 2); },
@@ -321,7 +330,7 @@ Axis Axis::transposed() const {
 }
 
 bool resamples_last(const Tensor& x, int dims) {
-  return x.dtype() == DType::Float && x.dim() == dims + 2 && lies_last(x);
+  return x.dtype() == DType::Float && x.dim() == dims + 2 && is_last(x);
 }
 
 void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes) {
@@ -339,12 +348,13 @@ void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes) {
   }
   const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n));
   if (resamples_last(x, n)) {
+    Last from(x);
     LastWritten to(y);
     int64_t channels = x.size(1);
     if (single)
-      resample_kernels().pick(item_size(x.dtype()), views, planes / channels, channels, as_it_lies(x), to.data());
+      resample_kernels().pick(item_size(x.dtype()), views, planes / channels, channels, from.data(), to.data());
     else
-      resample_kernels().sum(DType::Float, views, planes / channels, channels, as_it_lies(x), to.data());
+      resample_kernels().sum(DType::Float, views, planes / channels, channels, from.data(), to.data());
     return;
   }
   if (single) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weft
 from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional
@@ -16,9 +15,11 @@ if TYPE_CHECKING:
 _unfold_windows, _fold_windows = _C._op_function("unfold_windows"), _C._op_function("fold_windows")
 
 
-def _copied(x: Tensor) -> Tensor:
-    """Return the elements in memory of their own, even where they are in order already."""
-    return x.clone(memory_format=weft.contiguous_format)
+_pixel_shuffle, _pixel_unshuffle = (
+    _C._op_function("pixel_shuffle"),
+    _C._op_function("pixel_unshuffle"),
+)
+_channel_shuffle = _C._op_function("channel_shuffle")
 
 
 @functional
@@ -59,24 +60,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[0., 1.],
              [2., 3.]]])
     """
-    r = upscale_factor
-    if input.ndim < 3:
-        raise RuntimeError(
-            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *lead, c, h, w = input.shape
-    if c % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
-        )
-    n = len(lead)
-    x = input.reshape(*lead, c // (r * r), r, r, h, w)
-    x = x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return _copied(x).view(*lead, c // (r * r), h * r, w * r)
+    return _pixel_shuffle(input, upscale_factor)
 
 
 @functional
@@ -86,24 +70,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     >>> weft.nn.functional.pixel_unshuffle(weft.arange(4.0).reshape(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
-    r = downscale_factor
-    if input.ndim < 3:
-        raise RuntimeError(
-            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *lead, c, h, w = input.shape
-    if h % r or w % r:
-        raise RuntimeError(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"{(h, w)} is not divisible by {r}"
-        )
-    n = len(lead)
-    x = input.reshape(*lead, c, h // r, r, w // r, r)
-    x = x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return _copied(x).view(*lead, c * r * r, h // r, w // r)
+    return _pixel_unshuffle(input, downscale_factor)
 
 
 @functional
@@ -113,23 +80,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> weft.nn.functional.channel_shuffle(weft.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-    if input.ndim < 3:
-        raise RuntimeError(
-            "channel_shuffle expects input with > 2 dims, but got input with sizes "
-            f"{list(input.shape)}"
-        )
-    if groups <= 0:
-        raise RuntimeError(
-            f"channel_shuffle: Number of groups to divide channels in must be positive, got {groups}"
-        )
-    n, c = input.shape[:2]
-    if c % groups:
-        raise RuntimeError(
-            f"channel_shuffle: Number of channels must be divisible by groups. Got {c} channels and "
-            f"{groups} groups."
-        )
-    x = input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2)
-    return _copied(x).view(input.shape)
+    return _channel_shuffle(input, groups)
 
 
 native_channel_shuffle = channel_shuffle
