@@ -22,8 +22,8 @@
 namespace weft {
 namespace {
 
-// Calls f(place, pixel, n) for each row of places of the result whose windows read pixels with this tap: n of them, from
-// these on, stride[2] pixels apart.
+// Calls f(place, pixel, n) for each row of places of the result whose windows read pixels with this tap: n of them,
+// from these on, stride[2] pixels apart.
 template <class F>
 void each_row(const Conv& c, int64_t tap, const F& f) {
   const int64_t t2 = tap % c.kernel[2], t1 = tap / c.kernel[2] % c.kernel[1], t0 = tap / c.kernel[2] / c.kernel[1];

@@ -99,7 +99,11 @@ void unfold(int64_t item, const FoldPlan& p, const void* x, void* y) {
     using T = decltype(zero);
     unfold_of(p, static_cast<const T*>(x), static_cast<T*>(y));
   };
-  item == 1 ? run(uint8_t()) : item == 2 ? run(uint16_t()) : item == 4 ? run(uint32_t()) : item == 8 ? run(uint64_t()) : run(Wide());
+  item == 1   ? run(uint8_t())
+  : item == 2 ? run(uint16_t())
+  : item == 4 ? run(uint32_t())
+  : item == 8 ? run(uint64_t())
+              : run(Wide());
 }
 void fold(DType type, const FoldPlan& p, const void* y, void* x) {
   auto run = [&](auto zero) {

@@ -9,10 +9,10 @@ namespace weft {
 struct GridPlan {
   enum Mode { linear, nearest, cubic } mode = linear;
   enum Outside { zeros, border, reflection } outside = zeros;
-  bool corners = false;           // -1 and 1 are the centres of the outer elements, not their edges
-  int dims = 2;                   // of the images: 2 or 3
+  bool corners = false;  // -1 and 1 are the centres of the outer elements, not their edges
+  int dims = 2;          // of the images: 2 or 3
   int64_t batch = 0, channels = 0, positions = 0;
-  int64_t size[3] = {1, 1, 1};    // of an image: the last `dims` count
+  int64_t size[3] = {1, 1, 1};  // of an image: the last `dims` count
   int64_t pixels() const { return size[0] * size[1] * size[2]; }
 };
 

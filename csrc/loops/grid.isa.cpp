@@ -7,10 +7,10 @@
 namespace weft::WEFT_ISA {
 namespace {
 
-constexpr int64_t kBlock = 64;          // positions
-constexpr int64_t kChannels = 16;       // that share the work of finding places, where each plane is written
-constexpr int64_t kWork = 16384;        // elements that are worth a thread
-constexpr int kMostTerms = 16;          // of a sum: 4 x 4
+constexpr int64_t kBlock = 64;     // positions
+constexpr int64_t kChannels = 16;  // that share the work of finding places, where each plane is written
+constexpr int64_t kWork = 16384;   // elements that are worth a thread
+constexpr int kMostTerms = 16;     // of a sum: 4 x 4
 
 // Along one axis: the elements that are read (-1: outside), their weights, and how these follow the grid.
 template <class T>
@@ -280,7 +280,8 @@ void back_grid_of(const GridPlan& p, const T* g, const T* x, const T* grid, T* d
     for (int k = 0; k < b.count; ++k)
       for (int64_t i = 0; i < n; ++i) dot[k][i] = 0;
     for (int64_t c = image * p.channels; c < (image + 1) * p.channels; ++c)
-      for (int k = 0; k < b.count; ++k) add_products(b.at[k], n, g + c * p.positions + from, x + c * p.pixels(), dot[k]);
+      for (int k = 0; k < b.count; ++k)
+        add_products(b.at[k], n, g + c * p.positions + from, x + c * p.pixels(), dot[k]);
     for (int d = 3 - p.dims; d < 3; ++d) {
       T sum[kBlock] = {};
       for (int k = 0; k < b.count; ++k) {

@@ -193,8 +193,7 @@ WEFT_OP{
         const Tensor &indices = c.tensor(0), &weight = c.tensor(2);
         check_index_dtype(indices, "embedding_bag");
         expect_dim(c, 0, 1, 1), expect_dim(c, 2, 2, 2);
-        if (weight.dtype() != DType::Float && weight.dtype() != DType::Double)
-          refuse(c, 2, "be of float32 or float64");
+        if (weight.dtype() != DType::Float && weight.dtype() != DType::Double) refuse(c, 2, "be of float32 or float64");
         expect_dtype(c, 3, weight.dtype()), expect_shape(c, 3, indices.sizes());
         expect_range(c, 5, kNone, weight.size(0) - 1);
         int64_t bags = count_bags(c, 1, 4, indices.numel());

@@ -57,8 +57,9 @@ FoldPlan fold_plan(Call& c) {
   const Tensor& x = c.tensor(0);
   int n = x.dim();
   if ((n != 2 && n != 3) || x.size(-1) == 0 || x.size(-2) == 0)
-    fail("fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for ",
-         "input, but got: ", x.sizes());
+    fail(
+        "fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for ",
+        "input, but got: ", x.sizes());
   int64_t size[2];
   read_pair(c, "fold", "output_size", 1, 0, size);
   FoldPlan p = plan_of(c, "fold", 2, size[0], size[1]);
@@ -70,8 +71,8 @@ FoldPlan fold_plan(Call& c) {
   Size windows = p.windows[0];
   windows *= p.windows[1];
   if (windows < 1 || windows != x.size(-1))
-    fail("fold: Given output_size=", c.ints(1), ", kernel_size=", c.ints(2), ", dilation=", c.ints(3), ", padding=",
-         c.ints(4), ", stride=", c.ints(5),
+    fail("fold: Given output_size=", c.ints(1), ", kernel_size=", c.ints(2), ", dilation=", c.ints(3),
+         ", padding=", c.ints(4), ", stride=", c.ints(5),
          ", expected size of input's dimension 2 to match the calculated number of sliding blocks ",
          Dims{p.windows[0], p.windows[1]}, ", but got input.size(2)=", x.size(-1), ".");
   p.planes = (n == 3 ? x.size(0) : 1) * (x.size(-2) / int64_t(area));

@@ -348,7 +348,8 @@ WEFT_OP{
         if (group_takes_last(c, 0)) {
           Last x(c.tensor(0));
           LastWritten y(c.out[0]);
-          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), x.data(), w.data(), b.data(), c.real(4), y.data(), c.out[1].data(), c.out[2].data());
+          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), x.data(), w.data(), b.data(),
+                                       c.real(4), y.data(), c.out[1].data(), c.out[2].data());
         }
         LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);

@@ -37,36 +37,40 @@ struct Wide {  // an element of 16 bytes
   uint64_t low, high;
 };
 
-// Row by row: those outside are filled, of the others both ends.
+// Plane by plane, row by row: what is outside is filled, of the other rows both ends.
 template <class T>
 void run_pad(const Tensor& x, const Tensor& y, const Dims& pad, const T* from, T value, T* to) {
-  const int n = y.dim();
-  Dims before(n);
-  for (int i = 0; i < pad.size() / 2; ++i) before[n - 1 - i] = pad[2 * i];
-  const int64_t in = x.size(n - 1), out = y.size(n - 1), rows = y.numel() / out;
-  const int64_t first = std::clamp<int64_t>(before[n - 1], 0, out), skip = std::max<int64_t>(-before[n - 1], 0);
-  const int64_t end = std::clamp<int64_t>(before[n - 1] + in, first, out);
-  parallel_chunks(rows, 1 + kGrain / (out + 16), [&](int64_t begin, int64_t stop) {
-    Dims at(n);
-    int64_t rest = begin;
-    for (int d = n - 2; d >= 0; --d) at[d] = rest % y.size(d), rest /= y.size(d);
-    for (int64_t r = begin; r < stop; ++r) {
-      int64_t row = 0;
-      bool inside = true;
-      for (int d = 0; d < n - 1; ++d) {
-        int64_t place = at[d] - before[d];
+  const int n = y.dim() - 2;  // dimensions of planes
+  auto before = [&](int d) { return y.dim() - 1 - d < pad.size() / 2 ? int64_t(pad[2 * (y.dim() - 1 - d)]) : 0; };
+  const int64_t in = x.size(-1), out = y.size(-1), left = before(n + 1);
+  const int64_t height = n < 0 ? 1 : int64_t(x.size(n)), rows = n < 0 ? 1 : int64_t(y.size(n)),
+                top = n < 0 ? 0 : before(n);
+  const int64_t first = std::clamp<int64_t>(left, 0, out), end = std::clamp<int64_t>(left + in, first, out);
+  const int64_t skip = std::max<int64_t>(-left, 0), bytes = (end - first) * int64_t(sizeof(T));
+  parallel_chunks(y.numel() / (rows * out), 1 + kGrain / (rows * out), [&](int64_t begin, int64_t stop) {
+    for (int64_t plane = begin; plane < stop; ++plane) {
+      bool inside = bytes > 0;
+      int64_t rest = plane, base = 0, step = 1;
+      for (int d = n - 1; d >= 0; --d) {
+        int64_t place = rest % y.size(d) - before(d);
+        rest /= y.size(d);
         inside = inside && place >= 0 && place < x.size(d);
-        row = row * x.size(d) + place;
+        base = base + place * step, step = step * x.size(d);
       }
-      T* line = to + r * out;
-      if (!inside || first == end) {
-        std::fill_n(line, out, value);
-      } else {
+      T* line = to + plane * rows * out;
+      if (!inside) {
+        std::fill_n(line, rows * out, value);
+        continue;
+      }
+      for (int64_t r = 0; r < rows; ++r, line += out) {
+        if (r < top || r - top >= height) {
+          std::fill_n(line, out, value);
+          continue;
+        }
         for (int64_t i = 0; i < first; ++i) line[i] = value;
-        std::memcpy(static_cast<void*>(line + first), from + row * in + skip, size_t(end - first) * sizeof(T));
+        std::memcpy(static_cast<void*>(line + first), from + (base * height + r - top) * in + skip, size_t(bytes));
         for (int64_t i = end; i < out; ++i) line[i] = value;
       }
-      for (int d = n - 2; d >= 0 && ++at[d] == y.size(d); --d) at[d] = 0;
     }
   });
 }
@@ -121,7 +125,8 @@ void need_image(Call& c, const char* what) {
   if (c.tensor(0).dim() < 3)
     fail(c.name(), " expects input to have at least 3 dimensions, but got input with ", c.tensor(0).dim(),
          " dimension(s)");
-  if (c.integer(1) <= 0 || c.integer(1) > 1 << 20) fail(c.name(), " expects a positive ", what, ", but got ", c.integer(1));
+  if (c.integer(1) <= 0 || c.integer(1) > 1 << 20)
+    fail(c.name(), " expects a positive ", what, ", but got ", c.integer(1));
 }
 
 // The dimensions in front of an image, then these, counted from where it begins.
@@ -147,8 +152,9 @@ WEFT_OP{
         const Tensor& x = c.tensor(0);
         const int64_t r = c.integer(1), n = x.size(-3), h = x.size(-2), w = x.size(-1);
         if (n % (r * r))
-          fail("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, ",
-               "but input.size(-3)=", n, " is not divisible by ", r * r);
+          fail(
+              "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, ",
+              "but input.size(-3)=", n, " is not divisible by ", r * r);
         Tensor y = permute(reshape(x, behind(x, {n / (r * r), r, r, h, w})), behind(x.dim() - 3, {0, 3, 1, 4, 2}));
         c.give(0, in_order(y, behind(x, {n / (r * r), h * r, w * r})));
       },
@@ -180,8 +186,7 @@ WEFT_OP{
         const Tensor& x = c.tensor(0);
         const int64_t groups = c.integer(1);
         if (x.dim() < 3) fail("channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
-        if (groups <= 0)
-          fail("channel_shuffle: Number of groups to divide channels in must be positive, got ", groups);
+        if (groups <= 0) fail("channel_shuffle: Number of groups to divide channels in must be positive, got ", groups);
         if (x.size(1) % groups)
           fail("channel_shuffle: Number of channels must be divisible by groups. Got ", x.size(1), " channels and ",
                groups, " groups.");

@@ -87,8 +87,8 @@ WEFT_OP{
           const Tensor& x = c.tensor(0);
           Last from(x);
           LastWritten y(c.out[0]), at(c.out[1]);
-          return pool_kernels().largest_last(pool_of(c, x.sizes(), 1), x.size(1), floats(from.data()),
-                                             floats(y.data()), reinterpret_cast<int64_t*>(at.data()));
+          return pool_kernels().largest_last(pool_of(c, x.sizes(), 1), x.size(1), floats(from.data()), floats(y.data()),
+                                             reinterpret_cast<int64_t*>(at.data()));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut x(c.tensor(0), type);
@@ -143,10 +143,9 @@ WEFT_OP{
         if (puts_last(c)) {
           Last g(c.tensor(0)), at(c.tensor(1));
           LastWritten dx(c.out[0]);
-          return need_inside(
-              c, p,
-              pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
-                                      reinterpret_cast<const int64_t*>(at.data()), floats(dx.data())));
+          return need_inside(c, p,
+                             pool_kernels().put_last(p, c.ints(2)[1], floats(g.data()),
+                                                     reinterpret_cast<const int64_t*>(at.data()), floats(dx.data())));
         }
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type), at(c.tensor(1), DType::Int64);
@@ -310,9 +309,7 @@ WEFT_OP{
         pool_kernels().mean_back(type, p, g.data(), dx.data());
       },
   .any_order =
-      [](Call& c) {
-        return takes_last(c, 0, c.ints(2).size()) && separable(c.tensor(0), pool_of(c, c.ints(1), 2));
-      },
+      [](Call& c) { return takes_last(c, 0, c.ints(2).size()) && separable(c.tensor(0), pool_of(c, c.ints(1), 2)); },
   .back =
       [](Grad& d) {
         d.give(0, pool_mean(d.g(), d.arg(2), d.arg(3), d.arg(4), d.arg(5), d.arg(6), d.arg(7), d.arg(8)));

@@ -1,5 +1,5 @@
-// Images in other sizes, means of adaptive windows, and padding with elements of the image: separable linear maps of the
-// last dimensions. Where each element comes from is worked out once per axis; the adjoint is the same loop over the
+// Images in other sizes, means of adaptive windows, and padding with elements of the image: separable linear maps of
+// the last dimensions. Where each element comes from is worked out once per axis; the adjoint is the same loop over the
 // transposed tables.
 #include "ops/resample.h"
 
@@ -77,10 +77,7 @@ void smooth(Axis& a, double scale, bool is_cubic) {
     w.clear();
     for (int64_t i = first; i < last; ++i) {
       double x = std::abs((double(i) - center + 0.5) * inverse);
-      w.push_back(!is_cubic ? std::max(1.0 - x, 0.0)
-                  : x < 1   ? cubic_near(x, -0.5)
-                  : x < 2   ? cubic_far(x, -0.5)
-                            : 0.0);
+      w.push_back(!is_cubic ? std::max(1.0 - x, 0.0) : x < 1 ? cubic_near(x, -0.5) : x < 2 ? cubic_far(x, -0.5) : 0.0);
       total += w.back();
     }
     for (int64_t i = first; i < last; ++i) a.term(i, R(w[size_t(i - first)] / (total == 0 ? 1.0 : total)));
@@ -123,7 +120,8 @@ Axis axis_of(Call& c, int at, int i, int64_t in, int64_t out) {
 // `lead` planes from `sizes` to `result`; each axis has at most kMost terms.
 void check_axes(Call& c, int at, const Dims& sizes, const Dims& result) {
   std::string_view mode = c.text(at);
-  bool picks = mode == "nearest" || mode == "nearest-exact", filters = mode == "smooth-linear" || mode == "smooth-cubic";
+  bool picks = mode == "nearest" || mode == "nearest-exact",
+       filters = mode == "smooth-linear" || mode == "smooth-cubic";
   if (!picks && !filters && mode != "linear" && mode != "cubic" && mode != "area")
     fail(c.name(), ": unknown mode '", c.text(at), "'");
   if (!picks && !is_floating(c.tensor(0).dtype()))
@@ -253,8 +251,8 @@ Dims padded_sizes(Call& c, int at, Dims sizes) {
     if (std::abs(before) > kMost || std::abs(after) > kMost || size > kMost)
       fail("pad: sizes of more than 2^28 at dimension ", d);
     if (size + before + after < 1)
-      fail("pad: dimension ", d, " of size ", size, " would have no elements left after padding (", before, ", ",
-           after, ")");
+      fail("pad: dimension ", d, " of size ", size, " would have no elements left after padding (", before, ", ", after,
+           ")");
     if (mode == "circular") {
       int64_t left = size - (before < 0 ? -before : 0) - (after < 0 ? -after : 0);
       if (left < 1 || before > left || after > left)
@@ -343,7 +341,8 @@ void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes) {
   ResampleAxis views[3];
   bool single = !counts;
   for (int i = 0; i < 3; ++i) {
-    views[i] = i < 3 - n ? ResampleAxis{1, 1, begin, index, one, counts ? one : nullptr} : axes[size_t(i - 3 + n)].view();
+    views[i] = i < 3 - n ? ResampleAxis{1, 1, begin, index, one, counts ? one : nullptr}
+                         : axes[size_t(i - 3 + n)].view();
     single = single && (i < 3 - n || axes[size_t(i - 3 + n)].single);
   }
   const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n));

@@ -219,7 +219,11 @@ def embedding_bag(
     plain = mode != "max" and not (sparse or scale_grad_by_freq) and max_norm is None
     if plain and weight.dtype in (weft.float32, weft.float64) and input.numel():
         _check_index("embedding_bag", input)
-        starts = None if input.ndim == 2 and offsets is None else _starts(input, offsets, include_last_offset)
+        starts = (
+            None
+            if input.ndim == 2 and offsets is None
+            else _starts(input, offsets, include_last_offset)
+        )
         length = input.shape[1] if starts is None else 1
         padding = -1 if padding_idx is None else padding_idx
         if per_sample_weights is not None:

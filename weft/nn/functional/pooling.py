@@ -230,9 +230,7 @@ def _adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) -> Te
     return _resample(input, sizes, "area", False, 0.0, 0.0, 0.0)
 
 
-def _adaptive_largest(
-    name: str, n: int, input: Tensor, output_size: Any
-) -> tuple[Tensor, Tensor]:
+def _adaptive_largest(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """Return maxima of as many windows as asked for, and their places."""
     _need_sizes(name, n, input)
     return _pool_adaptive(input, adaptive_sizes(name, n, input, output_size))
