@@ -303,6 +303,8 @@ def _by_hand() -> dict[str, list[Call]]:
         ("index.places", x, [weft.tensor([1, 2])]),
         ("nonzero.columns", x), ("gelu_tanh", x), ("median", x), ("view.dtype", x, weft.int32),
         ("pool_pick", weft.rand(2, 4), weft.tensor([[0, 3], [1, 1]]), 1),
+        ("_grid_sample_backward", weft.rand(1, 2, 2, 3), weft.rand(1, 2, 4, 4), weft.rand(1, 2, 3, 2),
+         "bilinear", "zeros", False),
         ("adam_step_", *([weft.rand(3)] for _ in range(4)), [], [weft.rand(1)], 0.1, 0.9, 0.99, 0.1,
          0.1, True, False),
         ("_linalg_pinv", weft.rand(2, 2), weft.tensor(0.1), weft.tensor(0.1), False),

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "loops/attention.h"
+#include "loops/bags.h"
 #include "loops/conv_depthwise.h"
 #include "loops/conv_direct.h"
 #include "loops/conv_indirect.h"
@@ -11,7 +12,9 @@
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
 #include "loops/distance.h"
+#include "loops/fold.h"
 #include "loops/gemm_kernels.h"
+#include "loops/grid.h"
 #include "loops/index.h"
 #include "loops/int8.h"
 #include "loops/isa.h"
@@ -20,6 +23,7 @@
 #include "loops/random.h"
 #include "loops/recurrent.h"
 #include "loops/reduce.h"
+#include "loops/resample.h"
 #include "loops/scan.h"
 #include "loops/softmax.h"
 #include "loops/sort.h"
@@ -49,11 +53,14 @@ Isa machine_isa() {
 }
 
 WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
+WEFT_CHOOSE_KERNELS(BagKernels, bag_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(DepthwiseKernels, depthwise_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
+WEFT_CHOOSE_KERNELS(FoldKernels, fold_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
+WEFT_CHOOSE_KERNELS(GridKernels, grid_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(IndirectKernels, indirect_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
@@ -63,6 +70,7 @@ WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(RecurrentKernels, recurrent_kernels)
 WEFT_CHOOSE_KERNELS(ReduceKernels, reduce_kernels)
+WEFT_CHOOSE_KERNELS(ResampleKernels, resample_kernels)
 WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)

@@ -14,21 +14,22 @@
 namespace weft {
 namespace {
 
-// Calls f(place, pixel) for each place of the result whose window reads a pixel with this tap.
+// Calls f(place, pixel, n) for each row of places of the result whose windows read pixels with this tap: n of them,
+// from these on, stride[2] pixels apart.
 template <class F>
-void each_place(const Conv& c, int64_t tap, const F& f) {
-  int64_t t2 = tap % c.kernel[2], t1 = tap / c.kernel[2] % c.kernel[1], t0 = tap / c.kernel[2] / c.kernel[1];
+void each_row(const Conv& c, int64_t tap, const F& f) {
+  const int64_t t2 = tap % c.kernel[2], t1 = tap / c.kernel[2] % c.kernel[1], t0 = tap / c.kernel[2] / c.kernel[1];
+  const int64_t shift = t2 * c.dilation[2] - c.pad[2], step = c.stride[2], room = c.size[2] - 1 - shift;
+  const int64_t first = shift < 0 ? (-shift + step - 1) / step : 0;
+  const int64_t n = std::min(room < 0 ? 0 : room / step + 1, c.result[2]) - first;
+  if (n <= 0) return;
   for (int64_t a = 0; a < c.result[0]; ++a) {
     int64_t x0 = a * c.stride[0] + t0 * c.dilation[0] - c.pad[0];
     if (x0 < 0 || x0 >= c.size[0]) continue;
     for (int64_t b = 0; b < c.result[1]; ++b) {
       int64_t x1 = b * c.stride[1] + t1 * c.dilation[1] - c.pad[1];
       if (x1 < 0 || x1 >= c.size[1]) continue;
-      int64_t place = (a * c.result[1] + b) * c.result[2], row = (x0 * c.size[1] + x1) * c.size[2];
-      for (int64_t e = 0; e < c.result[2]; ++e) {
-        int64_t x2 = e * c.stride[2] + t2 * c.dilation[2] - c.pad[2];
-        if (x2 >= 0 && x2 < c.size[2]) f(place + e, row + x2);
-      }
+      f((a * c.result[1] + b) * c.result[2] + first, (x0 * c.size[1] + x1) * c.size[2] + first * step + shift, n);
     }
   }
 }
@@ -38,24 +39,31 @@ void each_place(const Conv& c, int64_t tap, const F& f) {
 template <class T>
 const T* lay_out(const Conv& c, const T* x, T* windows) {
   if (c.is_product()) return x;
-  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places();
+  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places(), step = c.stride[2];
   std::memset(static_cast<void*>(windows), 0, size_t(channels * taps * places) * sizeof(T));
-  for (int64_t k = 0; k < channels * taps; ++k) {
-    const T* image = x + k / taps * c.pixels();
-    T* row = windows + k * places;
-    each_place(c, k % taps, [&](int64_t place, int64_t pixel) { row[place] = image[pixel]; });
-  }
+  for (int64_t k = 0; k < channels * taps; ++k)
+    each_row(c, k % taps, [&](int64_t place, int64_t pixel, int64_t n) {
+      const T* from = x + k / taps * c.pixels() + pixel;
+      T* to = windows + k * places + place;
+      if (step == 1)
+        std::copy_n(from, n, to);
+      else
+        for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+    });
   return windows;
 }
 template <class T>
 void add_back(const Conv& c, const T* windows, T* x) {
-  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places();
-  for (int64_t k = 0; k < channels * taps; ++k) {
-    T* image = x + k / taps * c.pixels();
-    const T* row = windows + k * places;
-    each_place(c, k % taps,
-               [&](int64_t place, int64_t pixel) { image[pixel] = modular::add(image[pixel], row[place]); });
-  }
+  int64_t channels = c.in / c.groups, taps = c.taps(), places = c.places(), step = c.stride[2];
+  for (int64_t k = 0; k < channels * taps; ++k)
+    each_row(c, k % taps, [&](int64_t place, int64_t pixel, int64_t n) {
+      const T* from = windows + k * places + place;
+      T* to = x + k / taps * c.pixels() + pixel;
+      if (step == 1)
+        for (int64_t i = 0; i < n; ++i) to[i] = modular::add(to[i], from[i]);
+      else
+        for (int64_t i = 0; i < n; ++i) to[i * step] = modular::add(to[i * step], from[i]);
+    });
 }
 
 // Half types are widened by the op: here are those that gemm and addition know as they are.
@@ -100,7 +108,8 @@ class Windows {
 
 }  // namespace
 
-void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+void plain_conv_forward(DType type, const Conv& given, const void* x, const void* w, const void* bias, void* y) {
+  const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -118,7 +127,8 @@ void plain_conv_forward(DType type, const Conv& c, const void* x, const void* w,
   });
 }
 
-void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, void* dx) {
+void plain_conv_input(DType type, const Conv& given, const void* g, const void* w, void* dx) {
+  const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -135,7 +145,8 @@ void plain_conv_input(DType type, const Conv& c, const void* g, const void* w, v
   });
 }
 
-void plain_conv_weight(DType type, const Conv& c, const void* x, const void* g, void* dw) {
+void plain_conv_weight(DType type, const Conv& given, const void* x, const void* g, void* dw) {
+  const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
     using T = decltype(zero);

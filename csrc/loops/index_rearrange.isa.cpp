@@ -2,6 +2,7 @@
 
 #include "loops/index_parts.h"
 #include "loops/index_walk.h"
+#include "loops/lanes.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -20,8 +21,26 @@ inline void clear_bytes(char* out, int64_t n) {
   if (n > 0) std::memset(out, 0, size_t(n));
 }
 
+template <class T, int... I>
+inline Vec<T> reversed(Vec<T> v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (kLanes<T> - 1 - I)...);
+}
+
 template <class T>
 inline void reverse(char* out, const char* x, int64_t n) {
+  constexpr int64_t L = kLanes<T>;
+  if constexpr (L > 1) {
+    if (n >= L) {  // the last vector may write some elements again
+      constexpr auto lanes = std::make_integer_sequence<int, L>{};
+      T* to = reinterpret_cast<T*>(out);
+      const T* from = reinterpret_cast<const T*>(x);
+      for (int64_t i = 0; i < n; i += L) {
+        if (i + L > n) i = n - L;
+        store(to + i, reversed<T>(load<Vec<T>>(from + n - L - i), lanes));
+      }
+      return;
+    }
+  }
   T* __restrict to = reinterpret_cast<T*>(out);
   const T* __restrict from = reinterpret_cast<const T*>(x) + n - 1;
   for (int64_t i = 0; i < n; ++i) to[i] = from[-i];
@@ -49,6 +68,10 @@ void triangle(int64_t item, char* out, const char* x, int64_t batch, int64_t row
 // Every task writes a range of bytes of out, in runs as long as the parts allow: memcpy knows best, given long ones.
 // The same where every part gives one element of type T at a time: some rows of one part after the other, so that what
 // is written stays near.
+template <int n>
+struct Bytes {
+  char bytes[n];
+};
 template <class T>
 void interleave(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
   constexpr int64_t kNear = 8192;
@@ -75,6 +98,9 @@ void join(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
   }
   if (alike && parts[0].bytes == 4) return interleave<uint32_t>(out, parts, count, rows);
   if (alike && parts[0].bytes == 8) return interleave<uint64_t>(out, parts, count, rows);
+  if (alike && parts[0].bytes == 16) return interleave<Bytes<16>>(out, parts, count, rows);
+  if (alike && parts[0].bytes == 32) return interleave<Bytes<32>>(out, parts, count, rows);
+  if (alike && parts[0].bytes == 64) return interleave<Bytes<64>>(out, parts, count, rows);
   int64_t total = width * rows, threads = total < 2 * kTaskBytes ? 1 : loop_threads();
   int64_t share = (total + threads - 1) / threads;
   share += -share & 63;

@@ -32,11 +32,14 @@ struct PoolKernels {
   // x[plane][at] for each place; and its derivative, which adds up. False where one lies outside of its plane.
   bool (*pick)(DType type, const Pool& p, const void* x, const int64_t* at, void* y);
   bool (*put)(DType type, const Pool& p, const void* g, const int64_t* at, void* dx);
+  bool (*set)(DType type, const Pool& p, const void* x, const int64_t* at, void* y);  // the last one stays
   // float planes of `channels` each, side by side: (planes / channels, pixels, channels). `at` lies as y does.
   void (*largest_last)(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at);
   bool (*put_last)(const Pool& p, int64_t channels, const float* g, const int64_t* at, float* dx);
-  void (*mean_last)(const Pool& p, int64_t channels, const float* x, float* y);
-  void (*mean_back_last)(const Pool& p, int64_t channels, const float* g, float* dx);
+  // The same as `largest` for windows between bounds: (first, end) for each place along each dimension, the dimensions
+  // one after the other, for all planes alike or (`each`) plane by plane.
+  void (*largest_between)(DType type, const Pool& p, const int32_t* bounds, bool each, const void* x, void* y,
+                          int64_t* at);
 };
 
 WEFT_DECLARE_KERNELS(PoolKernels, pool_kernels)

@@ -93,46 +93,54 @@ inline void take_larger(const T* in, int64_t stride, int64_t n, int64_t from, T*
   }
 }
 
+// The windows of the places [begin, begin + n) of a row, n <= kRow.
+template <class T>
+void largest_of_row(const Pool& p, const Reaches& reaches, const T* in, int64_t row, int64_t begin, int64_t n, T* out,
+                    int64_t* to) {
+  const auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
+  T best[kRow];
+  int32_t where[kRow];
+  for (int64_t e = 0; e < n; ++e) best[e] = kLeast<T>, where[e] = 0;  // what a window of padding alone has
+  bool fresh = true;  // the first element of a window is taken, whatever it is
+  pause(p, begin);
+  const Taps taps(p, 2, begin, begin + n);
+  each_row(p, row / p.result[1], row % p.result[1], [&](int64_t line) {
+    for (int64_t e = 0; fresh && e < n; ++e) {
+      int64_t x2 = (begin + e) * p.stride[2] - p.pad[2];
+      if (x2 < 0) x2 += (-x2 + p.dilation[2] - 1) / p.dilation[2] * p.dilation[2];
+      if (x2 >= p.size[2]) continue;
+      where[e] = int32_t(line + x2);
+      best[e] = in[line + x2];
+    }
+    fresh = false;
+    for (int64_t k = taps.first; k < taps.last; ++k) {
+      auto [first, last] = reaches[k];
+      if (first < begin) first = begin;
+      if (last > begin + n) last = begin + n;
+      if (first >= last) continue;
+      int64_t from = line + first * p.stride[2] + k * p.dilation[2] - p.pad[2], i = first - begin;
+      take(in + from, p.stride[2], last - first, from, best + i, where + i);
+    }
+  });
+  for (int64_t e = 0; e < n; ++e) out[e] = best[e], to[e] = where[e];
+}
+
+// The same for any stretch of places.
+template <class T>
+void largest_of_row_any(const Pool& p, const Reaches& reaches, const T* in, int64_t row, int64_t begin, int64_t end,
+                        T* out, int64_t* to) {
+  for (int64_t e = begin; e < end; e += kRow)
+    largest_of_row(p, reaches, in, row, e, end - e < kRow ? end - e : kRow, out + e, to + e);
+}
+
 template <class T>
 void largest_of(const Pool& p, const T* x, T* y, int64_t* at) {
   const Reaches reaches(p);
-  const auto take = p.stride[2] == 1 ? take_larger<T, 1> : p.stride[2] == 2 ? take_larger<T, 2> : take_larger<T, 0>;
   each_plane(p, [&](int64_t plane) {
-    const T* in = x + plane * p.pixels();
-    T* out = y + plane * p.places();
-    int64_t* to = at + plane * p.places();
-    T best[kRow];
-    int32_t where[kRow];
-    for (int64_t row = 0; row < p.result[0] * p.result[1]; ++row)
-      for (int64_t begin = 0; begin < p.result[2]; begin += kRow) {
-        int64_t n = p.result[2] - begin < kRow ? p.result[2] - begin : kRow;
-        for (int64_t e = 0; e < n; ++e) best[e] = kLeast<T>, where[e] = 0;  // what a window of padding alone has
-        bool fresh = true;  // the first element of a window is taken, whatever it is
-        pause(p, begin);
-        const Taps taps(p, 2, begin, begin + n);
-        each_row(p, row / p.result[1], row % p.result[1], [&](int64_t line) {
-          for (int64_t e = 0; fresh && e < n; ++e) {
-            int64_t x2 = (begin + e) * p.stride[2] - p.pad[2];
-            if (x2 < 0) x2 += (-x2 + p.dilation[2] - 1) / p.dilation[2] * p.dilation[2];
-            if (x2 >= p.size[2]) continue;
-            where[e] = int32_t(line + x2);
-            best[e] = in[line + x2];
-          }
-          fresh = false;
-          for (int64_t k = taps.first; k < taps.last; ++k) {
-            auto [first, last] = reaches[k];
-            if (first < begin) first = begin;
-            if (last > begin + n) last = begin + n;
-            if (first >= last) continue;
-            int64_t from = line + first * p.stride[2] + k * p.dilation[2] - p.pad[2], i = first - begin;
-            take(in + from, p.stride[2], last - first, from, best + i, where + i);
-          }
-        });
-        for (int64_t e = 0; e < n; ++e) {
-          out[row * p.result[2] + begin + e] = best[e];
-          to[row * p.result[2] + begin + e] = where[e];
-        }
-      }
+    for (int64_t row = 0; row < p.result[0] * p.result[1]; ++row) {
+      int64_t to = plane * p.places() + row * p.result[2];
+      largest_of_row_any(p, reaches, x + plane * p.pixels(), row, 0, p.result[2], y + to, at + to);
+    }
   });
 }
 
@@ -230,7 +238,7 @@ bool pick_of(const Pool& p, const T* x, const int64_t* at, T* y) {
   });
   return inside.all();
 }
-template <class T>
+template <bool kAdds, class T>
 bool put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
   Inside inside(p);
   const int64_t n = p.places();
@@ -240,7 +248,7 @@ bool put_of(const Pool& p, const T* g, const int64_t* at, T* dx) {
     const int64_t* to = at + plane * n;
     for (int64_t i = 0; i < p.pixels(); ++i) out[i] = T(0);
     if (!inside(to, n)) return;
-    for (int64_t i = 0; i < n; ++i) out[to[i]] = modular::add(out[to[i]], in[i]);
+    for (int64_t i = 0; i < n; ++i) out[to[i]] = kAdds ? modular::add(out[to[i]], in[i]) : in[i];
   });
   return inside.all();
 }
@@ -279,11 +287,12 @@ bool pick(DType type, const Pool& p, const void* x, const int64_t* at, void* y) 
   });
   return inside;
 }
+template <bool kAdds>
 bool put(DType type, const Pool& p, const void* g, const int64_t* at, void* dx) {
   bool inside = true;
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
-    inside = put_of(p, static_cast<const T*>(g), at, static_cast<T*>(dx));
+    inside = put_of<kAdds>(p, static_cast<const T*>(g), at, static_cast<T*>(dx));
   });
   return inside;
 }
@@ -371,13 +380,29 @@ struct InnerWindows {
   int32_t pixel[kMost];   // from the first one of a window
   int64_t offset[kMost];  // where its channels begin
 
-  static bool suit(const Pool& p) {
-    for (int d = 0; d < 3; ++d)
-      if (p.pad[d] || (p.result[d] - 1) * p.stride[d] + (p.kernel[d] - 1) * p.dilation[d] >= p.size[d]) return false;
-    return p.kernel[0] * p.kernel[1] * p.kernel[2] <= kMost;
-  }
+  int64_t begin[3], end[3];  // the places whose windows lie inside
+
+  static bool suit(const Pool& p) { return p.kernel[0] * p.kernel[1] * p.kernel[2] <= kMost; }
   InnerWindows(const Pool& p, int64_t channels) {
-    each_pixel(p, 0, 0, 0, [&](int64_t i) { pixel[taps] = int32_t(i), offset[taps++] = i * channels; });
+    for (int64_t i = 0; i < p.kernel[0]; ++i)
+      for (int64_t j = 0; j < p.kernel[1]; ++j)
+        for (int64_t k = 0; k < p.kernel[2]; ++k) {
+          int64_t at = (i * p.dilation[0] * p.size[1] + j * p.dilation[1]) * p.size[2] + k * p.dilation[2];
+          pixel[taps] = int32_t(at), offset[taps++] = at * channels;
+        }
+    for (int d = 0; d < 3; ++d) {
+      int64_t room = p.size[d] - 1 + p.pad[d] - (p.kernel[d] - 1) * p.dilation[d];
+      begin[d] = (p.pad[d] + p.stride[d] - 1) / p.stride[d];
+      end[d] = room < 0 ? 0 : room / p.stride[d] + 1;
+      if (end[d] > p.result[d]) end[d] = p.result[d];
+      if (begin[d] > end[d]) begin[d] = end[d];
+    }
+  }
+  bool inside(int d, int64_t place) const { return place >= begin[d] && place < end[d]; }
+  // The first pixel of the window at (a, b, e).
+  static int64_t first_of(const Pool& p, int64_t a, int64_t b, int64_t e) {
+    return ((a * p.stride[0] - p.pad[0]) * p.size[1] + b * p.stride[1] - p.pad[1]) * p.size[2] + e * p.stride[2] -
+           p.pad[2];
   }
   // n windows, at most a vector of them: get(t) has tap t of each, `first` the pixel where each begins.
   template <bool whole, class Get>
@@ -431,12 +456,13 @@ inline Vec<float> row_of(const float* x, int64_t n, std::integer_sequence<int, I
   }
 }
 
-// Windows that lie inside their plane, a vector of neighbours at a time.
+// Windows that lie inside their plane, a vector of neighbours at a time; the others one by one.
 template <int step>
 void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
   constexpr int64_t L = kLanes<float>;
   constexpr auto half = std::make_integer_sequence<int, L / 2>{};
   const InnerWindows windows(p, 1);
+  const Reaches reaches(p);
   Vec<int32_t> steps;
   for (int i = 0; i < L; ++i) steps[i] = i * step;
   each_plane(p, [&](int64_t plane) {
@@ -445,15 +471,22 @@ void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
     for (int64_t a = 0; a < p.result[0]; ++a)
       for (int64_t b = 0; b < p.result[1]; ++b, to += n) {
         leave_if_interrupted();
-        int64_t line = (a * p.stride[0] * p.size[1] + b * p.stride[1]) * p.size[2];
-        auto from = [&](int64_t e) { return splat(int32_t(line + e * step)) + steps; };
-        int64_t e = 0;
-        auto all = [&](int64_t t) { return row_of<step, true>(in + line + e * step + windows.pixel[t], L, half); };
-        for (; e + L <= n; e += L) windows.largest<true>(all, from(e), L, y + to + e, at + to + e);
-        auto rest = [&](int64_t t) {
-          return row_of<step, false>(in + line + e * step + windows.pixel[t], n - e, half);
+        auto any = [&](int64_t begin, int64_t end) {
+          if (begin < end) largest_of_row_any(p, reaches, in, a * p.result[1] + b, begin, end, y + to, at + to);
         };
-        if (e < n) windows.largest<false>(rest, from(e), n - e, y + to + e, at + to + e);
+        if (!windows.inside(0, a) || !windows.inside(1, b)) {
+          any(0, n);
+          continue;
+        }
+        any(0, windows.begin[2]), any(windows.end[2], n);
+        int64_t line = InnerWindows::first_of(p, a, b, 0), e = windows.begin[2], end = windows.end[2];
+        auto from = [&](int64_t e) { return splat(int32_t(line + e * step)) + steps; };
+        auto all = [&](int64_t t) { return row_of<step, true>(in + line + e * step + windows.pixel[t], L, half); };
+        for (; e + L <= end; e += L) windows.largest<true>(all, from(e), L, y + to + e, at + to + e);
+        auto rest = [&](int64_t t) {
+          return row_of<step, false>(in + line + e * step + windows.pixel[t], end - e, half);
+        };
+        if (e < end) windows.largest<false>(rest, from(e), end - e, y + to + e, at + to + e);
       }
   });
 }
@@ -471,28 +504,23 @@ void largest(DType type, const Pool& p, const void* x, void* y, int64_t* at) {
 
 void largest_last(const Pool& p, int64_t channels, const float* x, float* y, int64_t* at) {
   constexpr int64_t L = kLanes<float>;
-  const bool inside = InnerWindows::suit(p);
+  const bool suit = InnerWindows::suit(p);
+  const InnerWindows windows(suit ? p : Pool(), channels);
   each_image(p, channels, [&](int64_t image) {
     const float* in = x + image * p.pixels() * channels;
-    if (inside) {
-      const InnerWindows windows(p, channels);
-      each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
-        int64_t to = (image * p.places() + place) * channels;
-        int64_t first = (a * p.stride[0] * p.size[1] + b * p.stride[1]) * p.size[2] + e * p.stride[2];
+    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
+      int64_t to = (image * p.places() + place) * channels, c = 0;
+      if (suit && windows.inside(0, a) && windows.inside(1, b) && windows.inside(2, e)) {
+        int64_t first = InnerWindows::first_of(p, a, b, e);
         const float* from = in + first * channels;
-        int64_t c = 0;
         for (; c + L <= channels; c += L)
           windows.largest_of_channels<true>(from + c, first, L, y + to + c, at + to + c);
         if (c < channels) windows.largest_of_channels<false>(from + c, first, channels - c, y + to + c, at + to + c);
-      });
-      return;
-    }
-    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
-      int64_t from = (image * p.places() + place) * channels, c = 0;
+        return;
+      }
       for (; c + L <= channels; c += L)
-        largest_of_window<true>(p, channels, a, b, e, in + c, L, y + from + c, at + from + c);
-      if (c < channels)
-        largest_of_window<false>(p, channels, a, b, e, in + c, channels - c, y + from + c, at + from + c);
+        largest_of_window<true>(p, channels, a, b, e, in + c, L, y + to + c, at + to + c);
+      if (c < channels) largest_of_window<false>(p, channels, a, b, e, in + c, channels - c, y + to + c, at + to + c);
     });
   });
 }
@@ -512,43 +540,46 @@ bool put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at
   return inside.all();
 }
 
-inline float divisor_of(const Pool& p, int64_t a, int64_t b, int64_t e) {
-  return float(p.divisor ? p.divisor : extent(p, 0, a) * extent(p, 1, b) * extent(p, 2, e));
-}
+// ---- windows between bounds
 
-void mean_last(const Pool& p, int64_t channels, const float* x, float* y) {
-  each_image(p, channels, [&](int64_t image) {
-    const float* in = x + image * p.pixels() * channels;
-    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
-      float* out = y + (image * p.places() + place) * channels;
-      float divisor = divisor_of(p, a, b, e);
-      for (int64_t c = 0; c < channels; ++c) out[c] = 0;
-      each_pixel(p, a, b, e, [&](int64_t pixel) {
-        for (int64_t c = 0; c < channels; ++c) out[c] += in[pixel * channels + c];
-      });
-      for (int64_t c = 0; c < channels; ++c) out[c] /= divisor;
-    });
+template <class T>
+void largest_between_of(const Pool& p, const int32_t* bounds, bool each, const T* x, T* y, int64_t* at) {
+  const int64_t numbers = 2 * (p.result[0] + p.result[1] + p.result[2]);
+  each_plane(p, [&](int64_t plane) {
+    const T* in = x + plane * p.pixels();
+    const int32_t *z = bounds + (each ? plane * numbers : 0), *r = z + 2 * p.result[0], *c = r + 2 * p.result[1];
+    int64_t to = plane * p.places();
+    for (int64_t a = 0; a < p.result[0]; ++a)
+      for (int64_t b = 0; b < p.result[1]; ++b) {
+        leave_if_interrupted();
+        for (int64_t e = 0; e < p.result[2]; ++e, ++to) {
+          const int64_t first = c[2 * e], end = c[2 * e + 1];
+          int64_t where = (z[2 * a] * p.size[1] + r[2 * b]) * p.size[2] + first;
+          T best = in[where];
+          for (int64_t i = z[2 * a]; i < z[2 * a + 1]; ++i)
+            for (int64_t j = r[2 * b]; j < r[2 * b + 1]; ++j) {
+              const int64_t line = (i * p.size[1] + j) * p.size[2];
+              for (int64_t k = first; k < end; ++k) {
+                T v = in[line + k];
+                if (v > best || v != v) best = v, where = line + k;  // NaN wins
+              }
+            }
+          y[to] = best, at[to] = where;
+        }
+      }
   });
 }
-
-void mean_back_last(const Pool& p, int64_t channels, const float* g, float* dx) {
-  each_image(p, channels, [&](int64_t image) {
-    float* out = dx + image * p.pixels() * channels;
-    for (int64_t i = 0; i < p.pixels() * channels; ++i) out[i] = 0;
-    each_place(p, [&](int64_t place, int64_t a, int64_t b, int64_t e) {
-      const float* in = g + (image * p.places() + place) * channels;
-      float divisor = divisor_of(p, a, b, e);
-      each_pixel(p, a, b, e, [&](int64_t pixel) {
-        for (int64_t c = 0; c < channels; ++c) out[pixel * channels + c] += in[c] / divisor;
-      });
-    });
+void largest_between(DType type, const Pool& p, const int32_t* bounds, bool each, const void* x, void* y, int64_t* at) {
+  by_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    largest_between_of(p, bounds, each, static_cast<const T*>(x), static_cast<T*>(y), at);
   });
 }
 
 }  // namespace
 
 extern const PoolKernels pool_kernels_table;
-const PoolKernels pool_kernels_table{largest,      mean,     mean_back, pick,          put,
-                                     largest_last, put_last, mean_last, mean_back_last};
+const PoolKernels pool_kernels_table{largest,    mean,         mean_back, pick,           put<true>,
+                                     put<false>, largest_last, put_last,  largest_between};
 
 }  // namespace weft::WEFT_ISA

@@ -3,6 +3,7 @@
 
 #include "loops/copy.h"
 #include "ops/index_plan.h"
+#include "ops/order.h"
 #include "ops/record.h"
 #include "ops/rules.h"
 
@@ -27,12 +28,16 @@ void check_joint_out(Call& c, DType type) {
 
 // Writes the tensors of list side by side: out seen as [rows, bytes of one of each].
 void run_join(const Tensor& out, const TensorList& list, const Dims& widths, int dim) {
-  bool plain = out.contiguous();
-  for (const Tensor& x : list) plain = plain && x.contiguous() && x.dtype() == out.dtype();
-  if (plain) {
+  bool plain = out.contiguous(), last = !plain && strides_last(out);
+  for (const Tensor& x : list) {
+    plain = plain && x.contiguous() && x.dtype() == out.dtype();
+    last = last && strides_last(x) && x.dtype() == out.dtype();
+  }
+  if (plain || last) {
     int64_t rows = 1, inner = item_size(out.dtype());
-    for (int d = 0; d < dim; ++d) rows *= out.size(d);
-    for (int d = dim + 1; d < out.dim(); ++d) inner *= out.size(d);
+    auto place = [&](int d) { return plain ? d : d == 0 ? 0 : d == 1 ? out.dim() : d - 1; };  // in memory
+    for (int d = 0; d < out.dim(); ++d)
+      if (d != dim) (place(d) < place(dim) ? rows : inner) *= out.size(d);
     std::vector<JoinPart> parts;
     parts.reserve(list.size());
     for (size_t i = 0; i < list.size(); ++i)
@@ -90,7 +95,9 @@ WEFT_OP{
         }
         if (!fits) refuse(c, 2, "be ", matching_widths(list, dim));
         sizes[dim] = width;
-        c.give(0, meta(joint_dtype(list), sizes));
+        bool last = true;
+        for (const Tensor& x : list) last = last && strides_last(x);
+        c.give(0, last ? meta_last_as(list[0], joint_dtype(list), sizes) : meta(joint_dtype(list), sizes));
       },
   .run = [](Call& c) { run_join(c.out[0], c.tensors(0), c.ints(2), int(c.integer(1))); },
   .back =

@@ -298,7 +298,12 @@ Dims group_rows(Call& c, const Tensor& x, int at, std::initializer_list<int> eac
 }
 
 // The same of the derivative.
-bool back_takes_last(Call& c) { return takes_last(c, 1) && c.flag(6) && c.tensor(0).dtype() == DType::Float; }
+// By strides only where that is faster than a copy in order: a vector of channels or more.
+bool group_takes_last(Call& c, int i) {
+  const Tensor& x = c.tensor(i);
+  return x.dtype() == DType::Float && (lies_last(x) || (x.dim() > 2 && x.size(1) >= 16 && strides_last(x)));
+}
+bool back_takes_last(Call& c) { return group_takes_last(c, 1) && c.flag(6) && c.tensor(0).dtype() == DType::Float; }
 
 // The derivative made of other ops, for derivatives of higher order.
 void groups_back_by_parts(Grad& d) {
@@ -331,7 +336,7 @@ WEFT_OP{
         need_floating(c);
         const Tensor& x = c.tensor(0);
         Dims rows = group_rows(c, x, 3, {1, 2});
-        c.give(0, meta(x.dtype(), x.sizes()));
+        c.give(0, group_takes_last(c, 0) ? meta_last_as(x, x.dtype(), x.sizes()) : meta(x.dtype(), x.sizes()));
         c.give(1, meta(work_type(x.dtype()), rows));
         c.give(2, meta(work_type(x.dtype()), rows));
       },
@@ -340,17 +345,18 @@ WEFT_OP{
         if (c.out[0].numel() == 0) return;
         DType type = work_type(c.tensor(0).dtype());
         Given w(c, 1, type), b(c, 2, type);
-        if (takes_last(c, 0)) {
+        if (group_takes_last(c, 0)) {
+          Last x(c.tensor(0));
           LastWritten y(c.out[0]);
-          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), as_it_lies(c.tensor(0)),
-                                       w.data(), b.data(), c.real(4), y.data(), c.out[1].data(), c.out[2].data());
+          return norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3), true), x.data(), w.data(), b.data(),
+                                       c.real(4), y.data(), c.out[1].data(), c.out[2].data());
         }
         LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);
         norm_kernels().groups(type, groups_of(c.tensor(0), c.integer(3)), x.data(), w.data(), b.data(), c.real(4),
                               y.data(), c.out[1].data(), c.out[2].data());
       },
-  .any_order = [](Call& c) { return takes_last(c, 0); },
+  .any_order = [](Call& c) { return group_takes_last(c, 0); },
   .keeps = keep::x0 | keep::x1 | keep::y1 | keep::y2,
   .back =
       [](Grad& d) {
@@ -375,7 +381,8 @@ WEFT_OP{
         expect_gradient(c);
         Dims rows = group_rows(c, x, 5, {2});
         for (int i : {3, 4}) expect_plain(c, i, work_type(x.dtype()), rows);
-        c.give(0, meta(x.dtype(), c.flag(6) ? x.sizes() : Dims{0}));
+        c.give(0, back_takes_last(c) ? meta_last_as(x, x.dtype(), x.sizes())
+                                     : meta(x.dtype(), c.flag(6) ? x.sizes() : Dims{0}));
         for (int i = 1; i < 3; ++i) c.give(i, meta(work_type(x.dtype()), Dims{c.flag(6 + i) ? x.size(1) : 0}));
       },
   .run =

@@ -47,6 +47,19 @@ bool lies_last(const Tensor& t) {
          last.item == item_size(t.dtype());
 }
 
+bool strides_last(const Tensor& t) {
+  if (t.dim() < 3 || t.stride(1) != 1 || t.contiguous() || t.numel() == 0) return false;
+  if (t.size(1) == 1 || pixels_of(t) == 1) return false;
+  Dims strides = last_strides(t.sizes());
+  for (int i = 0; i < t.dim(); ++i)
+    if (t.size(i) != 1 && t.stride(i) != strides[i]) return false;
+  return true;
+}
+
+Tensor meta_last_as(const Tensor& x, DType type, const Dims& sizes) {
+  return strides_last(x) ? meta_strided(type, sizes, last_strides(sizes)) : meta(type, sizes);
+}
+
 bool can_lie_last(const Tensor& t) {
   const Storage& s = *t->storage;
   return (s.block || s.planned) && !s.shown && item_size(t.dtype()) <= 8 && fills_its_storage(t);
@@ -95,13 +108,13 @@ Last::Last(const Tensor& t) {
   data_ = copy_->as<char>();
 }
 
-LastWritten::LastWritten(const Tensor& t) : t_(t) {
-  if (!can_lie_last(t)) scratch_.emplace(t.numel() * item_size(t.dtype()));
+LastWritten::LastWritten(const Tensor& t) : t_(t), strided_(strides_last(t)) {
+  if (!strided_ && !can_lie_last(t)) scratch_.emplace(t.numel() * item_size(t.dtype()));
 }
 
 LastWritten::~LastWritten() {
   if (!scratch_) {
-    set_lies_last(t_);
+    if (!strided_) set_lies_last(t_);
     return;
   }
   Uninterrupted leaving;  // a destructor cannot throw

@@ -10,6 +10,11 @@ namespace weft {
 
 // Whether the elements of t, all that its storage has, lie channels last.
 bool lies_last(const Tensor& t);
+// Whether the strides of t, which has several channels and pixels, say that its channels lie last.
+bool strides_last(const Tensor& t);
+inline bool is_last(const Tensor& t) { return lies_last(t) || strides_last(t); }
+// A result of these sizes whose strides follow those of x, if they have the channels last.
+Tensor meta_last_as(const Tensor& x, DType type, const Dims& sizes);
 // Whether a result could: memory of our own that nobody else looks at, channels and pixels.
 bool can_lie_last(const Tensor& t);
 // Says that what was written into the memory of t lies channels last.
@@ -32,14 +37,16 @@ class Last {
 };
 
 // Where a kernel writes an image with its channels last: the memory of t, or a scratch that is put in order at the end.
+// What has no strides of that order is marked instead.
 class LastWritten {
  public:
   explicit LastWritten(const Tensor& t);
   ~LastWritten();
-  char* data() const { return scratch_ ? scratch_->as<char>() : as_it_lies(t_); }
+  char* data() const { return scratch_ ? scratch_->as<char>() : strided_ ? t_.data() : as_it_lies(t_); }
 
  private:
   const Tensor& t_;
+  bool strided_;
   std::optional<Scratch> scratch_;
 };
 

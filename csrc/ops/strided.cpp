@@ -116,6 +116,43 @@ void add_at(T* elements, const ElementAt& element_at, const Tensor& g, const Dim
   }
 }
 
+// The same where places are those of the elements themselves: along the longest dimension in one loop.
+template <class T>
+void add_dense(T* elements, const Tensor& g, const Dims& strides, int64_t offset) {
+  int inner = 0;
+  for (int d = 1; d < g.dim(); ++d)
+    if (g.size(d) >= g.size(inner)) inner = d;
+  const int64_t n = g.size(inner), from_step = g.stride(inner), to_step = strides[inner];
+  Dims at(g.dim());
+  for (int64_t i = 0; i < g.numel() / n; ++i) {
+    int64_t here = 0, place = offset;
+    for (int d = 0; d < g.dim(); ++d) {
+      here = here + at[d] * g.stride(d);
+      place = place + at[d] * strides[d];
+    }
+    const T* from = g.data<T>() + here;
+    T* to = elements + place;
+    for (int64_t k = 0; k < n; ++k) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        to[k * to_step] = T(float(to[k * to_step]) + float(from[k * from_step]));
+      else
+        to[k * to_step] = modular::add(to[k * to_step], from[k * from_step]);
+    }
+    for (int d = g.dim() - 1; d >= 0; --d) {
+      if (d == inner) continue;
+      if (++at[d] < g.size(d)) break;
+      at[d] = 0;
+    }
+  }
+}
+
+// Whether what as_strided showed lies among the elements of its input, which have no holes.
+bool dense_inside(Call& c) {
+  const Tensor& g = c.tensor(0);
+  return g.dim() && g.numel() && c.integer(5) >= 0 && is_dense(c.ints(1), c.ints(2)) &&
+         c.integer(5) + span_of(g.sizes(), c.ints(4)) <= c.out[0].numel();
+}
+
 WEFT_OP{
   .signature =
       "as_strided_backward(Tensor grad, int[] input_size, int[] input_stride, int[] size, int[] stride, int offset) -> "
@@ -142,6 +179,10 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
         fill_data(y, Value(0));
+        if (dense_inside(c)) {
+          visit(g.dtype(), [&](auto zero) { add_dense(y.data<decltype(zero)>(), g, c.ints(4), c.integer(5)); });
+          return;
+        }
         ElementAt element_at(c.ints(1), c.ints(2));
         visit(g.dtype(), [&](auto zero) { add_at(y.data<decltype(zero)>(), element_at, g, c.ints(4), c.integer(5)); });
       },

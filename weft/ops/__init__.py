@@ -58,20 +58,23 @@ def op(
     creation: bool = False,
     aliases: tuple[str, ...] = (),
     derivative: bool | str = True,
+    direct: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function of tensors an op made of other ops.
 
     ``derivative`` is True (it comes from the parts) or the reason why there is none. With
     ``out=True`` the op takes ``out=`` and copies its result there, with ``casts_out=True`` also
     into another dtype; with ``inplace=True`` ``name_`` is derived; with ``creation=True`` it takes
-    ``device=, layout=, requires_grad=, pin_memory=``, and ``out=`` for ``dtype=``.
+    ``device=, layout=, requires_grad=, pin_memory=``, and ``out=`` for ``dtype=``. ``direct`` is for
+    functions that call one native op at once: arguments and errors are that op's.
     """
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         base = name or f.__name__.rstrip("_")
         typed = not base.startswith("nn_functional_")  # layers of users may be looser
         of_tensors = method and not function
-        g = _named(_creating(f) if creation else f, _public_name(base), typed, of_tensors, base)
+        g = _creating(f) if creation else f
+        g = g if direct else _named(g, _public_name(base), typed, of_tensors, base)
         g = _with_out(g, base, casts_out, creation) if out else g
         for n in (base, *aliases):
             if function:

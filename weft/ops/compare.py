@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
+
+_equal_elements = _C._op_function("equal_elements")
 
 
 @op(derivative="the result is bool")
@@ -47,15 +50,11 @@ def allclose(
     return isclose(input, other, rtol, atol, equal_nan).all().item()
 
 
-@op(derivative="the result is a Python bool")
+@op(direct=True, derivative="the result is a Python bool")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Say whether shapes and all elements agree.
 
     >>> weft.equal(weft.ones(2), weft.ones(2))
     True
     """
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        raise TypeError(
-            f"equal(): expected two Tensors, got {type(input).__name__} and {type(other).__name__}"
-        )
-    return input.shape == other.shape and (input == other).all().item()
+    return _equal_elements(input, other).item()

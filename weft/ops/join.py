@@ -166,36 +166,3 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         joined[top:bottom, left:right] = block
         top, left = bottom, right
     return joined
-
-
-@op(method=False)
-def constant_pad_nd(input: Tensor, pad: Sequence[int], value: complex = 0) -> Tensor:
-    """Widen dimensions with ``value``; ``pad`` says by how much before and after, the last dimension first.
-
-    Negative numbers cut off.
-
-    >>> weft.constant_pad_nd(weft.ones(2), (1, 2))
-    tensor([0., 1., 1., 0., 0.])
-    """
-    n = input.dim()
-    if len(pad) % 2 or len(pad) > 2 * n:
-        raise RuntimeError(
-            "constant_pad_nd: Length of pad must be even and no more than twice the number of "
-            f"dimensions, got {len(pad)} for {n} dimensions"
-        )
-    x, shape, region = input, list(input.shape), [slice(None)] * n
-    for i, (before, after) in enumerate(zip(pad[::2], pad[1::2])):
-        d = n - 1 - i
-        size = shape[d]
-        shape[d] += before + after
-        if shape[d] < 0:
-            raise RuntimeError(
-                f"constant_pad_nd: The input size {size}, plus negative padding {before} and "
-                f"{after} resulted in a negative output size"
-            )
-        start, end = max(-before, 0), size - max(-after, 0)
-        x = x.narrow(d, start, max(end - start, 0))
-        region[d] = slice(max(before, 0), max(before, 0) + x.shape[d])
-    padded = weft.full(shape, value, dtype=input.dtype)
-    padded[tuple(region)] = x
-    return padded

@@ -8,7 +8,7 @@ from weft._C import Tensor
 from weft.nn.functional.common import discrete, functional
 from weft.ops.sparse import rows_with_sparse_gradient
 
-_embedding = _C._op_function("embedding")
+_embedding, _embedding_bags = _C._op_function("embedding"), _C._op_function("embedding_bags")
 
 
 def _renormed(weight: Tensor, used: Tensor, max_norm: float, norm_type: float) -> None:
@@ -105,19 +105,13 @@ def embedding(
     return y.reshape(*input.shape, weight.shape[1])
 
 
-def _bags(
-    input: Tensor, offsets: Tensor | None, include_last_offset: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the flat indices, the first place of each bag, and the end of each bag."""
+def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Tensor:
+    """Return the first place of each bag of a vector, after checks."""
     if input.ndim == 2:
-        if offsets is not None:
-            raise ValueError(
-                "embedding_bag: if input is 2D, then offsets has to be None, as input is treated "
-                "as a mini-batch of fixed length sequences"
-            )
-        n, length = input.shape
-        starts = weft.arange(n) * length
-        return input.reshape(-1), starts, starts + length
+        raise ValueError(
+            "embedding_bag: if input is 2D, then offsets has to be None, as input is treated as a "
+            "mini-batch of fixed length sequences"
+        )
     if input.ndim != 1:
         raise ValueError(
             f"embedding_bag: input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
@@ -137,12 +131,26 @@ def _bags(
             f"{input.numel()} but got {int(offsets[-1])}"
         )
     starts = offsets.to(weft.int64)
-    if include_last_offset:
-        if offsets.numel() < 1:
-            raise RuntimeError(
-                "embedding_bag: include_last_offset: number of offsets should be at least 1"
-            )
-        return input, starts[:-1], starts[1:]
+    if not include_last_offset:
+        return starts
+    if offsets.numel() < 1:
+        raise RuntimeError(
+            "embedding_bag: include_last_offset: number of offsets should be at least 1"
+        )
+    return starts[:-1]
+
+
+def _bags(
+    input: Tensor, offsets: Tensor | None, include_last_offset: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the flat indices, the first place of each bag, and the end of each bag."""
+    if input.ndim == 2 and offsets is None:
+        n, length = input.shape
+        starts = weft.arange(n) * length
+        return input.reshape(-1), starts, starts + length
+    starts = _starts(input, offsets, include_last_offset)
+    if include_last_offset and offsets is not None:
+        return input, starts, offsets.to(weft.int64)[1:]
     return input, starts, weft.cat([starts[1:], weft.tensor([input.numel()])])
 
 
@@ -207,9 +215,23 @@ def embedding_bag(
     ):
         if offsets.is_floating_point() or input.is_floating_point():
             raise RuntimeError("embedding_bag: expected input and offsets to be int or long")
+    padding_idx = _row("embedding_bag", padding_idx, weight)
+    plain = mode != "max" and not (sparse or scale_grad_by_freq) and max_norm is None
+    if plain and weight.dtype in (weft.float32, weft.float64) and input.numel():
+        _check_index("embedding_bag", input)
+        starts = (
+            None
+            if input.ndim == 2 and offsets is None
+            else _starts(input, offsets, include_last_offset)
+        )
+        length = input.shape[1] if starts is None else 1
+        padding = -1 if padding_idx is None else padding_idx
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+        args = (starts, weight, per_sample_weights, length, padding, mode == "mean")
+        return _embedding_bags(input.reshape(-1), *args)[0]
     flat, starts, ends = _bags(input, offsets, include_last_offset)
     _check_index("embedding_bag", flat)
-    padding_idx = _row("embedding_bag", padding_idx, weight)
     if max_norm is not None:
         _renormed(weight, flat, max_norm, norm_type)
     rows = _looked_up(weight, flat, padding_idx if sparse else None, scale_grad_by_freq, sparse)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.activation import plain_hardtanh
 from weft.nn.functional.common import functional, prod
-from weft.nn.functional.resize import cubic_weights
+from weft.ops import primitive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
+
+_grid_read, _grid_back = _C._op_function("grid_read"), _C._op_function("grid_read_backward")
 
 
 def _mirrored(x: Tensor, low: float, high: float) -> Tensor:
@@ -65,11 +69,23 @@ def _multilinear(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Te
     return total
 
 
+def _cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
+    """Return the weights of four neighbours at the distance t from the second."""
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
 def _bicubic(
     flat: Tensor, places: list[Tensor], sizes: Sequence[int], padding_mode: str, corners: bool
 ) -> Tensor:
     lows = [weft.floor(p.detach()) for p in places]
-    ys, xs = (cubic_weights(p - low) for p, low in zip(places, lows))
+    ys, xs = (_cubic_weights(p - low) for p, low in zip(places, lows))
     total = None
     for i, wy in enumerate(ys):
         y = _inside(lows[0] + (i - 1), sizes[0], padding_mode, corners)
@@ -81,44 +97,57 @@ def _bicubic(
     return total
 
 
-def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(
-            "grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
-            f"'{mode}'"
-        )
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(
-            "grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-            f"'{padding_mode}'"
-        )
-    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
-        raise RuntimeError(
-            "grid_sample: expected 4D or 5D input and grid with same number of dimensions, but got "
-            f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
-    if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(
-            "grid_sample: expected grid and input to have same batch size, but got input with sizes "
-            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
-    if grid.shape[-1] != input.ndim - 2:
-        raise RuntimeError(
-            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension, but got "
-            f"grid with sizes {list(grid.shape)}"
-        )
-    if 0 in input.shape[2:]:
-        raise RuntimeError(
-            f"grid_sample: expected input to have non-empty spatial dimensions, got "
-            f"{list(input.shape)}"
-        )
-    if input.dtype != grid.dtype:
-        raise RuntimeError(
-            f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} "
-            f"and grid has {grid.dtype}"
-        )
-    if mode == "bicubic" and input.ndim != 4:
-        raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
+def plain_grid_sample(
+    input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool
+) -> Tensor:
+    """Return what ``grid_sample`` does, made of other ops."""
+    n, c, *sizes = input.shape
+    out = grid.shape[1:-1]
+    flat = input.reshape(n, c, prod(sizes))
+    places = []
+    for k, size in enumerate(sizes):
+        g = grid.select(-1, len(sizes) - 1 - k).reshape(n, prod(out))
+        x = (g + 1) * ((size - 1) / 2) if corners else ((g + 1) * size - 1) / 2
+        places.append(x if mode == "bicubic" else _inside(x, size, padding_mode, corners))
+    if mode == "bilinear":
+        y = _multilinear(flat, places, sizes)
+    elif mode == "nearest":
+        y = _pick(flat, [weft.round(p.detach()) for p in places], sizes)
+    else:
+        y = _bicubic(flat, places, sizes, padding_mode, corners)
+    return y.reshape(n, c, *out)
+
+
+@primitive(
+    "_grid_sample_backward(Tensor grad, Tensor input, Tensor grid, str mode, str padding_mode, "
+    "bool corners) -> (Tensor input_grad, Tensor grid_grad)"
+)
+class _GridSampleBackward:
+    """The gradients of ``grid_sample``, for gradients of these: ``plain_grid_sample`` has them."""
+
+    keeps = ("grad", "input", "grid")
+
+    def infer(
+        grad: Tensor, input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool
+    ) -> Any:
+        return [(input.shape, input.dtype), (grid.shape, grid.dtype)]
+
+    def run(grad: Any, input: Any, grid: Any, mode: str, padding_mode: str, corners: bool) -> Any:
+        g, x, at = (weft.from_numpy(a) for a in (grad, input, grid))
+        return [t.numpy() for t in _grid_back(g, x, at, mode, padding_mode, corners, True, True)]
+
+    def backward(ctx: Any, input_grad: Tensor | None, grid_grad: Tensor | None) -> Any:
+        asked = [t if t.requires_grad else t.detach().requires_grad_() for t in
+                 (ctx.grad, ctx.input, ctx.grid)]  # fmt: skip
+        with weft.enable_grad():
+            y = plain_grid_sample(*asked[1:], ctx.mode, ctx.padding_mode, ctx.corners)
+            wanted = [t for t in asked[1:] if ctx.mode != "nearest" or t is asked[1]]
+            made = weft.autograd.grad(y, wanted, asked[0], create_graph=True)
+            pairs = [(m, g) for m, g in zip(made, (input_grad, grid_grad)) if g is not None]
+        return weft.autograd.grad(
+            [m for m, _ in pairs], asked, [g for _, g in pairs],
+            create_graph=ctx.create_graph, allow_unused=True,
+        )  # fmt: skip
 
 
 @functional
@@ -135,23 +164,7 @@ def grid_sample(
     >>> weft.nn.functional.grid_sample(x, at, align_corners=True)
     tensor([[[[2.]]]])
     """
-    _check_grid(input, grid, mode, padding_mode)
-    corners = bool(align_corners)
-    n, c, *sizes = input.shape
-    out = grid.shape[1:-1]
-    flat = input.reshape(n, c, prod(sizes))
-    places = []
-    for k, size in enumerate(sizes):
-        g = grid.select(-1, len(sizes) - 1 - k).reshape(n, prod(out))
-        x = (g + 1) * ((size - 1) / 2) if corners else ((g + 1) * size - 1) / 2
-        places.append(x if mode == "bicubic" else _inside(x, size, padding_mode, corners))
-    if mode == "bilinear":
-        y = _multilinear(flat, places, sizes)
-    elif mode == "nearest":
-        y = _pick(flat, [weft.round(p.detach()) for p in places], sizes)
-    else:
-        y = _bicubic(flat, places, sizes, padding_mode, corners)
-    return y.reshape(n, c, *out)
+    return _grid_read(input, grid, mode, padding_mode, bool(align_corners))
 
 
 @functional

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import weft
 from weft import _C
 from weft._C import Tensor
@@ -25,25 +27,26 @@ if TYPE_CHECKING:
 
 
 _pool_largest, _pool_mean = _C._op_function("pool_largest"), _C._op_function("pool_mean")
+_pool_adaptive, _resample = _C._op_function("pool_adaptive"), _C._op_function("resample")
 
 
-def _need_planes(name: str, input: Tensor, n: int) -> None:
-    if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n - 1 :]):
+def _need_planes(name: str, shape: tuple[int, ...], n: int) -> None:
+    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1 :]:
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D tensor with optional 0 dim batch size for "
-            f"input, but got: {list(input.shape)}"
+            f"input, but got: {list(shape)}"
         )
 
 
 def batched(name: str, input: Tensor, n: int) -> Tensor:
     """Return the input with a batch dimension; check its sizes."""
-    _need_planes(name, input, n)
+    _need_planes(name, input.shape, n)
     return input if input.ndim == n + 2 else input.unsqueeze(0)
 
 
 def _settings(
-    name: str, input: Tensor, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
+    name: str, shape: tuple[int, ...], n: int, kernel_size: Any, stride: Any, padding: Any,
+    dilation: Any, ceil_mode: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Return kernel, stride, padding, dilation and the number of windows, after checks."""
     kernel = tuple_of(kernel_size, n, name, "kernel_size")
@@ -62,7 +65,7 @@ def _settings(
                 f"{name}: pad should be at most half of effective kernel size, but got pad={p}, "
                 f"kernel_size={k} and dilation={d}"
             )
-    sizes = input.shape[-n:]
+    sizes = shape[-n:]
     out = tuple(
         pooled_size(*args, ceil_mode) for args in zip(sizes, kernel, stride, padding, dilation)
     )
@@ -97,7 +100,7 @@ def plain_max_pool(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return the largest element of every window, and its place in the flattened input."""
     x = batched(name, input, n)
-    settings = _settings(name, x, n, kernel_size, stride, padding, dilation, ceil_mode)
+    settings = _settings(name, x.shape, n, kernel_size, stride, padding, dilation, ceil_mode)
     kernel, stride, padding, dilation, out = settings
     windows, sizes = _windows(x, settings, lowest(x))
     values, which = windows.reshape(*x.shape[:2], prod(kernel), prod(out)).max(2)
@@ -123,7 +126,7 @@ def plain_avg_pool(
     if divisor_override == 0:
         raise RuntimeError(f"{name}: divisor must be not zero")
     x = batched(name, input, n)
-    settings = _settings(name, x, n, kernel_size, stride, padding, 1, ceil_mode)
+    settings = _settings(name, x.shape, n, kernel_size, stride, padding, 1, ceil_mode)
     kernel, stride, padding, _, out = settings
     windows, sizes = _windows(wide(x), settings, 0)
     total = windows.sum(list(range(2, 2 + n)))
@@ -147,14 +150,34 @@ def plain_avg_pool(
     return y if input.ndim == n + 2 else y.squeeze(0)
 
 
+@lru_cache(256)
+def _kept_settings(
+    name: str, n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any,
+    dilation: Any, ceil_mode: bool,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Return ``_settings``, which depend on shapes alone, from calls before."""
+    _need_planes(name, shape, n)
+    return _settings(name, shape, n, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if type(value) is list else value
+
+
+def _found_settings(*args: Any) -> tuple[Any, ...]:
+    try:
+        return _kept_settings(*args)
+    except TypeError:  # lists
+        return _kept_settings(*map(_hashable, args))
+
+
 def _max_pooled(
     name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return maxima and their places by the native op, whose twin is ``plain_max_pool``."""
-    _need_planes(name, input, n)
-    settings = _settings(name, input, n, kernel_size, stride, padding, dilation, ceil_mode)
-    return _pool_largest(input, *settings)
+    args = (kernel_size, stride, padding, dilation, ceil_mode)
+    return _pool_largest(input, *_found_settings(name, n, input.shape, *args))
 
 
 def _avg_pooled(
@@ -164,8 +187,8 @@ def _avg_pooled(
     """Return means by the native op, whose twin is ``plain_avg_pool``."""
     if divisor_override == 0:
         raise RuntimeError(f"{name}: divisor must be not zero")
-    _need_planes(name, input, n)
-    settings = _settings(name, input, n, kernel_size, stride, padding, 1, ceil_mode)
+    args = (kernel_size, stride, padding, 1, ceil_mode)
+    settings = _found_settings(name, n, input.shape, *args)
     return _pool_mean(input, *settings, count_include_pad, divisor_override or 0)
 
 
@@ -176,17 +199,10 @@ def _overlap(size: int, kernel: int, stride: int, padding: int, out: int, pad: b
     return end - start if pad else end.clamp_max(size) - start.clamp_min(0)
 
 
-def bounds(size: int, out: int) -> tuple[Tensor, Tensor, int]:
-    """Return first elements (out,), lengths (out,) and the longest of adaptive windows."""
-    i = weft.arange(out)
-    start = (i * size).div(max(out, 1), rounding_mode="floor")
-    end = -(-(i + 1) * size).div(max(out, 1), rounding_mode="floor")
-    longest = max((-(-(j + 1) * size // out) - j * size // out for j in range(out)), default=0)
-    return start, end - start, longest
-
-
 def adaptive_sizes(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
     """Return the sizes asked for; None keeps that of the input."""
+    if type(output_size) is int and output_size >= 0:
+        return (output_size,) * n
     given = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * n
     if len(given) != n:
         raise RuntimeError(f"{name}: output_size must be {n} numbers, got {tuple(given)}")
@@ -196,103 +212,28 @@ def adaptive_sizes(name: str, n: int, input: Tensor, output_size: Any) -> tuple[
     return tuple(sizes)
 
 
-def spread(x: Tensor, dim: int, start: Tensor, length: Tensor, longest: int) -> Any:
-    """Replace a dimension by (windows, longest); also say which elements are inside a window."""
-    offset = weft.arange(longest)
-    inside = offset < length.unsqueeze(1)
-    index = weft.where(inside, start.unsqueeze(1) + offset, start.unsqueeze(1))
-    shape = (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :])
-    return x.index_select(dim, index.reshape(-1)).reshape(shape), inside, index
-
-
-def plain_adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
-    """Return means of as many windows as asked for, as equal as can be."""
-    batched_input = input if input.ndim == n + 2 else input.unsqueeze(0)
-    if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n:]):
+def _need_sizes(name: str, n: int, input: Tensor) -> None:
+    if input.ndim not in (n + 1, n + 2) or 0 in input.shape[-n:]:
         raise RuntimeError(
             f"{name}: Expected {n + 1}D or {n + 2}D tensor with non-zero size for non-batch "
             f"dimensions, but got {list(input.shape)}"
         )
+
+
+def _adaptive_avg_pool(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
+    """Return means of as many windows as asked for, as equal as can be."""
+    _need_sizes(name, n, input)
     need_floating(input, name)
     sizes = adaptive_sizes(name, n, input, output_size)
-    x = wide(batched_input)
-    for d, out in enumerate(sizes, 2):
-        size = x.shape[d]
-        if out == size:
-            continue
-        if out and size % out == 0:
-            x = x.reshape(*x.shape[:d], out, size // out, *x.shape[d + 1 :]).mean(d + 1)
-            continue
-        start, length, longest = bounds(size, out)
-        windows, inside, _ = spread(x, d, start, length, longest)
-        ones = [1] * (x.ndim - d - 1)
-        kept = weft.where(inside.reshape(*inside.shape, *ones), windows, 0.0)
-        x = kept.sum(d + 1) / length.reshape(-1, *ones)
-    x = x.clone() if x is batched_input else like(x, input)
-    return x if input.ndim == n + 2 else x.squeeze(0)
+    if sizes == (1,) * n:
+        return input.mean([-1, -2, -3][:n], keepdim=True)
+    return _resample(input, sizes, "area", False, 0.0, 0.0, 0.0)
 
 
-def largest_of(
-    x: Tensor, starts: list[Tensor], lengths: list[Tensor], longest: list[int]
-) -> tuple[Tensor, Tensor]:
-    """Return maxima of windows that are given by their first elements, and their places."""
-    n = len(starts)
-    sizes, lead = x.shape[-n:], x.shape[:-n]
-    at = weft.arange(prod(sizes)).reshape(sizes)
-    keep: Any = None
-    for i, (start, length, most) in enumerate(zip(starts, lengths, longest)):
-        d = len(lead) + 2 * i
-        x, inside, _ = spread(x, d, start, length, most)
-        at, _, _ = spread(at, 2 * i, start, length, most)
-        inside = inside.reshape(*inside.shape, *[1] * (2 * (n - 1 - i)))
-        keep = inside if keep is None else keep & inside
-    k = len(lead)
-    order = [k + 2 * i for i in range(n)] + [k + 2 * i + 1 for i in range(n)]
-    x = weft.where(keep, x, lowest(x)).permute(*range(k), *order).flatten(k + n)
-    at = at.permute(*[o - k for o in order]).flatten(n)
-    values, which = x.max(-1)
-    index = at.expand(*lead, *at.shape).gather(-1, which.unsqueeze(-1)).squeeze(-1)
-    return values, index
-
-
-def _largest_of_equal(x: Tensor, counts: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Return maxima of so many windows of one size, and their places."""
-    n = len(counts)
-    lead, sizes = x.shape[:-n], x.shape[-n:]
-    lengths = [size // count for size, count in zip(sizes, counts)]
-    # For larger windows the maximum along one dimension is faster.
-    if prod(lengths) < 32 and x.numel() and x.is_floating_point():
-        return _pool_largest(x, lengths, lengths, [0] * n, [1] * n, counts)
-    split = [s for pair in zip(counts, lengths) for s in pair]
-    k = len(lead)
-    order = [*range(k), *range(k, k + 2 * n, 2), *range(k + 1, k + 2 * n, 2)]
-    values, which = x.reshape(*lead, *split).permute(order).flatten(k + n).max(-1)
-    index, step = 0, 1
-    for i in range(n - 1, -1, -1):  # from the place in a window to that in x
-        first = weft.arange(0, sizes[i], lengths[i]).reshape(-1, *[1] * (n - 1 - i))
-        index = index + (which % lengths[i] + first) * step
-        which = which.div(lengths[i], rounding_mode="floor")
-        step *= sizes[i]
-    return values, index
-
-
-def plain_adaptive_max_pool(
-    name: str, n: int, input: Tensor, output_size: Any
-) -> tuple[Tensor, Tensor]:
+def _adaptive_largest(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """Return maxima of as many windows as asked for, and their places."""
-    if input.ndim not in (n + 1, n + 2) or any(s == 0 for s in input.shape[-n:]):
-        raise RuntimeError(
-            f"{name}: Expected {n + 1}D or {n + 2}D tensor with non-zero size for non-batch "
-            f"dimensions, but got {list(input.shape)}"
-        )
-    sizes = adaptive_sizes(name, n, input, output_size)
-    if prod(sizes) == 0:
-        shape = (*input.shape[:-n], *sizes)
-        return input.reshape(-1)[:0].reshape(shape), weft.empty(shape, dtype=weft.int64)
-    if not any(size % out for size, out in zip(input.shape[-n:], sizes)):
-        return _largest_of_equal(input, sizes)
-    found = [bounds(size, out) for size, out in zip(input.shape[-n:], sizes)]
-    return largest_of(input, *(list(part) for part in zip(*found)))
+    _need_sizes(name, n, input)
+    return _pool_adaptive(input, adaptive_sizes(name, n, input, output_size))
 
 
 # ---- maxima --------------------------------------------------------------------------------------
@@ -367,10 +308,10 @@ def _adaptive_max_pool(n: int, doc: str) -> tuple[Any, Any]:
     def with_indices(
         input: Tensor, output_size: Any, return_indices: bool = False
     ) -> tuple[Tensor, Tensor]:
-        return plain_adaptive_max_pool(name, n, input, output_size)
+        return _adaptive_largest(name, n, input, output_size)
 
     def values(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        pair = plain_adaptive_max_pool(name, n, input, output_size)
+        pair = _adaptive_largest(name, n, input, output_size)
         return pair if return_indices else pair[0]
 
     return _both(name, doc, values, with_indices)
@@ -469,7 +410,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> weft.nn.functional.adaptive_avg_pool1d(weft.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[2.0000, 2.5000]])
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -480,7 +421,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[[0.5000],
              [2.5000]]])
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -490,4 +431,4 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> weft.nn.functional.adaptive_avg_pool3d(weft.arange(8.0).reshape(1, 2, 2, 2), 1).item()
     3.5
     """
-    return plain_adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, prod, random, tuple_of
 from weft.nn.functional.pooling import (
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Ints = int | Sequence[int]
+
+
+_pool_fractional, _pool_set = _C._op_function("pool_fractional"), _C._op_function("pool_set")
 
 
 def _root(mean: Tensor, count: int, norm_type: float) -> Tensor:
@@ -123,19 +127,11 @@ def _max_unpool(
             f"{name}: expected shape of indices to be same as that of the input tensor "
             f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
         )
-    x = batched(name, input, n)
-    sizes = _unpooled_sizes(name, n, x, kernel, stride, padding, output_size)
-    count = prod(sizes)
-    index = indices.reshape(*x.shape[:2], -1)
-    if index.numel():
-        low, high = int(index.min()), int(index.max())
-        if low < 0 or high >= count:
-            raise RuntimeError(
-                f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are "
-                f"of size {'x'.join(map(str, sizes))})"
-            )
-    y = x.new_zeros(*x.shape[:2], count).scatter(2, index, x.reshape(*x.shape[:2], -1))
-    return y.reshape(*input.shape[:-n], *sizes)
+    batched(name, input, n)
+    sizes = _unpooled_sizes(name, n, input, kernel, stride, padding, output_size)
+    if min(sizes) < 1:
+        raise RuntimeError(f"{name}: output sizes must be positive, got {sizes}")
+    return _pool_set(input, indices, [*input.shape[:-n], *sizes], n)
 
 
 @functional
@@ -227,33 +223,7 @@ def _fractional(
         )
     if samples.dtype != x.dtype:
         raise RuntimeError(f"{name}: Expect _random_samples to have the same dtype as input")
-    shares = samples.detach().reshape(-1, n).unbind(1)
-    shares = shares[::-1] if n == 2 else shares
-    maps, index = prod(x.shape[:2]), None
-    for d, (u, size, o, k) in enumerate(zip(shares, sizes, out, kernel)):
-        at = _starts(u, size, o, k).unsqueeze(2) + weft.arange(k)
-        shape = [maps, *[1] * (2 * n)]
-        shape[1 + d], shape[1 + n + d] = o, k
-        at = at.reshape(shape)
-        index = at if index is None else index * size + at
-    assert index is not None
-    index = index.reshape(maps, prod(out), prod(kernel))
-    windows = x.reshape(maps, prod(sizes)).gather(1, index.reshape(maps, prod(out) * prod(kernel)))
-    values, which = windows.reshape(index.shape).max(2)
-    places = index.gather(2, which.unsqueeze(2))
-    shape = [*input.shape[:-n], *out]
-    return values.reshape(shape), places.reshape(shape)
-
-
-def _starts(u: Tensor, size: int, out: int, kernel: int) -> Tensor:
-    """Return the first elements of windows whose distances follow random numbers u."""
-    last = weft.full((u.shape[0], 1), size - kernel, dtype=weft.int64)
-    if out == 1:
-        return last
-    step = weft.tensor((size - kernel) / (out - 1), dtype=u.dtype)
-    i = weft.arange(out - 1, dtype=u.dtype)
-    first = weft.floor((i + u.unsqueeze(1)) * step) - weft.floor(u * step).unsqueeze(1)
-    return weft.cat([first.to(weft.int64), last], 1)
+    return _pool_fractional(input, samples.detach(), kernel, out)
 
 
 @random
