@@ -2,6 +2,7 @@
 
 #include "loops/copy.h"
 #include "loops/parallel.h"
+#include "ops/pointwise_kernels.h"
 
 namespace weft {
 namespace {
@@ -18,15 +19,6 @@ DType mover(int64_t item) {
   return item == 1 ? DType::UInt8 : item == 2 ? DType::Int16 : item == 4 ? DType::Int32 : DType::Int64;
 }
 
-Dims last_strides(const Dims& sizes) {
-  Dims strides(sizes.size());
-  Size step = sizes[1];
-  strides[1] = 1;
-  for (int i = sizes.size() - 1; i > 1; --i) strides[i] = step, step *= sizes[i];
-  strides[0] = step;
-  return strides;
-}
-
 void channels_first(char* to, const char* from, int64_t bytes, const ChannelsLast& how) {
   Dims sizes{bytes / (how.item * how.channels * how.pixels), how.channels, how.pixels};
   DType type = mover(how.item);
@@ -40,6 +32,15 @@ void channels_first(char* to, const char* from, int64_t bytes, const ChannelsLas
 }();
 
 }  // namespace
+
+Dims last_strides(const Dims& sizes) {
+  Dims strides(sizes.size());
+  Size step = sizes[1];
+  strides[1] = 1;
+  for (int i = sizes.size() - 1; i > 1; --i) strides[i] = step, step *= sizes[i];
+  strides[0] = step;
+  return strides;
+}
 
 bool lies_last(const Tensor& t) {
   const ChannelsLast& last = t->storage->last;
@@ -86,6 +87,16 @@ bool all_last(const Tensor& out, int count, const bool* single, const Operand& o
 
 bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count) {
   return all_last(out, count, single, [&](int i) -> const Tensor& { return operands[i]->tensor(); });
+}
+bool all_lie_last_or_scale(const Tensor& out, const Value* const* operands, const bool* single, int count) {
+  bool scales[kRowOperands + 2];
+  for (int i = 0; i < count; ++i) {
+    scales[i] = single[i];
+    if (single[i]) continue;
+    const Tensor& t = operands[i]->tensor();
+    scales[i] = t.dim() == out.dim() && t.dim() >= 3 && t.size(0) * t.size(1) == t.numel();
+  }
+  return all_lie_last(out, operands, scales, count);
 }
 bool all_lie_last(const Tensor& out, const Tensor* const* operands, const bool* single, int count) {
   return all_last(out, count, single, [&](int i) -> const Tensor& { return *operands[i]; });

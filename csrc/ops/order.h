@@ -22,6 +22,9 @@ void set_lies_last(const Tensor& t);
 // Whether all operands but the single elements lie channels last, so that an output of their shape may too.
 bool all_lie_last(const Tensor& out, const Value* const* operands, const bool* single, int count);
 bool all_lie_last(const Tensor& out, const Tensor* const* operands, const bool* single, int count);
+// The same where operands may also have one number for all pixels of a channel, as gates and scales do.
+bool all_lie_last_or_scale(const Tensor& out, const Value* const* operands, const bool* single, int count);
+Dims last_strides(const Dims& sizes);  // of channels that lie last
 // The memory as it lies.
 inline char* as_it_lies(const Tensor& t) { return t->storage->data; }
 

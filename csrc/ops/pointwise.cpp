@@ -332,12 +332,14 @@ struct TileRunner {
   }
 };
 
-void add_operand(Plan& plan, const Tensor& t) {
+// `last`: its channels lie last, though its strides do not say so.
+void add_operand(Plan& plan, const Tensor& t, bool last) {
   int i = plan.operands++, shift = plan.dims - t.dim();
-  plan.data[i] = t.data();
+  plan.data[i] = last ? as_it_lies(t) : t.data();
   plan.dtypes[i] = t.dtype();
+  Dims strides = last ? last_strides(t.sizes()) : t.strides();
   for (int d = 0; d < plan.dims; ++d)
-    plan.strides[i][d] = d < shift || t.size(d - shift) == 1 ? 0 : t.stride(d - shift);
+    plan.strides[i][d] = d < shift || t.size(d - shift) == 1 ? 0 : strides[d - shift];
 }
 
 }  // namespace
@@ -349,11 +351,16 @@ void run_pointwise(const Tensor& out, const Operands& in, DType type, DType resu
   plan.dims = out.dim();
   plan.numel = out.numel();
   for (int d = 0; d < plan.dims; ++d) plan.sizes[d] = out.size(d);
-  add_operand(plan, out);
+  bool number[kMaxOperands];
+  for (int i = 0; i < in.count; ++i) number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
+  bool last = out.dtype() == DType::Float && all_lie_last_or_scale(out, in.v, number, in.count);
+  add_operand(plan, out, last);
+  if (last) set_lies_last(out);
   char numbers[kMaxOperands][16];
   for (int i = 0; i < in.count; ++i) {
     if (in.v[i]->is_tensor()) {
-      add_operand(plan, in.v[i]->tensor());
+      const Tensor& t = in.v[i]->tensor();
+      add_operand(plan, t, last && !number[i] && lies_last(t));
       continue;
     }
     int k = plan.operands++;
@@ -491,7 +498,7 @@ bool pointwise_any_order(Call& c) {
     number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
     if (!number[i] && in.v[i]->tensor().dtype() != DType::Float) return false;
   }
-  return out.dtype() == DType::Float && all_lie_last(out, in.v, number, in.count);
+  return out.dtype() == DType::Float && all_lie_last_or_scale(out, in.v, number, in.count);
 }
 
 std::vector<Row*>& all_rows() {

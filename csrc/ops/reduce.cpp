@@ -6,6 +6,7 @@
 
 #include "loops/copy.h"
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/reduced.h"
 
 namespace weft {
@@ -128,6 +129,20 @@ DType sum_type(Call& c, int at) {
   DType t = c.tensor(0).dtype();
   return c.dtype_or(at, is_integral(t) ? DType::Int64 : t);
 }
+// Whether all pixels of images that lie channels last are joined, and nothing else: then they are read as they lie.
+bool over_pixels(Call& c) {
+  const Tensor& x = c.tensor(0);
+  if (x.dtype() != c.out[0].dtype() || !is_floating(x.dtype()) || is_half(x.dtype()) || !lies_last(x)) return false;
+  Dims dims = reduced_dims(c.arg(1), x.dim(), c.name());
+  return dims.size() == x.dim() - 2 && !has(dims, 0) && !has(dims, 1);
+}
+void reduce_pixels(Reduce op, Call& c) {
+  const Tensor& x = c.tensor(0);
+  int64_t pixels = x.numel() / (x.size(0) * x.size(1));
+  Dims sizes{x.size(0), pixels, x.size(1)};
+  reduce_box(op, x.dtype(), as_it_lies(x), sizes, contiguous_strides(sizes), Dims{1}, c.out[0].data(), nullptr, 0);
+}
+
 // A sum or product. Integers of any width have an int64 total: no cast before it, one after it for a narrower result.
 void run_total(Reduce op, Call& c, const Value& dim) {
   const Tensor &x = c.tensor(0), &y = c.out[0];
@@ -182,7 +197,8 @@ WEFT_OP{
   .doc = "The sum over dim.",
   .traits = kOutSetsType,
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), sum_type(c, 3)); },
-  .run = [](Call& c) { run_total(Reduce::sum, c, c.arg(1)); },
+  .run = [](Call& c) { over_pixels(c) ? reduce_pixels(Reduce::sum, c) : run_total(Reduce::sum, c, c.arg(1)); },
+  .any_order = over_pixels,
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
 };
 
@@ -224,9 +240,11 @@ WEFT_OP{
   .infer = [](Call& c) { infer_over(c, c.arg(1), c.flag(2), mean_type(c, 3)); },
   .run =
       [](Call& c) {
+        if (over_pixels(c)) return reduce_pixels(Reduce::mean, c);
         run_reduce(Reduce::mean, c.tensor(0), c.out[0].dtype(), reduced_dims(c.arg(1), c.tensor(0).dim(), "mean"),
                    c.out[0].data());
       },
+  .any_order = over_pixels,
   .back = [](Grad& d) { mean_back(d, d.arg(1), d.arg(2).flag()); },
 };
 

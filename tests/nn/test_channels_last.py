@@ -284,3 +284,31 @@ def test_memory_of_others_keeps_its_order() -> None:
     shown = y.numpy()
     y.mul_(2)
     np.testing.assert_allclose(shown, 2 * in_order(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "gate", [(2, 8, 1, 1), (1, 8, 1, 1), (2, 1, 1, 1), (8, 1, 1), (2, 8, 9, 9), (2, 8, 9, 1), ()]
+)
+@pytest.mark.parametrize(
+    "op", [weft.mul, weft.add, weft.div, weft.maximum, lambda x, y: weft.sub(y, x)]
+)
+def test_gates_and_scales(gate: tuple[int, ...], op: Any) -> None:
+    """A number for all pixels of a channel: the bits and gradients of plain order, also in place and after a mean."""
+    x = weft.randn(2, 3, 9, 9)
+    conv = nn.Conv2d(3, 8, 3, padding=1)
+    g = weft.rand(gate) + 0.5
+    results = []
+    for plain in (False, True):
+        y = conv(x)
+        y = y.detach().clone().contiguous() if plain else y.detach()
+        if plain:
+            assert y.numpy() is not None  # which puts it in order
+        leaf, factor = y.requires_grad_(), g.clone().requires_grad_()
+        z = op(leaf, factor)
+        weight = weft.arange(z.numel()).reshape(z.shape) / z.numel()
+        pooled = (z.mean((2, 3)), z.sum((-1, 2), keepdim=True))
+        (z * weight).sum().backward()
+        results.append([z, *pooled, leaf.grad, factor.grad, z.detach().clone().mul_(g)])
+    for a, b in zip(*results):
+        assert a.shape == b.shape and weft.allclose(a, b, rtol=1e-5, atol=1e-5)
+    assert weft.equal(results[0][0], results[1][0])
