@@ -1,9 +1,11 @@
 // Dimensions widened with a constant, or cut; pixels and channels in another order.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/order.h"
 #include "ops/reduced.h"
 #include "ops/rules.h"
 
@@ -37,25 +39,47 @@ struct Wide {  // an element of 16 bytes
   uint64_t low, high;
 };
 
+// The sizes of input and result, and what comes before the input, as they lie.
+struct Padded {
+  Dims x, y, before;
+};
+
+// Whether the pixels of images that lie channels last are padded: these may stay so.
+bool pads_last(Call& c) {
+  return lies_last(c.tensor(0)) && c.ints(1).size() <= 2 * (c.tensor(0).dim() - 2) && c.out[0].numel() &&
+         can_lie_last(c.out[0]);
+}
+
+Padded padded(Call& c, bool last) {
+  const Tensor &x = c.tensor(0), &y = c.out[0];
+  const Dims& pad = c.ints(1);
+  Padded p;
+  for (int i = 0; i < y.dim(); ++i) {
+    int d = !last || i == 0 ? i : i + 1 < y.dim() ? i + 1 : 1, back = y.dim() - 1 - d;
+    p.x.push(x.size(d)), p.y.push(y.size(d)), p.before.push(back < pad.size() / 2 ? int64_t(pad[2 * back]) : 0);
+  }
+  return p;
+}
+
 // Plane by plane, row by row: what is outside is filled, of the other rows both ends.
 template <class T>
-void run_pad(const Tensor& x, const Tensor& y, const Dims& pad, const T* from, T value, T* to) {
-  const int n = y.dim() - 2;  // dimensions of planes
-  auto before = [&](int d) { return y.dim() - 1 - d < pad.size() / 2 ? int64_t(pad[2 * (y.dim() - 1 - d)]) : 0; };
-  const int64_t in = x.size(-1), out = y.size(-1), left = before(n + 1);
-  const int64_t height = n < 0 ? 1 : int64_t(x.size(n)), rows = n < 0 ? 1 : int64_t(y.size(n)),
-                top = n < 0 ? 0 : before(n);
+void run_pad(const Padded& p, const T* from, T value, T* to) {
+  const Dims &x = p.x, &y = p.y, &before = p.before;
+  const int n = y.size() - 2;  // dimensions of planes
+  const int64_t in = x[n + 1], out = y[n + 1], left = before[n + 1];
+  const int64_t height = n < 0 ? 1 : int64_t(x[n]), rows = n < 0 ? 1 : int64_t(y[n]), top = n < 0 ? 0 : int64_t(before[n]);
+  const int64_t numel = numel_of(y);
   const int64_t first = std::clamp<int64_t>(left, 0, out), end = std::clamp<int64_t>(left + in, first, out);
   const int64_t skip = std::max<int64_t>(-left, 0), bytes = (end - first) * int64_t(sizeof(T));
-  parallel_chunks(y.numel() / (rows * out), 1 + kGrain / (rows * out), [&](int64_t begin, int64_t stop) {
+  parallel_chunks(numel / (rows * out), 1 + kGrain / (rows * out), [&](int64_t begin, int64_t stop) {
     for (int64_t plane = begin; plane < stop; ++plane) {
       bool inside = bytes > 0;
       int64_t rest = plane, base = 0, step = 1;
       for (int d = n - 1; d >= 0; --d) {
-        int64_t place = rest % y.size(d) - before(d);
-        rest /= y.size(d);
-        inside = inside && place >= 0 && place < x.size(d);
-        base = base + place * step, step = step * x.size(d);
+        int64_t place = rest % y[d] - before[d];
+        rest /= y[d];
+        inside = inside && place >= 0 && place < x[d];
+        base = base + place * step, step = step * x[d];
       }
       T* line = to + plane * rows * out;
       if (!inside) {
@@ -90,16 +114,21 @@ tensor([0., 1., 1., 0., 0.]))",
         if (y.numel() == 0) return;
         alignas(16) char value[16];
         c.arg(2).store(x.dtype(), value);
-        LaidOut from(x, x.dtype());
+        const bool last = pads_last(c);
+        std::optional<LaidOut> copy;
+        if (!last) copy.emplace(x, x.dtype());
+        const char* from = last ? as_it_lies(x) : copy->data();
+        char* to = last ? as_it_lies(y) : y.data();
+        if (last) set_lies_last(y);
         auto run = [&](auto zero) {
           using T = decltype(zero);
           if (x.dim() == 0) {
-            std::memcpy(y.data(), from.data(), sizeof(T));
+            std::memcpy(to, from, sizeof(T));
             return;
           }
           T v;
           std::memcpy(&v, value, sizeof(T));
-          run_pad(x, y, c.ints(1), reinterpret_cast<const T*>(from.data()), v, reinterpret_cast<T*>(y.data()));
+          run_pad(padded(c, last), reinterpret_cast<const T*>(from), v, reinterpret_cast<T*>(to));
         };
         switch (item_size(x.dtype())) {
           case 1: return run(uint8_t());
@@ -109,6 +138,7 @@ tensor([0., 1., 1., 0., 0.]))",
           default: return run(Wide());
         }
       },
+  .any_order = pads_last,
   .back =
       [](Grad& d) {
         Dims less = d.arg(1).ints();

@@ -312,3 +312,24 @@ def test_gates_and_scales(gate: tuple[int, ...], op: Any) -> None:
     for a, b in zip(*results):
         assert a.shape == b.shape and weft.allclose(a, b, rtol=1e-5, atol=1e-5)
     assert weft.equal(results[0][0], results[1][0])
+
+
+@pytest.mark.parametrize(
+    "pad", [(2, 1), (-1, 3), (1, 2, 3, 0), (0, 0, -2, -3), (1, 1, 1, 1, 1, 1), (), (0, 0, 4, 4)]
+)
+def test_padding_keeps_them(pad: tuple[int, ...]) -> None:
+    """Constant padding and cutting of pixels, of channels too, beside NumPy."""
+    y = convolved()
+    found = F.pad(y, pad, value=1.5)
+    want = in_order()
+    for i in range(len(pad) // 2):
+        axis = want.ndim - 1 - i
+        before, after = pad[2 * i : 2 * i + 2]
+        wide = [(0, 0)] * want.ndim
+        wide[axis] = (max(before, 0), max(after, 0))
+        want = np.pad(want, wide, constant_values=1.5)
+        cut = slice(max(-before, 0), want.shape[axis] - max(-after, 0))
+        want = want[(slice(None),) * axis + (cut,)]
+    assert found.shape == want.shape
+    assert np.allclose(found.numpy(), want, atol=1e-4)
+    assert np.allclose((F.pad(convolved(), pad, value=1.5) * 2).numpy(), want * 2, atol=1e-4)
