@@ -13,70 +13,69 @@ constexpr const char* kNoSlope = "its result changes in steps: it is for network
 
 const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
 
-// Weights as the loops want them: rows filled up, and the sum of each.
+// Weights as the loops want them, and the sums of their rows.
 struct ByteRows final : PackedKernel {
   Dims shape;
-  std::optional<Scratch> rows;  // none where they lie so already
-  std::optional<Scratch> sums;
+  int64_t groups, segments;
+  const Int8Way* way;
+  int64_t size;  // of the weights of a group
+  std::optional<Scratch> rows, sums;
 };
 
-// From (out, channels, taps…) to rows of (taps, channels); a linear layer has one tap.
-std::shared_ptr<ByteRows> packed(const Dims& shape, const int8_t* w) {
+// How (out, channels, taps…) is packed: rows are cut into segments, each of so many taps with all channels of a group.
+struct Cut {
+  int64_t groups = 1, segments = 1, taps = 1;
+};
+
+std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Way& way, const int8_t* w) {
   auto made = std::make_shared<ByteRows>();
   WithLoan none(nullptr);
-  int64_t out = shape[0], channels = shape[1], taps = 1;
-  for (int i = 2; i < shape.size(); ++i) taps = taps * shape[i];
-  int64_t k = channels * taps, row = int8_row(k);
-  made->shape = shape;
-  made->sums.emplace(out * int64_t(sizeof(int32_t)));
-  bool as_it_is = row == k && (taps == 1 || channels == 1);
-  if (!as_it_is) made->rows.emplace(Size(out) * row);
-  for (int64_t i = 0; i < out; ++i) {
-    const int8_t* from = w + i * k;
+  int64_t out = shape[0] / cut.groups, channels = shape[1], all = cut.segments * cut.taps, row = channels * all;
+  int64_t k = cut.taps * channels;
+  made->shape = shape, made->groups = cut.groups, made->segments = cut.segments, made->way = &way;
+  made->size = int8_packed_size(way, out, k, cut.segments);
+  made->rows.emplace(Size(made->size) * cut.groups);
+  made->sums.emplace(Size(shape[0]) * int64_t(sizeof(int32_t)));
+  for (int64_t i = 0; i < shape[0]; ++i) {
     int32_t sum = 0;
-    for (int64_t j = 0; j < k; ++j) sum += from[j];
+    for (int64_t j = 0; j < row; ++j) sum += w[i * row + j];
     made->sums->as<int32_t>()[i] = sum;
-    if (as_it_is) continue;
-    int8_t* to = made->rows->as<int8_t>() + i * row;
-    std::fill(to + k, to + row, int8_t(0));
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t t = 0; t < taps; ++t) to[t * channels + c] = from[c * taps + t];
+  }
+  for (int64_t g = 0; g < cut.groups; ++g) {
+    const int8_t* from = w + g * out * row;
+    auto at = [&](int64_t i, int64_t s, int64_t j) {
+      return from[i * row + j % channels * all + s * cut.taps + j / channels];
+    };
+    int8_pack(way, out, k, cut.segments, at, made->rows->as<int8_t>() + g * made->size);
   }
   return made;
 }
 
-// The weights of a call, with what its other arguments make of them.
+// The weights of a call, packed: in an earlier one with the same, or now.
 class Weights {
  public:
-  Weights(const Tensor& w, const Tensor& scale, ByteGrid input)
-      : laid_out_(w, DType::Int8), kept_(w, true), scale_(scale, DType::Float), n_(w.size(0)), factors_(n_ * 8) {
+  Weights(const Tensor& w, const Tensor& scale, const Cut& cut, const Int8Way& way)
+      : kept_(w, true), scale_(scale, DType::Float), each_(scale.numel() != 1) {
     auto* slot = kept_.get();
     if (slot) rows_ = std::static_pointer_cast<ByteRows>(*slot);
-    const int8_t* given = reinterpret_cast<const int8_t*>(laid_out_.data());
-    if (!rows_ || !(rows_->shape == w.sizes())) {
-      rows_ = packed(w.sizes(), given);
-      if (slot) *slot = rows_;
-    }
-    w_ = rows_->rows ? rows_->rows->as<int8_t>() : given;
-    const float* scales = floats(scale_.data());
-    float* factor = factors_.as<float>();
-    auto* shift = reinterpret_cast<int32_t*>(factor + n_);
-    bool each = scale.numel() != 1;
-    for (int64_t i = 0; i < n_; ++i) factor[i] = input.scale * scales[each ? i : 0];
-    for (int64_t i = 0; i < n_; ++i) shift[i] = input.zero * rows_->sums->as<int32_t>()[i];
+    if (rows_ && rows_->shape == w.sizes() && rows_->groups == cut.groups && rows_->segments == cut.segments &&
+        rows_->way == &way)
+      return;
+    LaidOut laid_out(w, DType::Int8);
+    rows_ = packed(w.sizes(), cut, way, reinterpret_cast<const int8_t*>(laid_out.data()));
+    if (slot) *slot = rows_;
   }
   void give(Int8Product& p) const {
-    p.w = w_, p.scale = factors_.as<float>(), p.shift = reinterpret_cast<const int32_t*>(p.scale + n_);
+    p.w = rows_->rows->as<int8_t>(), p.sums = rows_->sums->as<int32_t>();
+    p.scale = floats(scale_.data()), p.each = each_;
   }
+  int64_t size() const { return rows_->size; }
 
  private:
-  LaidOut laid_out_;
   Prepacked kept_;
   LaidOut scale_;
-  int64_t n_;
-  Scratch factors_;
+  bool each_;
   std::shared_ptr<ByteRows> rows_;
-  const int8_t* w_;
 };
 
 // ---- the arguments that both ops share: input, weight, weight_scale, bias; and at the end, from number `at` on:
@@ -110,12 +109,13 @@ void check(Call& c, int64_t k, int at) {
 }
 
 ByteGrid input_grid(Call& c, int at, const float* x, int64_t n) {
-  return c.has(at) ? ByteGrid{float(c.real(at)), int32_t(c.integer(at + 1))} : grid_of(x, n);
+  return c.has(at) ? ByteGrid{float(c.real(at)), int32_t(c.integer(at + 1))} : grid_of(x, n, 255);
 }
 
-Int8Product product(Call& c, const Weights& weights, const char* bias, float* y, int at) {
+Int8Product product(Call& c, const Weights& weights, ByteGrid grid, const char* bias, float* y, int at) {
   Int8Product p{};
   weights.give(p);
+  p.grid = grid;
   p.bias = floats(bias), p.y = y, p.relu = c.flag(at + 4);
   if (c.has(at + 2)) p.rounded = {float(c.real(at + 2)), int32_t(c.integer(at + 3))};
   return p;
@@ -145,17 +145,19 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &x = c.tensor(0), &w = c.tensor(1), &y = c.out[0];
         if (y.numel() == 0) return;
-        int64_t n = w.size(0), k = w.size(1), m = y.numel() / n, row = int8_row(k);
+        int64_t n = w.size(0), k = w.size(1), m = y.numel() / n, row = int8_row(k), none = 0;
         LaidOut laid_out(x, DType::Float);
         const float* from = floats(laid_out.data());
         ByteGrid grid = input_grid(c, 4, from, m * k);
-        Scratch bytes(Size(m) * row);
-        int8_quantize(from, m, k, grid, bytes.as<uint8_t>(), row);
-        Weights weights(w, c.tensor(2), grid);
+        const Int8Way& way = int8_way(grid);
+        Weights weights(w, c.tensor(2), {}, way);
+        Scratch bytes(Size(m) * row * way.item + kInt8Slack);
+        int8_quantize(way, from, m, k, grid, bytes.as<char>());
         Given bias(c, 3, DType::Float);
-        Int8Product p = product(c, weights, bias.data(), y.data<float>(), 4);
-        p.m = m, p.n = n, p.k = row, p.a = bytes.as<uint8_t>(), p.ldy = n;
-        int8_multiply(p);
+        Int8Product p = product(c, weights, grid, bias.data(), y.data<float>(), 4);
+        p.last = m, p.n = n, p.k = k, p.segments = 1, p.offsets = &none, p.ldy = n;
+        p.rows = {bytes.as<char>(), {m, 1, 1}, {row, 0, 0, 0}};
+        int8_multiply(way, p);
       },
   .no_derivative = kNoSlope,
 };
@@ -180,15 +182,17 @@ WEFT_OP{
         Conv v = conv_of(c, x.sizes(), c.tensor(1).sizes(), 4);
         Last image(x);
         const float* from = floats(image.data());
-        int64_t count = x.numel();
-        ByteGrid grid = input_grid(c, 8, from, count);
-        Scratch bytes(count);
-        int8_quantize(from, 1, count, grid, bytes.as<uint8_t>(), count);
-        Weights weights(c.tensor(1), c.tensor(2), grid);
+        ByteGrid grid = input_grid(c, 8, from, x.numel());
+        const Int8Way& way = int8_way(grid);
+        Int8Windows windows(v);
+        Scratch bytes(Size(windows.items()) * way.item + kInt8Slack);
+        windows.quantize(way, from, grid, bytes.as<char>());
+        int64_t taps = windows.joined() ? moved_to_end(v).kernel[2] : 1;
+        Weights weights(c.tensor(1), c.tensor(2), {v.groups, v.taps() / taps, taps}, way);
         Given bias(c, 3, DType::Float);
         LastWritten y(c.out[0]);
-        Int8Product p = product(c, weights, bias.data(), reinterpret_cast<float*>(y.data()), 8);
-        int8_convolve(v, bytes.as<uint8_t>(), grid.zero, p);
+        Int8Product p = product(c, weights, grid, bias.data(), reinterpret_cast<float*>(y.data()), 8);
+        windows.multiply(way, p, bytes.as<char>(), weights.size());
       },
   .any_order =
       [](Call& c) {
