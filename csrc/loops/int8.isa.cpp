@@ -203,13 +203,14 @@ using Tile = void (*)(const Int8Product& p, const typename Way::Item* const* row
 
 template <class Way, int R, int V>
 void tile(const Int8Product& p, const typename Way::Item* const* rows, const int8_t* w, int64_t i, int64_t j) {
-  constexpr int kStep = V * Way::rows * kInt8Group, kJoined = V / Way::partial;
+  constexpr int kStep = V * Way::rows * kInt8Group, kJoined = V / Way::partial, kAhead = 1024;
   Ints::Vec sum[R][V] = {};
   for (int64_t s = 0; s < p.segments; ++s) {
     const typename Way::Item* a[R];
     for (int r = 0; r < R; ++r) a[r] = rows[r] + p.offsets[s];
     for (int64_t q = 0; q < p.k; q += kInt8Group, w += kStep) {
       Ints::Vec weights[V];
+      if (kStep <= 64) __builtin_prefetch(w + kAhead);  // else the machine keeps up
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) weights[v] = Way::load(w + v * Way::rows * kInt8Group);
 #pragma GCC unroll 6

@@ -1,10 +1,12 @@
 // Layers with int8 weights: activations become bytes, the product is summed in int32, the result is float again.
 // weft.quantization names them.
 #include "loops/int8.h"
+#include "loops/recurrent.h"
 #include "ops/conv.h"
 #include "ops/order.h"
 #include "ops/prepacked.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -79,19 +81,27 @@ class Weights {
 };
 
 // ---- the arguments that both ops share: input, weight, weight_scale, bias; and at the end, from number `at` on:
-// input_scale, input_zero_point, output_scale, output_zero_point, relu
+// reduce_range, input_scale, input_zero_point, output_scale, output_zero_point, relu
 
-void check_grid(Call& c, int at, const char* what) {
+int32_t most_of(Call& c, int at) { return c.flag(at) ? 127 : 255; }  // the last byte of an input
+
+void check_grid(Call& c, int at, int32_t most, const char* what) {
   if (!c.has(at)) return;
   double scale = c.real(at);
   Size zero = c.integer(at + 1);
   if (!(scale > 0) || !std::isfinite(1 / float(scale)) || !std::isfinite(float(scale)))
     fail(c.name(), ": ", what, "_scale must be positive and finite, got ", scale);
-  if (zero < 0 || zero > 255) fail(c.name(), ": ", what, "_zero_point must be between 0 and 255, got ", zero);
+  if (zero < 0 || zero > most)
+    fail(c.name(), ": ", what, "_zero_point must be between 0 and ", most, ", got ", zero);
 }
 
-void check(Call& c, int64_t k, int at) {
-  const Tensor &x = c.tensor(0), &w = c.tensor(1), &scale = c.tensor(2);
+// Where a call has its input, its weight, the scale of that, its bias.
+struct Places {
+  int input = 0, weight = 1, scale = 2, bias = 3;
+};
+
+void check(Call& c, Places at, int64_t k) {
+  const Tensor &x = c.tensor(at.input), &w = c.tensor(at.weight), &scale = c.tensor(at.scale);
   if (x.dtype() != DType::Float || w.dtype() != DType::Int8 || scale.dtype() != DType::Float)
     fail(c.name(), ": expected an input of float32, a weight of int8 and its scale of float32, got ",
          name_of(x.dtype()), ", ", name_of(w.dtype()), " and ", name_of(scale.dtype()));
@@ -99,36 +109,42 @@ void check(Call& c, int64_t k, int at) {
   if (!(scale.sizes() == Dims{n}) && scale.numel() != 1)
     fail(c.name(), ": weight_scale must have one element or one for each of the ", n, " outputs, got shape ",
          scale.sizes());
-  if (c.has(3) && (c.tensor(3).dtype() != DType::Float || !(c.tensor(3).sizes() == Dims{n})))
-    fail(c.name(), ": expected a bias of float32 and shape [", n, "], got ", name_of(c.tensor(3).dtype()),
-         " and shape ", c.tensor(3).sizes());
+  if (c.has(at.bias) && (c.tensor(at.bias).dtype() != DType::Float || !(c.tensor(at.bias).sizes() == Dims{n})))
+    fail(c.name(), ": expected a bias of float32 and shape [", n, "], got ", name_of(c.tensor(at.bias).dtype()),
+         " and shape ", c.tensor(at.bias).sizes());
   if (k > kInt8Deepest)
     fail_missing(c.name(), ": sums of more than ", kInt8Deepest, " products may not fit into int32, got ", k);
-  check_grid(c, at, "input");
-  check_grid(c, at + 2, "output");
+}
+
+void check_grids(Call& c, int at) {
+  check_grid(c, at + 1, most_of(c, at), "input");
+  check_grid(c, at + 3, 255, "output");
 }
 
 ByteGrid input_grid(Call& c, int at, const float* x, int64_t n) {
-  return c.has(at) ? ByteGrid{float(c.real(at)), int32_t(c.integer(at + 1))} : grid_of(x, n, 255);
+  int32_t most = most_of(c, at);
+  if (!c.has(at + 1)) return grid_of(x, n, most);
+  return {float(c.real(at + 1)), int32_t(c.integer(at + 2)), most};
 }
 
 Int8Product product(Call& c, const Weights& weights, ByteGrid grid, const char* bias, float* y, int at) {
   Int8Product p{};
   weights.give(p);
   p.grid = grid;
-  p.bias = floats(bias), p.y = y, p.relu = c.flag(at + 4);
-  if (c.has(at + 2)) p.rounded = {float(c.real(at + 2)), int32_t(c.integer(at + 3))};
+  p.bias = floats(bias), p.y = y, p.relu = c.flag(at + 5);
+  if (c.has(at + 3)) p.rounded = {float(c.real(at + 3)), int32_t(c.integer(at + 4))};
   return p;
 }
 
 WEFT_OP{
   .signature =
-      "quantized_linear(Tensor input, Tensor weight, Tensor weight_scale, Tensor? bias=None, float? input_scale=None, "
-      "int input_zero_point=0, float? output_scale=None, int output_zero_point=0, bool relu=False) -> Tensor",
+      "quantized_linear(Tensor input, Tensor weight, Tensor weight_scale, Tensor? bias=None, bool reduce_range=False, "
+      "float? input_scale=None, int input_zero_point=0, float? output_scale=None, int output_zero_point=0, "
+      "bool relu=False) -> Tensor",
   .doc =
       "input as bytes times the transposed int8 weight, summed in int32, plus bias. The bytes' scale is input_scale "
-      "or, "
-      "without, found from the input. With output_scale, the result is rounded to the numbers of that grid.",
+      "or, without, found from the input. With output_scale, the result is rounded to the numbers of that grid. With "
+      "reduce_range, bytes are at most 127, which older CPUs multiply faster.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
@@ -136,7 +152,8 @@ WEFT_OP{
         if (x.dim() == 0 || w.dim() != 2 || x.size(-1) != w.size(1))
           fail(c.name(), ": mat1 and mat2 shapes cannot be multiplied (", x.sizes(), " and the transpose of ",
                w.sizes(), ")");
-        check(c, w.size(1), 4);
+        check(c, {}, w.size(1));
+        check_grids(c, 4);
         Dims sizes = x.sizes();
         sizes[sizes.size() - 1] = w.size(0);
         c.give(0, meta(DType::Float, sizes));
@@ -165,14 +182,15 @@ WEFT_OP{
 WEFT_OP{
   .signature =
       "quantized_convolve(Tensor input, Tensor weight, Tensor weight_scale, Tensor? bias, int[] stride, int[] padding, "
-      "int[] dilation, int groups, float? input_scale=None, int input_zero_point=0, float? output_scale=None, int "
-      "output_zero_point=0, bool relu=False) -> Tensor",
+      "int[] dilation, int groups, bool reduce_range=False, float? input_scale=None, int input_zero_point=0, float? "
+      "output_scale=None, int output_zero_point=0, bool relu=False) -> Tensor",
   .doc = "The same for a convolution.",
   .traits = kHidden,
   .infer =
       [](Call& c) {
         Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 4);
-        check(c, v.taps() * v.in / v.groups, 8);
+        check(c, {}, v.taps() * v.in / v.groups);
+        check_grids(c, 8);
         c.give(0, meta(DType::Float, result_sizes(v)));
       },
   .run =
@@ -199,6 +217,83 @@ WEFT_OP{
         for (int i = 1; i < 4; ++i)
           if (c.has(i) && c.tensor(i)->storage->last.channels) return false;
         return true;
+      },
+  .no_derivative = kNoSlope,
+};
+
+// ---- recurrent layers
+
+struct Int8Steps {
+  explicit Int8Steps(Call& c) {
+    expect_range(c, 7, int64_t(Cell::rnn_tanh), int64_t(Cell::lstm));
+    Size kind = c.integer(7);
+    cell = Cell(int64_t(kind)), reverse = c.flag(8);
+    gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
+    const Dims &x = c.tensor(0).sizes(), &w = c.tensor(3).sizes();
+    if (x.size() != 3 || w.size() != 2 || x[2] != w[0] || w[0] != gates * w[1])
+      fail(c.name(), ": expected input (time, batch, gates * n) and weight (gates * n, n), got shapes ", x, " and ", w);
+    time = x[0], batch = x[1], n = w[1], width = w[0];
+    if (cell == Cell::lstm && !c.has(2)) refuse(c, 2, "be given for an lstm");
+    for (int i : {1, 2}) expect_shape(c, i, Dims{batch, n}), expect_dtype(c, i, DType::Float);
+  }
+  int64_t at(int64_t step) const { return reverse ? time - 1 - step : step; }
+  Cell cell;
+  bool reverse;
+  int64_t gates, time, batch, n, width;
+};
+
+WEFT_OP{
+  .signature =
+      "quantized_recur(Tensor input, Tensor h, Tensor? c, Tensor weight, Tensor weight_scale, Tensor? bias, bool "
+      "reduce_range, int cell, bool reverse) -> (Tensor output, Tensor cells)",
+  .doc =
+      "The states of a recurrent layer at every step, and the cells of an lstm. input holds the input's share of the "
+      "gates; the state's is quantized_linear(state, weight, weight_scale, bias, reduce_range).",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        Int8Steps s(c);
+        check(c, {0, 3, 4, 5}, s.n);
+        c.give(0, meta(DType::Float, {s.time, s.batch, s.n}));
+        c.give(1, meta(DType::Float, {s.time, s.batch, s.cell == Cell::lstm ? s.n : 0}));
+      },
+  .run =
+      [](Call& c) {
+        if (c.out[0].numel() == 0) return;
+        constexpr int64_t kUnits = 4096;  // whose exponentials are worth a thread
+        Int8Steps s(c);
+        bool lstm = s.cell == Cell::lstm, gru = s.cell == Cell::gru;
+        LaidOut x(c.tensor(0), DType::Float), h0(c.tensor(1), DType::Float);
+        Given c0(c, 2, DType::Float), bias(c, 5, DType::Float);
+        int64_t states = s.batch * s.n, row = int8_row(s.n), none = 0, most = c.flag(6) ? 127 : 255;
+        const Int8Way& way = int8_kernels().way(most == 127);
+        Weights weights(c.tensor(3), c.tensor(4), {}, way);
+        Scratch bytes(Size(s.batch) * row * way.item + kInt8Slack), gates(Size(s.batch) * s.width * 4);
+        Scratch kept(Size(states) * 4 * 4);
+        Int8Product p{};
+        weights.give(p);
+        p.last = s.batch, p.n = s.width, p.k = s.n, p.segments = 1, p.offsets = &none, p.ldy = s.width;
+        p.rows = {bytes.as<char>(), {s.batch, 1, 1}, {row, 0, 0, 0}};
+        p.bias = floats(bias.data()), p.y = gates.as<float>();
+        const float *h = floats(h0.data()), *cells = floats(c0.data());
+        for (int64_t t = 0; t < s.time; ++t) {
+          leave_if_interrupted();
+          const float* share = floats(x.data()) + s.at(t) * s.batch * s.width;
+          float* next = c.out[0].data<float>() + s.at(t) * states;
+          float* next_cells = lstm ? c.out[1].data<float>() + s.at(t) * states : nullptr;
+          p.grid = grid_of(h, states, int32_t(most)), p.added = gru ? nullptr : share;
+          int8_quantize(way, h, s.batch, s.n, p.grid, bytes.as<char>());
+          int8_multiply(way, p);
+          const float* before = lstm ? cells : h;
+          parallel_shares(s.batch, std::max<int64_t>(1, kUnits / s.n), 1, [&](int64_t begin, int64_t end) {
+            int64_t one = begin * s.n, wide = begin * s.width;
+            recurrent_kernels().step(
+                DType::Float, s.cell,
+                {end - begin, s.n, s.n, share + wide, gates.as<float>() + wide, before + one, next + one,
+                 lstm ? next_cells + one : nullptr, kept.as<float>() + 4 * one});
+          });
+          h = next, cells = next_cells;
+        }
       },
   .no_derivative = kNoSlope,
 };

@@ -57,7 +57,12 @@ def test_linear() -> None:
     assert weft.allclose(q.weight_scale, step)
     assert (q.weight().dequantize() - m.weight.detach()).abs().max() <= 0.51 * step.max()
     x = weft.randn(30, 200)
-    assert close(q(x), m(x), 0.02)
+    assert q.reduce_range and close(q(x), m(x), 0.03)
+    every = Q.QConfig(
+        Q.PlaceholderObserver.with_args(quant_max=255), Q.default_dynamic_qconfig.weight
+    )
+    fine = Q.quantize_dynamic(m, {nn.Linear: every})
+    assert not fine.reduce_range and close(fine(x), m(x), 0.02)
     assert not q(x.requires_grad_()).requires_grad
     assert weft.equal(q.bias(), m.bias.detach())
     text = "DynamicQuantizedLinear(in_features=200, out_features=50, dtype=torch.qint8, "
