@@ -114,7 +114,7 @@ void Int8Windows::quantize(const Int8Way& way, const float* x, ByteGrid grid, vo
 
 void Int8Windows::multiply(const Int8Way& way, Int8Product p, const void* a, int64_t packed) const {
   int64_t step[3] = {padded_[1] * padded_[2] * c_.in, padded_[2] * c_.in, c_.in};
-  int64_t channels = c_.in / c_.groups, out = c_.out / c_.groups;
+  int64_t groups = by_channel() ? 1 : c_.groups, channels = c_.in / c_.groups, out = c_.out / groups;
   std::vector<int64_t> offsets;
   for (int64_t i = 0; i < c_.kernel[0]; ++i)
     for (int64_t j = 0; j < c_.kernel[1]; ++j)
@@ -125,7 +125,7 @@ void Int8Windows::multiply(const Int8Way& way, Int8Product p, const void* a, int
   p.rows = {a, {c_.result[2], c_.result[1], c_.result[0]},
             {c_.stride[2] * step[2], c_.stride[1] * step[1], c_.stride[0] * step[0], plane_}};
   p.ldy = c_.out;
-  for (int64_t g = 0; g < c_.groups; ++g) {
+  for (int64_t g = 0; g < groups; ++g) {
     int8_multiply(way, p);
     p.rows.a = static_cast<const char*>(p.rows.a) + channels * way.item;
     p.w += packed, p.sums += out, p.y += out;

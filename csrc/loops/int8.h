@@ -11,7 +11,7 @@ namespace weft {
 
 constexpr int64_t kInt8Group = 4;        // weights of one output that lie side by side; products run in such groups
 constexpr int64_t kInt8Deepest = 65536;  // products whose sum an int32 is sure to hold
-constexpr int64_t kInt8Slack = 16;       // bytes that may be read beyond the last activation
+constexpr int64_t kInt8Slack = 64;       // bytes that may be read beyond the last activation
 
 // Numbers that bytes stand for: (byte - zero) * scale, for bytes from 0 to `most`.
 struct ByteGrid {
@@ -61,6 +61,7 @@ struct Int8Way {
 
 struct Int8Kernels {
   const Int8Way& (*way)(bool narrow);                                 // narrow: no byte is above 127
+  const Int8Way* by_channel;                                          // where every channel has a kernel of its own
   void (*range)(const float* x, int64_t n, float* low, float* high);  // NaN where an x is not finite
 };
 
@@ -86,6 +87,19 @@ void int8_pack(const Int8Way& way, int64_t n, int64_t k, int64_t segments, const
   }
 }
 
+// The kernels of n channels, `taps` each, for `by_channel`: for a panel of channels and a pair of taps, the pairs of the
+// first four of every eight channels, then those of the others, as instructions that join two vectors leave them.
+inline int64_t int8_packed_size_by_channel(const Int8Way& way, int64_t n, int64_t taps) {
+  return (n + way.panel - 1) / way.panel * way.panel * ((taps + 1) / 2 * 2) * int64_t(sizeof(int16_t));
+}
+inline void int8_pack_by_channel(const Int8Way& way, int64_t n, int64_t taps, const int8_t* w, int16_t* to) {
+  for (int64_t first = 0; first < n; first += way.panel)
+    for (int64_t t = 0; t < taps; t += 2)
+      for (int64_t half = 0; half < 8; half += 4)
+        for (int64_t i = half; i < way.panel; i += i % 4 == 3 ? 5 : 1)
+          for (int64_t j = t; j < t + 2; ++j) *to++ = first + i < n && j < taps ? w[(first + i) * taps + j] : int16_t(0);
+}
+
 // Over all threads.
 ByteGrid grid_of(const float* x, int64_t n, int32_t most);
 int64_t int8_row(int64_t k);  // items from one row of a matrix to the next
@@ -98,6 +112,7 @@ class Int8Windows {
  public:
   explicit Int8Windows(const Conv& given);
   bool joined() const { return joined_; }  // whether segments are rows of windows, with all channels, or single taps
+  bool by_channel() const { return c_.groups > 1 && c_.groups == c_.in && c_.in == c_.out; }
   int64_t items() const { return c_.batch * plane_; }
   void quantize(const Int8Way& way, const float* x, ByteGrid grid, void* a) const;
   // `p` holds what is not the image's. Groups have `packed` bytes of weights each.

@@ -292,6 +292,73 @@ void multiply(const Int8Product& p) {
   }
 }
 
+// ---- convolutions whose channels do not see each other ----
+
+typedef int16_t Shorts __attribute__((vector_size(kVectorBytes)));
+typedef int16_t LooseShorts __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+constexpr int kShorts = kVectorBytes / 2;
+
+// The first (Half 0) or the last four of every eight elements, each beside its fellow in b.
+template <int Half, size_t... I>
+inline Shorts pairs(Shorts a, Shorts b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(a, b, (int(I / 8 * 8 + I % 8 / 2) + Half * 4 + int(I % 2) * kShorts)...);
+}
+// Sums of both kinds of pairs in the order of the elements: the first vector or the second.
+template <int Second, size_t... I>
+inline Ints::Vec in_order(Ints::Vec low, Ints::Vec high, std::index_sequence<I...>) {
+  constexpr int kHalf = Second * Ints::W;
+  return __builtin_shufflevector(
+      low, high, (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
+}
+
+inline Ints::Vec add_pairs(Shorts a, Shorts w) {
+#if defined(__AVX512BW__)
+  return (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+#elif defined(__AVX2__)
+  return (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+#elif defined(__SSE2__)
+  return (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
+#else
+  Ints::Vec sum;
+  for (int i = 0; i < Ints::W; ++i) sum[i] = a[2 * i] * w[2 * i] + a[2 * i + 1] * w[2 * i + 1];
+  return sum;
+#endif
+}
+
+// A vector of channels at a time, two taps at a time; some places stay in the L1 cache while all channels pass by.
+void multiply_by_channel(const Int8Product& p) {
+  constexpr int64_t kPlaces = 32;
+  constexpr auto all = std::make_index_sequence<kShorts>();
+  constexpr auto words = std::make_index_sequence<Ints::W>();
+  const int64_t taps = p.segments, even = (taps + 1) / 2 * 2;
+  auto load = [](const int16_t* from) { return Shorts(*reinterpret_cast<const LooseShorts*>(from)); };
+  Walk<int16_t> walk(p.rows, p.first);
+  for (int64_t first = p.first; first < p.last; first += kPlaces) {
+    int64_t count = p.last - first < kPlaces ? p.last - first : kPlaces;
+    const int16_t* places[kPlaces];
+    for (int64_t i = 0; i < count; ++i) places[i] = walk.next();
+    for (int64_t j = 0; j < p.n; j += kShorts) {
+      const int16_t* kernel = reinterpret_cast<const int16_t*>(p.w) + j * even;
+      int64_t left = p.n - j, right = left - Ints::W;
+      Finish lower(p, j, left < Ints::W ? left : Ints::W);
+      Finish upper(p, right > 0 ? j + Ints::W : j, right <= 0 || right > Ints::W ? Ints::W : right);
+      for (int64_t i = 0; i < count; ++i) {
+        const int16_t *a = places[i] + j, *w = kernel;
+        Ints::Vec low{}, high{};
+        for (int64_t t = 0; t < taps; t += 2, w += 2 * kShorts) {
+          Shorts x = load(a + p.offsets[t]), y = load(a + p.offsets[t + 1 < taps ? t + 1 : t]);
+          low += add_pairs(pairs<0>(x, y, all), load(w));
+          high += add_pairs(pairs<1>(x, y, all), load(w + kShorts));
+        }
+        lower(in_order<0>(low, high, words), first + i);
+        if (right > 0) upper(in_order<1>(low, high, words), first + i);
+      }
+    }
+  }
+}
+
+constexpr Int8Way by_channel{sizeof(int16_t), kShorts, kShorts, quantize<int16_t>, multiply_by_channel};
+
 template <class Way>
 constexpr Int8Way way_of() {
   return {sizeof(typename Way::Item), Way::vectors / Way::partial * Floats::W, Floats::W, quantize<typename Way::Item>,
@@ -311,6 +378,6 @@ const Int8Way& way(bool narrow) {
 }  // namespace
 
 extern const Int8Kernels int8_kernels_table;
-const Int8Kernels int8_kernels_table = {way, range};
+const Int8Kernels int8_kernels_table = {way, &by_channel, range};
 
 }  // namespace weft::WEFT_ISA

@@ -35,13 +35,19 @@ std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Wa
   int64_t out = shape[0] / cut.groups, channels = shape[1], all = cut.segments * cut.taps, row = channels * all;
   int64_t k = cut.taps * channels;
   made->shape = shape, made->groups = cut.groups, made->segments = cut.segments, made->way = &way;
-  made->size = int8_packed_size(way, out, k, cut.segments);
-  made->rows.emplace(Size(made->size) * cut.groups);
+  bool by_channel = &way == int8_kernels().by_channel;
+  made->size = by_channel ? int8_packed_size_by_channel(way, shape[0], all)
+                          : int8_packed_size(way, out, k, cut.segments);
+  made->rows.emplace(Size(made->size) * (by_channel ? 1 : cut.groups));
   made->sums.emplace(Size(shape[0]) * int64_t(sizeof(int32_t)));
   for (int64_t i = 0; i < shape[0]; ++i) {
     int32_t sum = 0;
     for (int64_t j = 0; j < row; ++j) sum += w[i * row + j];
     made->sums->as<int32_t>()[i] = sum;
+  }
+  if (by_channel) {
+    int8_pack_by_channel(way, shape[0], all, w, made->rows->as<int16_t>());
+    return made;
   }
   for (int64_t g = 0; g < cut.groups; ++g) {
     const int8_t* from = w + g * out * row;
@@ -201,8 +207,8 @@ WEFT_OP{
         Last image(x);
         const float* from = floats(image.data());
         ByteGrid grid = input_grid(c, 8, from, x.numel());
-        const Int8Way& way = int8_way(grid);
         Int8Windows windows(v);
+        const Int8Way& way = windows.by_channel() ? *int8_kernels().by_channel : int8_way(grid);
         Scratch bytes(Size(windows.items()) * way.item + kInt8Slack);
         windows.quantize(way, from, grid, bytes.as<char>());
         int64_t taps = windows.joined() ? moved_to_end(v).kernel[2] : 1;

@@ -279,6 +279,8 @@ def a_case(seed: int) -> tuple[Any, Any]:
     else:
         groups = pick(1, 1, 2, 3)
         channels, n = int(rng.integers(1, pick(4, 40))) * groups, int(rng.integers(1, 40)) * groups
+        if pick(False, False, True):  # every channel by itself
+            groups = n = channels
         kernel, dilation = rng.integers(1, 4, 2), rng.integers(1, 3, 2)
         stride, pad = rng.integers(1, 3, 2), rng.integers(0, 3, 2)
         sizes = np.maximum(rng.integers(1, 12, 2), dilation * (kernel - 1) + 1)
