@@ -54,10 +54,10 @@ void quantize(const float* __restrict x, int64_t n, ByteGrid grid, void* a) {
   }
 }
 
-// To the numbers of the grid.
+// To the numbers of the grid, or to those that are not negative.
 struct Rounding {
-  explicit Rounding(ByteGrid grid)
-      : inverse(1.0f / grid.scale), lowest(-float(grid.zero)), highest(float(grid.most - grid.zero)), scale(grid.scale) {}
+  Rounding(ByteGrid grid, bool relu)
+      : inverse(1.0f / grid.scale), lowest(relu ? 0.0f : -float(grid.zero)), highest(float(grid.most - grid.zero)), scale(grid.scale) {}
   Floats::Vec operator()(Floats::Vec x) const {
     Floats::Vec v = x * inverse, low = Floats::splat(lowest), high = Floats::splat(highest);
     v = v > low ? v : low;
@@ -165,7 +165,7 @@ inline void join(Ints::Vec* sum) {
 // Columns [j, j + count) of the result, for one row after the other.
 class Finish {
  public:
-  Finish(const Int8Product& p, int64_t j, int64_t count) : p_(p), j_(j), count_(count), rounding_(p.rounded) {
+  Finish(const Int8Product& p, int64_t j, int64_t count) : p_(p), j_(j), count_(count), rounding_(p.rounded, p.relu) {
     whole_ = count == Floats::W;
     factor_ = p.grid.scale * (p.each ? load<Floats>(p.scale + j) : Floats::splat(*p.scale));
     shift_ = p.grid.zero * load<Ints>(p.sums + j);
@@ -176,8 +176,10 @@ class Finish {
     Floats::Vec y = __builtin_convertvector(sums - shift_, Floats::Vec) * factor_;
     if (p_.bias) y += bias_;
     if (p_.added) y = load<Floats>(p_.added + at) + y;
-    if (p_.relu) y = Floats::positive(y);
-    if (p_.rounded.scale != 0.0f) y = rounding_(y);
+    if (p_.rounded.scale != 0.0f)
+      y = rounding_(y);
+    else if (p_.relu)
+      y = Floats::positive(y);
     if (whole_)
       Floats::store(p_.y + at, y);
     else
@@ -325,39 +327,67 @@ inline Ints::Vec add_pairs(Shorts a, Shorts w) {
 #endif
 }
 
-// A vector of channels at a time, two taps at a time; some places stay in the L1 cache while all channels pass by.
-void multiply_by_channel(const Int8Product& p) {
-  constexpr int64_t kPlaces = 32;
+inline Shorts widened(const uint8_t* from) {
+#if defined(__AVX512BW__)
+  return (Shorts)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i*)from));
+#elif defined(__AVX2__)
+  return (Shorts)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)from));
+#else
+  typedef uint8_t Bytes __attribute__((vector_size(kShorts)));
+  Bytes bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  return __builtin_convertvector(bytes, Shorts);
+#endif
+}
+
+// A vector of channels of R places, two taps at a time.
+template <int R>
+inline void channels_of(const Int8Product& p, const uint8_t* const* places, const int16_t* w, int64_t j,
+                        const Finish& lower, const Finish* upper, int64_t row) {
   constexpr auto all = std::make_index_sequence<kShorts>();
   constexpr auto words = std::make_index_sequence<Ints::W>();
-  const int64_t taps = p.segments, even = (taps + 1) / 2 * 2;
   auto load = [](const int16_t* from) { return Shorts(*reinterpret_cast<const LooseShorts*>(from)); };
-  Walk<int16_t> walk(p.rows, p.first);
+  Ints::Vec low[R]{}, high[R]{};
+  for (int64_t t = 0; t < p.segments; t += 2, w += 2 * kShorts) {
+    int64_t one = p.offsets[t] + j, two = t + 1 < p.segments ? p.offsets[t + 1] + j : one;  // a weight of 0
+    Shorts first = load(w), second = load(w + kShorts);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      Shorts x = widened(places[r] + one), y = widened(places[r] + two);
+      low[r] += add_pairs(pairs<0>(x, y, all), first);
+      high[r] += add_pairs(pairs<1>(x, y, all), second);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    lower(in_order<0>(low[r], high[r], words), row + r);
+    if (upper) (*upper)(in_order<1>(low[r], high[r], words), row + r);
+  }
+}
+
+// Some places stay in the L1 cache while all channels pass by.
+void multiply_by_channel(const Int8Product& p) {
+  constexpr int64_t kPlaces = 32, kAtOnce = 4;
+  const int64_t even = (p.segments + 1) / 2 * 2;
+  Walk<uint8_t> walk(p.rows, p.first);
   for (int64_t first = p.first; first < p.last; first += kPlaces) {
     int64_t count = p.last - first < kPlaces ? p.last - first : kPlaces;
-    const int16_t* places[kPlaces];
+    const uint8_t* places[kPlaces];
     for (int64_t i = 0; i < count; ++i) places[i] = walk.next();
     for (int64_t j = 0; j < p.n; j += kShorts) {
-      const int16_t* kernel = reinterpret_cast<const int16_t*>(p.w) + j * even;
-      int64_t left = p.n - j, right = left - Ints::W;
-      Finish lower(p, j, left < Ints::W ? left : Ints::W);
-      Finish upper(p, right > 0 ? j + Ints::W : j, right <= 0 || right > Ints::W ? Ints::W : right);
-      for (int64_t i = 0; i < count; ++i) {
-        const int16_t *a = places[i] + j, *w = kernel;
-        Ints::Vec low{}, high{};
-        for (int64_t t = 0; t < taps; t += 2, w += 2 * kShorts) {
-          Shorts x = load(a + p.offsets[t]), y = load(a + p.offsets[t + 1 < taps ? t + 1 : t]);
-          low += add_pairs(pairs<0>(x, y, all), load(w));
-          high += add_pairs(pairs<1>(x, y, all), load(w + kShorts));
-        }
-        lower(in_order<0>(low, high, words), first + i);
-        if (right > 0) upper(in_order<1>(low, high, words), first + i);
-      }
+      const int16_t* w = reinterpret_cast<const int16_t*>(p.w) + j * even;
+      int64_t left = p.n - j, right = left - Ints::W, width = left < Ints::W ? left : Ints::W;
+      Finish lower(p, j, width);
+      Finish upper = right > 0 ? Finish(p, j + Ints::W, right < Ints::W ? right : Ints::W) : lower;
+      const Finish* both = right > 0 ? &upper : nullptr;
+      int64_t i = 0;
+      for (; i + kAtOnce <= count; i += kAtOnce) channels_of<kAtOnce>(p, places + i, w, j, lower, both, first + i);
+      for (; i < count; ++i) channels_of<1>(p, places + i, w, j, lower, both, first + i);
     }
   }
 }
 
-constexpr Int8Way by_channel{sizeof(int16_t), kShorts, kShorts, quantize<int16_t>, multiply_by_channel};
+constexpr Int8Way by_channel{sizeof(uint8_t), kShorts, kShorts, quantize<uint8_t>, multiply_by_channel};
 
 template <class Way>
 constexpr Int8Way way_of() {
