@@ -63,6 +63,8 @@ struct Int8Kernels {
   const Int8Way& (*way)(bool narrow);                                 // narrow: no byte is above 127
   const Int8Way* by_channel;                                          // where every channel has a kernel of its own
   void (*range)(const float* x, int64_t n, float* low, float* high);  // NaN where an x is not finite
+  // x, plus `more` unless that is null, at the numbers of a grid, or at those that are not negative.
+  void (*round)(const float* x, const float* more, int64_t n, ByteGrid grid, bool relu, float* y);
 };
 
 WEFT_DECLARE_KERNELS(Int8Kernels, int8_kernels)

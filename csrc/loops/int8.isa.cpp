@@ -67,6 +67,18 @@ struct Rounding {
   float inverse, lowest, highest, scale;
 };
 
+void round(const float* x, const float* more, int64_t n, ByteGrid grid, bool relu, float* y) {
+  const Rounding rounding(grid, relu);
+  int64_t i = 0;
+  for (; i + Floats::W <= n; i += Floats::W) {
+    Floats::Vec v = Floats::load(x + i);
+    Floats::store(y + i, rounding(more ? v + Floats::load(more + i) : v));
+  }
+  if (i == n) return;
+  Floats::Vec v = Floats::load(x + i, n - i);
+  Floats::store(y + i, rounding(more ? v + Floats::load(more + i, n - i) : v), n - i);
+}
+
 // ---- ways to multiply a group of activations of one row with the groups of several rows of weights ----
 //
 // A vector of weights has groups of `rows` rows of w; each leaves `partial` sums, side by side.
@@ -408,6 +420,6 @@ const Int8Way& way(bool narrow) {
 }  // namespace
 
 extern const Int8Kernels int8_kernels_table;
-const Int8Kernels int8_kernels_table = {way, &by_channel, range};
+const Int8Kernels int8_kernels_table = {way, &by_channel, range, round};
 
 }  // namespace weft::WEFT_ISA

@@ -227,6 +227,51 @@ WEFT_OP{
   .no_derivative = kNoSlope,
 };
 
+// ---- results of other layers
+
+bool rounds_last(Call& c) {
+  const Tensor* given[2] = {&c.tensor(0), c.has(1) ? &c.tensor(1) : nullptr};
+  bool single[2] = {false, false};
+  return all_lie_last(c.out[0], given, single, c.has(1) ? 2 : 1);
+}
+
+WEFT_OP{
+  .signature =
+      "quantized_round(Tensor input, Tensor? other, float? output_scale, int output_zero_point, bool relu=False) -> "
+      "Tensor",
+  .doc = "input, or input + other, at the numbers of a grid; with relu, at those that are not negative.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        for (int i : {0, 1}) expect_dtype(c, i, DType::Float);
+        expect_shape(c, 1, c.tensor(0).sizes());
+        if (!c.has(2)) refuse(c, 2, "be given");
+        check_grid(c, 2, 255, "output");
+        c.give(0, meta(DType::Float, c.tensor(0).sizes()));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor &x = c.tensor(0), &y = c.out[0];
+        ByteGrid grid{float(c.real(2)), int32_t(c.integer(3))};
+        auto round = [&](const float* from, const float* more, float* to) {
+          parallel_shares(y.numel(), kGrain, 64, [&](int64_t begin, int64_t end) {
+            int8_kernels().round(from + begin, more ? more + begin : nullptr, end - begin, grid, c.flag(4), to + begin);
+          });
+        };
+        if (x->storage->last.channels && rounds_last(c)) {
+          round(floats(as_it_lies(x)), c.has(1) ? floats(as_it_lies(c.tensor(1))) : nullptr,
+                reinterpret_cast<float*>(as_it_lies(y)));
+          set_lies_last(y);
+          return;
+        }
+        LaidOut from(x, DType::Float);
+        Given more(c, 1, DType::Float);
+        round(floats(from.data()), floats(more.data()), y.data<float>());
+      },
+  .any_order = rounds_last,
+  .no_derivative = kNoSlope,
+};
+
 // ---- recurrent layers
 
 struct Int8Steps {

@@ -14,7 +14,7 @@ from weft.quantization.kinds import qint8, quint8
 from weft.quantization.nn.convolution import Int8Conv
 from weft.quantization.nn.dynamic import need_qint8
 from weft.quantization.nn.embedding import Embedding, EmbeddingBag
-from weft.quantization.nn.functional import FloatFunctional, QFunctional
+from weft.quantization.nn.functional import FloatFunctional, QFunctional, rounded
 from weft.quantization.nn.weights import Int8Layer, StoredNumbers, is_reduced
 
 TYPE_CHECKING = False
@@ -252,7 +252,7 @@ class Quantize(StoredNumbers):
         return cls(*grid_of(mod.activation_post_process))
 
     def forward(self, X: Tensor) -> Tensor:
-        return weft.fake_quantize_per_tensor_affine(X, self.scale, self.zero_point, 0, 255)
+        return rounded(X, self.scale, self.zero_point)
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"
