@@ -56,8 +56,7 @@ int64_t int8_row(int64_t k) {
 void int8_quantize(const Int8Way& way, const float* x, int64_t m, int64_t k, ByteGrid grid, void* a) {
   int64_t row = int8_row(k);
   parallel_shares(m, std::max<int64_t>(1, kGrain / row), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      way.quantize(x + i * k, k, grid, static_cast<char*>(a) + i * row * way.item);
+    for (int64_t i = begin; i < end; ++i) way.quantize(x + i * k, k, grid, static_cast<char*>(a) + i * row * way.item);
   });
 }
 
@@ -122,7 +121,8 @@ void Int8Windows::multiply(const Int8Way& way, Int8Product p, const void* a, int
         offsets.push_back(i * c_.dilation[0] * step[0] + j * c_.dilation[1] * step[1] + l * c_.dilation[2] * step[2]);
   p.first = 0, p.last = c_.batch * c_.places(), p.n = out;
   p.segments = int64_t(offsets.size()), p.k = joined_ ? c_.kernel[2] * channels : channels, p.offsets = offsets.data();
-  p.rows = {a, {c_.result[2], c_.result[1], c_.result[0]},
+  p.rows = {a,
+            {c_.result[2], c_.result[1], c_.result[0]},
             {c_.stride[2] * step[2], c_.stride[1] * step[1], c_.stride[0] * step[0], plane_}};
   p.ldy = c_.out;
   for (int64_t g = 0; g < groups; ++g) {

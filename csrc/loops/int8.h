@@ -69,10 +69,13 @@ struct Int8Kernels {
 
 WEFT_DECLARE_KERNELS(Int8Kernels, int8_kernels)
 
+// Whether this CPU multiplies bytes (VNNI) in the vectors of machine_isa(); WEFT_VNNI=0 in the environment denies it.
+bool machine_vnni();
+
 inline const Int8Way& int8_way(ByteGrid grid) { return int8_kernels().way(grid.most <= 127); }
 
-// Bytes of n rows of weights, each of `segments` of k, packed: panel after panel; in each, group after group of k, and in
-// each the groups of all its rows.
+// Bytes of n rows of weights, each of `segments` of k, packed: panel after panel; in each, group after group of k, and
+// in each the groups of all its rows.
 inline int64_t int8_packed_size(const Int8Way& way, int64_t n, int64_t k, int64_t segments) {
   int64_t groups = (k + kInt8Group - 1) / kInt8Group;
   return (n + way.unit - 1) / way.unit * way.unit * segments * groups * kInt8Group;
@@ -89,8 +92,8 @@ void int8_pack(const Int8Way& way, int64_t n, int64_t k, int64_t segments, const
   }
 }
 
-// The kernels of n channels, `taps` each, for `by_channel`: for a panel of channels and a pair of taps, the pairs of the
-// first four of every eight channels, then those of the others, as instructions that join two vectors leave them.
+// The kernels of n channels, `taps` each, for `by_channel`: for a panel of channels and a pair of taps, the pairs of
+// the first four of every eight channels, then those of the others, as instructions that join two vectors leave them.
 inline int64_t int8_packed_size_by_channel(const Int8Way& way, int64_t n, int64_t taps) {
   return (n + way.panel - 1) / way.panel * way.panel * ((taps + 1) / 2 * 2) * int64_t(sizeof(int16_t));
 }
@@ -99,7 +102,8 @@ inline void int8_pack_by_channel(const Int8Way& way, int64_t n, int64_t taps, co
     for (int64_t t = 0; t < taps; t += 2)
       for (int64_t half = 0; half < 8; half += 4)
         for (int64_t i = half; i < way.panel; i += i % 4 == 3 ? 5 : 1)
-          for (int64_t j = t; j < t + 2; ++j) *to++ = first + i < n && j < taps ? w[(first + i) * taps + j] : int16_t(0);
+          for (int64_t j = t; j < t + 2; ++j)
+            *to++ = first + i < n && j < taps ? w[(first + i) * taps + j] : int16_t(0);
 }
 
 // Over all threads.

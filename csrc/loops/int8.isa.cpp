@@ -14,7 +14,7 @@ using Ints = Simd<int32_t>;
 
 void range(const float* x, int64_t n, float* low, float* high) {
   using Vec = Floats::Vec;
-  constexpr int kChains = 4;                             // of comparisons that do not wait for each other
+  constexpr int kChains = 4;                                // of comparisons that do not wait for each other
   Vec least[kChains]{}, most[kChains]{}, wrong[kChains]{};  // zero is always within
   auto take = [&](int c, Vec v) {
     least[c] = v < least[c] ? v : least[c];
@@ -57,7 +57,10 @@ void quantize(const float* __restrict x, int64_t n, ByteGrid grid, void* a) {
 // To the numbers of the grid, or to those that are not negative.
 struct Rounding {
   Rounding(ByteGrid grid, bool relu)
-      : inverse(1.0f / grid.scale), lowest(relu ? 0.0f : -float(grid.zero)), highest(float(grid.most - grid.zero)), scale(grid.scale) {}
+      : inverse(1.0f / grid.scale),
+        lowest(relu ? 0.0f : -float(grid.zero)),
+        highest(float(grid.most - grid.zero)),
+        scale(grid.scale) {}
   Floats::Vec operator()(Floats::Vec x) const {
     Floats::Vec v = x * inverse, low = Floats::splat(lowest), high = Floats::splat(highest);
     v = v > low ? v : low;
@@ -118,6 +121,17 @@ struct Widened {
     sum += (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
   }
   typedef long long Word __attribute__((aligned(2), may_alias));
+};
+// As above, in the encoding of CPUs that have the instruction but not AVX-512.
+struct Vnni {
+  using Item = uint8_t;
+  static constexpr int rows = 8, partial = 1, vectors = 2;
+  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_loadu_si256((const __m256i*)w); }
+  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
+  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(w));
+  }
+  typedef int32_t Word __attribute__((aligned(1), may_alias));
 };
 // Two products of 127 and -128 are within 16 bits.
 struct Narrow {
@@ -286,7 +300,8 @@ class Walk {
 // Some panels of w stay in the L2 cache while all rows of a pass by.
 template <class Way>
 void multiply(const Int8Product& p) {
-  constexpr int64_t kNear = 192 * 1024, kUnit = Floats::W, kUnits = Way::vectors / Way::partial, kPanel = kUnits * kUnit;
+  constexpr int64_t kNear = 192 * 1024, kUnit = Floats::W, kUnits = Way::vectors / Way::partial,
+                    kPanel = kUnits * kUnit;
   constexpr auto all = std::make_index_sequence<kRows * kUnits>();
   int64_t deep = p.segments * ((p.k + kInt8Group - 1) / kInt8Group) * kInt8Group;
   int64_t width = (deep && deep * kPanel < kNear ? kNear / (deep * kPanel) : 1) * kPanel;
@@ -321,8 +336,8 @@ inline Shorts pairs(Shorts a, Shorts b, std::index_sequence<I...>) {
 template <int Second, size_t... I>
 inline Ints::Vec in_order(Ints::Vec low, Ints::Vec high, std::index_sequence<I...>) {
   constexpr int kHalf = Second * Ints::W;
-  return __builtin_shufflevector(
-      low, high, (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
+  return __builtin_shufflevector(low, high,
+                                 (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
 }
 
 inline Ints::Vec add_pairs(Shorts a, Shorts w) {
@@ -408,10 +423,9 @@ constexpr Int8Way way_of() {
 }
 
 const Int8Way& way(bool narrow) {
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
   static constexpr Int8Way vnni = way_of<Vnni>();
-  static const bool has = __builtin_cpu_supports("avx512vnni");
-  if (has) return vnni;
+  if (machine_vnni()) return vnni;
 #endif
   static constexpr Int8Way widened = way_of<Widened>(), narrowed = way_of<Narrow>();
   return narrow ? narrowed : widened;

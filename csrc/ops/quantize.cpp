@@ -97,8 +97,7 @@ void check_grid(Call& c, int at, int32_t most, const char* what) {
   Size zero = c.integer(at + 1);
   if (!(scale > 0) || !std::isfinite(1 / float(scale)) || !std::isfinite(float(scale)))
     fail(c.name(), ": ", what, "_scale must be positive and finite, got ", scale);
-  if (zero < 0 || zero > most)
-    fail(c.name(), ": ", what, "_zero_point must be between 0 and ", most, ", got ", zero);
+  if (zero < 0 || zero > most) fail(c.name(), ": ", what, "_zero_point must be between 0 and ", most, ", got ", zero);
 }
 
 // Where a call has its input, its weight, the scale of that, its bias.
@@ -338,10 +337,9 @@ WEFT_OP{
           const float* before = lstm ? cells : h;
           parallel_shares(s.batch, std::max<int64_t>(1, kUnits / s.n), 1, [&](int64_t begin, int64_t end) {
             int64_t one = begin * s.n, wide = begin * s.width;
-            recurrent_kernels().step(
-                DType::Float, s.cell,
-                {end - begin, s.n, s.n, share + wide, gates.as<float>() + wide, before + one, next + one,
-                 lstm ? next_cells + one : nullptr, kept.as<float>() + 4 * one});
+            recurrent_kernels().step(DType::Float, s.cell,
+                                     {end - begin, s.n, s.n, share + wide, gates.as<float>() + wide, before + one,
+                                      next + one, lstm ? next_cells + one : nullptr, kept.as<float>() + 4 * one});
           });
           h = next, cells = next_cells;
         }

@@ -12,6 +12,7 @@ from quantized_digits import accuracy, learnt
 import weft
 from weft import nn
 from weft import quantization as Q
+from weft.nn.functional import recurrent
 from weft.quantization.nn import dynamic
 
 
@@ -119,6 +120,21 @@ def test_recurrent_layers(kind: Any, settings: dict[str, Any]) -> None:
     fresh = Q.quantize_dynamic(nn.Sequential(kind(12, 20, **settings)))[0]
     fresh.load_state_dict(q.state_dict())
     assert weft.equal(fresh(x)[0], y)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("time, batch, units", [(1, 1, 1), (6, 3, 33), (4, 17, 64)])
+def test_layers_are_their_steps(
+    kind: Any, time: int, batch: int, units: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer in one op has the bits of its steps, one after the other."""
+    q = Q.quantize_dynamic(nn.Sequential(kind(9, units, 2, bidirectional=True)))[0]
+    x = weft.randn(time, batch, 9)
+    y, state = q(x)
+    monkeypatch.setattr(recurrent, "_int8", recurrent.plain_one_way)
+    want, want_state = q(x)
+    assert weft.equal(y, want)
+    assert weft.equal(weft.cat([*state]), weft.cat([*want_state]))
 
 
 @pytest.mark.parametrize("kind", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])

@@ -240,6 +240,24 @@ def test_tiny_numbers() -> None:
     assert weft.equal(linear(x, weft.ones(2, 4, dtype=weft.int8), weft.ones(2)), weft.zeros(1, 2))
 
 
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 3, 5, 7), (1, 16, 9, 9)])
+def test_round(shape: tuple[int, ...], last: bool) -> None:
+    """Sums on a grid, in either layout, with and without ReLU."""
+    rng = np.random.default_rng(len(shape))
+    a, b = (rng.normal(size=shape).astype(f4) * f4(4) for _ in range(2))
+    x, y = given(a, b)
+    if last and len(shape) == 4:
+        x, y = (t.contiguous(memory_format=weft.channels_last) for t in (x, y))
+    grid: Grid = (f4(0.03), 100)
+    for other, relu in itertools.product((None, y), (False, True)):
+        want = a if other is None else a + b
+        want = np.maximum(want, 0) if relu else want
+        want = (bytes_of(want, grid) - 100).astype(f4) * f4(0.03)
+        got = _C._op_function("quantized_round")(x, other, float(f4(0.03)), 100, relu)
+        assert np.array_equal(got.numpy(), want)
+
+
 def test_errors() -> None:
     """Messages name the op, the rule and what was given."""
     x, w, s = weft.ones(2, 4), weft.ones(3, 4, dtype=weft.int8), weft.ones(3)
@@ -257,6 +275,25 @@ def test_errors() -> None:
         linear(x, w, s, None, False, 0.0)
     with pytest.raises(RuntimeError, match="output_zero_point must be between 0 and 255, got 300"):
         linear(x, w, s, None, False, 1.0, 0, 1.0, 300)
+    with pytest.raises(RuntimeError, match="input_zero_point must be between 0 and 127, got 200"):
+        linear(x, w, s, None, True, 1.0, 200)
+    round_, recur = (_C._op_function(f"quantized_{name}") for name in ("round", "recur"))
+    with pytest.raises(RuntimeError, match="quantized_round: "):
+        round_(x, weft.ones(3), 1.0, 0)
+    with pytest.raises(RuntimeError, match="quantized_recur: expected input"):
+        recur(weft.ones(1, 2, 5), x, None, w, s, None, False, 0, False)
+    with pytest.raises(RuntimeError, match=r"quantized_recur: .*lstm"):
+        recur(
+            weft.ones(1, 2, 4),
+            weft.ones(2, 1),
+            None,
+            w[:1].reshape(4, 1),
+            weft.ones(4),
+            None,
+            False,
+            3,
+            False,
+        )
     with pytest.raises(NotImplementedError, match=r"more than 65536 products"):
         linear(weft.ones(1, 65537), weft.ones(1, 65537, dtype=weft.int8), weft.ones(1))
     with pytest.raises(RuntimeError, match=r"quantized_convolve: .* channels"):
@@ -308,13 +345,15 @@ for seed in range(200):
 """
 
 
-@pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
-def test_random(isa: str) -> None:
+@pytest.mark.parametrize(
+    "isa, vnni", [("base", "1"), ("avx2", "1"), ("avx512", "1"), ("avx512", "0")]
+)
+def test_random(isa: str, vnni: str) -> None:
     """Whatever the shape, the settings and the instruction set, every bit is that of the twin."""
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", MANY],
-        env={**os.environ, "WEFT_ISA": isa, "PYTHONPATH": path},
+        env={**os.environ, "WEFT_ISA": isa, "WEFT_VNNI": vnni, "PYTHONPATH": path},
         capture_output=True,
         text=True,
     )

@@ -63,6 +63,7 @@ class _Static(Int8Layer):
 
     _numbers = ("scale", "zero_point", "input_scale", "input_zero_point", "reduce_range")
     _added = ("reduce_range",)
+    reduce_range = False
     _relu = False
 
     def _make_grids(self) -> None:
