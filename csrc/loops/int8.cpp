@@ -81,7 +81,11 @@ void int8_multiply(const Int8Way& way, const Int8Product& p) {
 
 // ---- convolutions ----
 
-Int8Windows::Int8Windows(const Conv& given) : c_(moved_to_end(given)) {
+Int8Windows::Int8Windows(const Conv& given, const Int8Way& way)
+    : c_(moved_to_end(given)), by_channel_(by_channel(given)) {
+  for (int64_t f = 2; !by_channel_ && f <= c_.groups && c_.out / c_.groups * f <= way.unit; ++f)
+    if (c_.groups % f == 0) merged_ = f;
+  c_.groups /= merged_;
   joined_ = c_.groups == 1 && c_.dilation[2] == 1;
   Size items = c_.in;
   for (int d = 0; d < 3; ++d) padded_[d] = c_.size[d] + 2 * c_.pad[d], items = items * padded_[d];
@@ -113,7 +117,7 @@ void Int8Windows::quantize(const Int8Way& way, const float* x, ByteGrid grid, vo
 
 void Int8Windows::multiply(const Int8Way& way, Int8Product p, const void* a, int64_t packed) const {
   int64_t step[3] = {padded_[1] * padded_[2] * c_.in, padded_[2] * c_.in, c_.in};
-  int64_t groups = by_channel() ? 1 : c_.groups, channels = c_.in / c_.groups, out = c_.out / groups;
+  int64_t groups = by_channel_ ? 1 : c_.groups, channels = c_.in / c_.groups, out = c_.out / groups;
   std::vector<int64_t> offsets;
   for (int64_t i = 0; i < c_.kernel[0]; ++i)
     for (int64_t j = 0; j < c_.kernel[1]; ++j)

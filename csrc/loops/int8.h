@@ -116,9 +116,12 @@ void int8_multiply(const Int8Way& way, const Int8Product& p);
 // window is a few segments that lie in one piece.
 class Int8Windows {
  public:
-  explicit Int8Windows(const Conv& given);
+  Int8Windows(const Conv& given, const Int8Way& way);
   bool joined() const { return joined_; }  // whether segments are rows of windows, with all channels, or single taps
-  bool by_channel() const { return c_.groups > 1 && c_.groups == c_.in && c_.in == c_.out; }
+  static bool by_channel(const Conv& c) { return c.groups > 1 && c.groups == c.in && c.in == c.out; }
+  // Groups are multiplied as one, with zeros between them, where a vector has room for the results of several.
+  int64_t groups() const { return c_.groups; }
+  int64_t merged() const { return merged_; }
   int64_t items() const { return c_.batch * plane_; }
   void quantize(const Int8Way& way, const float* x, ByteGrid grid, void* a) const;
   // `p` holds what is not the image's. Groups have `packed` bytes of weights each.
@@ -126,7 +129,8 @@ class Int8Windows {
 
  private:
   Conv c_;
-  bool joined_;
+  bool by_channel_, joined_;
+  int64_t merged_ = 1;
   int64_t padded_[3], plane_;
 };
 

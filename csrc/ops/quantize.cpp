@@ -18,23 +18,25 @@ const float* floats(const char* p) { return reinterpret_cast<const float*>(p); }
 // Weights as the loops want them, and the sums of their rows.
 struct ByteRows final : PackedKernel {
   Dims shape;
-  int64_t groups, segments;
+  int64_t groups, merged, segments;
   const Int8Way* way;
   int64_t size;  // of the weights of a group
   std::optional<Scratch> rows, sums;
 };
 
 // How (out, channels, taps…) is packed: rows are cut into segments, each of so many taps with all channels of a group.
+// A group may be several merged into one.
 struct Cut {
-  int64_t groups = 1, segments = 1, taps = 1;
+  int64_t groups = 1, merged = 1, segments = 1, taps = 1;
 };
 
 std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Way& way, const int8_t* w) {
   auto made = std::make_shared<ByteRows>();
   WithLoan none(nullptr);
   int64_t out = shape[0] / cut.groups, channels = shape[1], all = cut.segments * cut.taps, row = channels * all;
-  int64_t k = cut.taps * channels;
-  made->shape = shape, made->groups = cut.groups, made->segments = cut.segments, made->way = &way;
+  int64_t wide = cut.merged * channels, k = cut.taps * wide;
+  made->shape = shape, made->groups = cut.groups, made->merged = cut.merged, made->segments = cut.segments,
+  made->way = &way;
   bool by_channel = &way == int8_kernels().by_channel;
   made->size = by_channel ? int8_packed_size_by_channel(way, shape[0], all)
                           : int8_packed_size(way, out, k, cut.segments);
@@ -52,7 +54,9 @@ std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Wa
   for (int64_t g = 0; g < cut.groups; ++g) {
     const int8_t* from = w + g * out * row;
     auto at = [&](int64_t i, int64_t s, int64_t j) {
-      return from[i * row + j % channels * all + s * cut.taps + j / channels];
+      int64_t channel = j % wide, own = i / (out / cut.merged);  // the one of the merged groups that the row is of
+      if (channel / channels != own) return int8_t(0);
+      return from[i * row + channel % channels * all + s * cut.taps + j / wide];
     };
     int8_pack(way, out, k, cut.segments, at, made->rows->as<int8_t>() + g * made->size);
   }
@@ -66,8 +70,8 @@ class Weights {
       : kept_(w, true), scale_(scale, DType::Float), each_(scale.numel() != 1) {
     auto* slot = kept_.get();
     if (slot) rows_ = std::static_pointer_cast<ByteRows>(*slot);
-    if (rows_ && rows_->shape == w.sizes() && rows_->groups == cut.groups && rows_->segments == cut.segments &&
-        rows_->way == &way)
+    if (rows_ && rows_->shape == w.sizes() && rows_->groups == cut.groups && rows_->merged == cut.merged &&
+        rows_->segments == cut.segments && rows_->way == &way)
       return;
     LaidOut laid_out(w, DType::Int8);
     rows_ = packed(w.sizes(), cut, way, reinterpret_cast<const int8_t*>(laid_out.data()));
@@ -206,12 +210,12 @@ WEFT_OP{
         Last image(x);
         const float* from = floats(image.data());
         ByteGrid grid = input_grid(c, 8, from, x.numel());
-        Int8Windows windows(v);
-        const Int8Way& way = windows.by_channel() ? *int8_kernels().by_channel : int8_way(grid);
+        const Int8Way& way = Int8Windows::by_channel(v) ? *int8_kernels().by_channel : int8_way(grid);
+        Int8Windows windows(v, way);
         Scratch bytes(Size(windows.items()) * way.item + kInt8Slack);
         windows.quantize(way, from, grid, bytes.as<char>());
         int64_t taps = windows.joined() ? moved_to_end(v).kernel[2] : 1;
-        Weights weights(c.tensor(1), c.tensor(2), {v.groups, v.taps() / taps, taps}, way);
+        Weights weights(c.tensor(1), c.tensor(2), {windows.groups(), windows.merged(), v.taps() / taps, taps}, way);
         Given bias(c, 3, DType::Float);
         LastWritten y(c.out[0]);
         Int8Product p = product(c, weights, grid, bias.data(), reinterpret_cast<float*>(y.data()), 8);
@@ -227,6 +231,12 @@ WEFT_OP{
 };
 
 // ---- results of other layers
+
+// Whether all operands lie in the same order, without gaps.
+bool rounds_as_it_lies(Call& c) {
+  const Tensor& x = c.tensor(0);
+  return is_dense(x.sizes(), x.strides()) && (!c.has(1) || c.tensor(1).strides() == x.strides());
+}
 
 bool rounds_last(Call& c) {
   const Tensor* given[2] = {&c.tensor(0), c.has(1) ? &c.tensor(1) : nullptr};
@@ -246,7 +256,9 @@ WEFT_OP{
         expect_shape(c, 1, c.tensor(0).sizes());
         if (!c.has(2)) refuse(c, 2, "be given");
         check_grid(c, 2, 255, "output");
-        c.give(0, meta(DType::Float, c.tensor(0).sizes()));
+        const Tensor& x = c.tensor(0);
+        c.give(0, rounds_as_it_lies(c) ? meta_strided(DType::Float, x.sizes(), x.strides())
+                                       : meta(DType::Float, x.sizes()));
       },
   .run =
       [](Call& c) {
@@ -263,6 +275,8 @@ WEFT_OP{
           set_lies_last(y);
           return;
         }
+        if (rounds_as_it_lies(c))
+          return round(x.data<float>(), c.has(1) ? c.tensor(1).data<float>() : nullptr, y.data<float>());
         LaidOut from(x, DType::Float);
         Given more(c, 1, DType::Float);
         round(floats(from.data()), floats(more.data()), y.data<float>());

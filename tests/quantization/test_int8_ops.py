@@ -256,6 +256,10 @@ def test_round(shape: tuple[int, ...], last: bool) -> None:
         want = (bytes_of(want, grid) - 100).astype(f4) * f4(0.03)
         got = _C._op_function("quantized_round")(x, other, float(f4(0.03)), 100, relu)
         assert np.array_equal(got.numpy(), want)
+        assert got.stride() == x.stride()
+        cut = _C._op_function("quantized_round")(x[..., ::2], None, float(f4(0.03)), 100, relu)
+        alone = (bytes_of(np.maximum(a, 0) if relu else a, grid) - 100).astype(f4) * f4(0.03)
+        assert np.array_equal(cut.numpy(), alone[..., ::2])
 
 
 def test_errors() -> None:
