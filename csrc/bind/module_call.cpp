@@ -161,14 +161,14 @@ const Layer* layer_of(PyObject* self) {
 // The op with the input and the members of the module. False: the module is not as its class makes it, so its forward
 // has to see to it.
 bool run_layer(PyObject* self, const Layer& layer, PyObject* op, PyObject* input, PyObject** result) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMost = 5;
   PyObject* given[kMost] = {input};
   size_t n = 1;
   bool fits = true;
   for (PyObject* name : layer.members) {
     PyObject* member = PyObject_GetAttr(self, name);
     if (!member) PyErr_Clear();
-    fits = fits && member && (member == Py_None || is_tensor(member));
+    fits = fits && member && (member == Py_None || PyBool_Check(member) || is_tensor(member));
     if (member) given[n++] = member;
   }
   if (fits) *result = PyObject_Vectorcall(op, given, n, nullptr);
@@ -350,7 +350,7 @@ void bind_module_call(nb::module_& m) {
                 op.release().ptr(),
                 {},
                 unless.empty() ? nullptr : PyUnicode_InternFromString(unless.c_str())};
-    if (members.size() > 3) fail("a layer of more than three members");
+    if (members.size() > 4) fail("a layer of more than four members");
     for (const auto& name : members) layer.members.push_back(PyUnicode_InternFromString(name.c_str()));
     g_layers.push_back(std::move(layer));
   });

@@ -52,6 +52,19 @@ Isa machine_isa() {
   return best;
 }
 
+bool machine_vnni() {
+  static const bool has = [] {
+    const char* wish = std::getenv("WEFT_VNNI");
+    if (wish && !std::strcmp(wish, "0")) return false;
+#if defined(WEFT_HAVE_AVX512)
+    if (machine_isa() == Isa::avx512) return __builtin_cpu_supports("avx512vnni") != 0;
+    if (machine_isa() == Isa::avx2) return __builtin_cpu_supports("avxvnni") != 0;
+#endif
+    return false;
+  }();
+  return has;
+}
+
 WEFT_CHOOSE_KERNELS(AttentionKernels, attention_kernels)
 WEFT_CHOOSE_KERNELS(BagKernels, bag_kernels)
 WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)

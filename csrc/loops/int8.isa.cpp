@@ -14,201 +14,426 @@ using Ints = Simd<int32_t>;
 
 void range(const float* x, int64_t n, float* low, float* high) {
   using Vec = Floats::Vec;
-  Vec least{}, most{}, wrong{};  // zero is always within
-  auto take = [&](Vec v) {
-    least = v < least ? v : least;
-    most = v > most ? v : most;
-    wrong += v * 0.0f;
+  constexpr int kChains = 4;                                // of comparisons that do not wait for each other
+  Vec least[kChains]{}, most[kChains]{}, wrong[kChains]{};  // zero is always within
+  auto take = [&](int c, Vec v) {
+    least[c] = v < least[c] ? v : least[c];
+    most[c] = v > most[c] ? v : most[c];
+    wrong[c] += v * 0.0f;
   };
   int64_t i = 0;
-  for (; i + Floats::W <= n; i += Floats::W) take(Floats::load(x + i));
-  if (i < n) take(Floats::load(x + i, n - i));
+  for (; i + kChains * Floats::W <= n; i += kChains * Floats::W)
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c) take(c, Floats::load(x + i + c * Floats::W));
+  for (; i + Floats::W <= n; i += Floats::W) take(0, Floats::load(x + i));
+  if (i < n) take(0, Floats::load(x + i, n - i));
+  for (int c = 1; c < kChains; ++c) take(0, least[c]), take(0, most[c]), wrong[0] += wrong[c];
   float a = 0, b = 0;
   for (int j = 0; j < Floats::W; ++j) {
-    a = least[j] < a ? least[j] : a;
-    b = most[j] > b ? most[j] : b;
+    a = least[0][j] < a ? least[0][j] : a;
+    b = most[0][j] > b ? most[0][j] : b;
   }
-  float bad = Floats::sum(wrong);
+  float bad = Floats::sum(wrong[0]);
   *low = a + bad, *high = b + bad;
 }
 
-// Adding and taking away this number rounds to the nearest whole one, to the even one of two.
+// Adding this number rounds to the nearest whole one, to the even one of two, and leaves it in the lowest bits.
 constexpr float kRounder = 12582912.0f;
 
-// The byte of x, as a float; of NaN the first.
-inline float byte_of(float x, float inverse, float zero) {
-  float v = x * inverse;
-  v = v > -512.0f ? v : -512.0f;
-  v = v < 512.0f ? v : 512.0f;
-  v = (v + kRounder) - kRounder + zero;
-  v = v > 0.0f ? v : 0.0f;
-  return v < 255.0f ? v : 255.0f;
-}
-
-void quantize(const float* __restrict x, int64_t n, ByteGrid grid, uint8_t* __restrict bytes) {
-  const float inverse = 1.0f / grid.scale, zero = float(grid.zero);
-  for (int64_t i = 0; i < n; ++i) bytes[i] = uint8_t(int32_t(byte_of(x[i], inverse, zero)));
-}
-
-void round(const float* x, int64_t n, ByteGrid grid, float* y) {
-  const float inverse = 1.0f / grid.scale, zero = float(grid.zero), scale = grid.scale;
-  for (int64_t i = 0; i < n; ++i) y[i] = (byte_of(x[i], inverse, zero) - zero) * scale;
-}
-
-// ---- one tile: the products of R rows of a with C rows of w ----
-
-using Tile = void (*)(const uint8_t* a, const int8_t* w, int64_t k, int32_t* sums, int64_t ld);
-#if defined(__AVX512BW__)
-constexpr int kRows = 4, kColumns = 4;  // of a tile: its sums stay in registers
-#else
-constexpr int kRows = 2, kColumns = 4;
-#endif
-
-template <int C>
-inline void put(const Ints::Vec* v, int32_t* sums) {
-  if constexpr (C == 4)
-    Ints::sum4(v, sums);
-  else
-    for (int j = 0; j < C; ++j) sums[j] = Ints::sum(v[j]);
-}
-
-#if defined(__AVX512BW__)
-// Bytes are widened to 16 bits: the older instruction that multiplies bytes themselves saturates.
-struct Widened {
-  static constexpr int64_t step = 32;  // bytes
-  static Ints::Vec load(const uint8_t* p) {
-    return (Ints::Vec)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i*)p));
+// NaN becomes the first byte.
+template <class T>
+void quantize(const float* __restrict x, int64_t n, ByteGrid grid, void* a) {
+  T* __restrict to = static_cast<T*>(a);
+  const float inverse = 1.0f / grid.scale, lowest = -float(grid.zero), highest = float(grid.most - grid.zero);
+  const uint32_t zero = uint32_t(grid.zero);
+  for (int64_t i = 0; i < n; ++i) {
+    float v = x[i] * inverse;
+    v = v > lowest ? v : lowest;
+    v = v < highest ? v : highest;
+    to[i] = T(__builtin_bit_cast(uint32_t, v + kRounder) + zero);
   }
-  static Ints::Vec load(const int8_t* p) {
-    return (Ints::Vec)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p));
+}
+
+// To the numbers of the grid, or to those that are not negative.
+struct Rounding {
+  Rounding(ByteGrid grid, bool relu)
+      : inverse(1.0f / grid.scale),
+        lowest(relu ? 0.0f : -float(grid.zero)),
+        highest(float(grid.most - grid.zero)),
+        scale(grid.scale) {}
+  Floats::Vec operator()(Floats::Vec x) const {
+    Floats::Vec v = x * inverse, low = Floats::splat(lowest), high = Floats::splat(highest);
+    v = v > low ? v : low;
+    v = v < high ? v : high;
+    return ((v + kRounder) - kRounder) * scale;
   }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    sum += (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
-  }
+  float inverse, lowest, highest, scale;
 };
+
+void round(const float* x, const float* more, int64_t n, ByteGrid grid, bool relu, float* y) {
+  const Rounding rounding(grid, relu);
+  int64_t i = 0;
+  for (; i + Floats::W <= n; i += Floats::W) {
+    Floats::Vec v = Floats::load(x + i);
+    Floats::store(y + i, rounding(more ? v + Floats::load(more + i) : v));
+  }
+  if (i == n) return;
+  Floats::Vec v = Floats::load(x + i, n - i);
+  Floats::store(y + i, rounding(more ? v + Floats::load(more + i, n - i) : v), n - i);
+}
+
+// ---- ways to multiply a group of activations of one row with the groups of several rows of weights ----
+//
+// A vector of weights has groups of `rows` rows of w; each leaves `partial` sums, side by side.
+
+#if defined(__AVX512BW__)
 // The instruction that adds four products of bytes to an int32. Not every machine with AVX-512 has it, so the file is
 // compiled without; and by hand, because the compiler moves each sum to another register and back.
 struct Vnni {
-  static constexpr int64_t step = 64;
-  static Ints::Vec load(const uint8_t* p) { return (Ints::Vec)_mm512_loadu_si512(p); }
-  static Ints::Vec load(const int8_t* p) { return (Ints::Vec)_mm512_loadu_si512(p); }
+  using Item = uint8_t;
+  static constexpr int rows = 16, partial = 1, vectors = 4;
+  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm512_loadu_si512(w); }
+  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
   static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) { asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(w)); }
+  typedef int32_t Word __attribute__((aligned(1), may_alias));
 };
+// Bytes are widened to 16 bits: the older instruction that multiplies bytes themselves saturates.
+struct Widened {
+  using Item = int16_t;
+  static constexpr int rows = 8, partial = 2, vectors = 4;
+  static Ints::Vec load(const int8_t* w) {
+    return (Ints::Vec)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)w));
+  }
+  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm512_set1_epi64(*reinterpret_cast<const Word*>(a)); }
+  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
+    sum += (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+  }
+  typedef int64_t Word __attribute__((aligned(2), may_alias));
+};
+using Narrow = Widened;
 #elif defined(__AVX2__)
 struct Widened {
-  static constexpr int64_t step = 16;
-  static Ints::Vec load(const uint8_t* p) {
-    return (Ints::Vec)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)p));
-  }
-  static Ints::Vec load(const int8_t* p) { return (Ints::Vec)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)p)); }
+  using Item = int16_t;
+  static constexpr int rows = 4, partial = 2, vectors = 2;
+  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)w)); }
+  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm256_set1_epi64x(*reinterpret_cast<const Word*>(a)); }
   static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
     sum += (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
   }
+  typedef long long Word __attribute__((aligned(2), may_alias));
+};
+// As above, in the encoding of CPUs that have the instruction but not AVX-512.
+struct Vnni {
+  using Item = uint8_t;
+  static constexpr int rows = 8, partial = 1, vectors = 2;
+  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_loadu_si256((const __m256i*)w); }
+  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
+  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(w));
+  }
+  typedef int32_t Word __attribute__((aligned(1), may_alias));
+};
+// Two products of 127 and -128 are within 16 bits.
+struct Narrow {
+  using Item = uint8_t;
+  static constexpr int rows = 8, partial = 1, vectors = 2;
+  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_loadu_si256((const __m256i*)w); }
+  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
+  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
+    __m256i pairs = _mm256_maddubs_epi16((__m256i)a, (__m256i)w);
+    sum += (Ints::Vec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  }
+  typedef int32_t Word __attribute__((aligned(1), may_alias));
 };
 #elif defined(__SSE2__)
 struct Widened {
-  static constexpr int64_t step = 8;
-  static Ints::Vec load(const uint8_t* p) {
-    return (Ints::Vec)_mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i*)p), _mm_setzero_si128());
-  }
-  static Ints::Vec load(const int8_t* p) {
-    __m128i v = _mm_loadl_epi64((const __m128i*)p);
+  using Item = int16_t;
+  static constexpr int rows = 2, partial = 2, vectors = 2;
+  static Ints::Vec load(const int8_t* w) {
+    __m128i v = _mm_loadl_epi64((const __m128i*)w);
     return (Ints::Vec)_mm_srai_epi16(_mm_unpacklo_epi8(v, v), 8);
   }
+  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm_set1_epi64x(*reinterpret_cast<const Word*>(a)); }
   static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
     sum += (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
   }
+  typedef long long Word __attribute__((aligned(2), may_alias));
 };
+using Narrow = Widened;
 #else
 struct Widened {
-  static constexpr int64_t step = 4;
-  template <class T>
-  static Ints::Vec load(const T* p) {
-    return Ints::Vec{p[0], p[1], p[2], p[3]};
-  }
+  using Item = int16_t;
+  static constexpr int rows = 1, partial = 4, vectors = 4;
+  static Ints::Vec load(const int8_t* w) { return Ints::Vec{w[0], w[1], w[2], w[3]}; }
+  static Ints::Vec spread(const Item* a) { return Ints::Vec{a[0], a[1], a[2], a[3]}; }
   static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) { sum += a * w; }
 };
+using Narrow = Widened;
 #endif
 
-template <class Way, int R, int C>
-void tile(const uint8_t* a, const int8_t* w, int64_t k, int32_t* sums, int64_t ld) {
-  Ints::Vec sum[R][C] = {};
-  for (int64_t q = 0; q < k; q += Way::step) {
-    Ints::Vec weights[C];
-#pragma GCC unroll 4
-    for (int j = 0; j < C; ++j) weights[j] = Way::load(w + j * k + q);
-#pragma GCC unroll 4
-    for (int i = 0; i < R; ++i) {
-      Ints::Vec row = Way::load(a + i * k + q);
-#pragma GCC unroll 4
-      for (int j = 0; j < C; ++j) Way::add(sum[i][j], row, weights[j]);
-    }
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < R; ++i) put<C>(sum[i], sums + i * ld);
+// ---- one tile: R rows of a times the rows of w in V vectors, from the sums to the result ----
+
+template <size_t... I>
+inline Ints::Vec add_neighbours(Ints::Vec a, Ints::Vec b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(a, b, (2 * I)...) + __builtin_shufflevector(a, b, (2 * I + 1)...);
 }
 
-template <class Way>
-struct Tiles {
-  static constexpr Tile of[kRows][2] = {
-    // by rows of a less one, and whether there are four rows of w or one
-    {tile<Way, 1, 1>, tile<Way, 1, kColumns>},
-    {tile<Way, 2, 1>, tile<Way, 2, kColumns>},
-#if defined(__AVX512BW__)
-    {tile<Way, 3, 1>, tile<Way, 3, kColumns>},
-    {tile<Way, 4, 1>, tile<Way, 4, kColumns>},
-#endif
-  };
+// The sums of one row of a, in order: V vectors of parts become V / P.
+template <int V, int P>
+inline void join(Ints::Vec* sum) {
+  if constexpr (P > 1) {
+    for (int v = 0; v < V / 2; ++v)
+      sum[v] = add_neighbours(sum[2 * v], sum[2 * v + 1], std::make_index_sequence<Ints::W>());
+    join<V / 2, P / 2>(sum);
+  }
+}
+
+// Columns [j, j + count) of the result, for one row after the other.
+class Finish {
+ public:
+  Finish(const Int8Product& p, int64_t j, int64_t count) : p_(p), j_(j), count_(count), rounding_(p.rounded, p.relu) {
+    whole_ = count == Floats::W;
+    factor_ = p.grid.scale * (p.each ? load<Floats>(p.scale + j) : Floats::splat(*p.scale));
+    shift_ = p.grid.zero * load<Ints>(p.sums + j);
+    if (p.bias) bias_ = load<Floats>(p.bias + j);
+  }
+  void operator()(Ints::Vec sums, int64_t row) const {
+    int64_t at = row * p_.ldy + j_;
+    Floats::Vec y = __builtin_convertvector(sums - shift_, Floats::Vec) * factor_;
+    if (p_.bias) y += bias_;
+    if (p_.added) y = load<Floats>(p_.added + at) + y;
+    if (p_.rounded.scale != 0.0f)
+      y = rounding_(y);
+    else if (p_.relu)
+      y = Floats::positive(y);
+    if (whole_)
+      Floats::store(p_.y + at, y);
+    else
+      Floats::store(p_.y + at, y, count_);
+  }
+
+ private:
+  template <class S, class T>
+  typename S::Vec load(const T* from) const {
+    return whole_ ? S::load(from) : S::load(from, count_);
+  }
+  const Int8Product& p_;
+  int64_t j_, count_;
+  bool whole_;
+  Floats::Vec factor_, bias_{};
+  Ints::Vec shift_;
+  Rounding rounding_;
 };
 
-using TileTable = const Tile (*)[2];
-TileTable tiles() {
-#if defined(__AVX512BW__)
-  static const bool has = __builtin_cpu_supports("avx512vnni");
-  if (has) return Tiles<Vnni>::of;
-#endif
-  return Tiles<Widened>::of;
+template <class Way>
+using Tile = void (*)(const Int8Product& p, const typename Way::Item* const* rows, const int8_t* w, int64_t i,
+                      int64_t j);
+
+template <class Way, int R, int V>
+void tile(const Int8Product& p, const typename Way::Item* const* rows, const int8_t* w, int64_t i, int64_t j) {
+  constexpr int kStep = V * Way::rows * kInt8Group, kJoined = V / Way::partial, kAhead = 1024;
+  Ints::Vec sum[R][V] = {};
+  for (int64_t s = 0; s < p.segments; ++s) {
+    const typename Way::Item* a[R];
+    for (int r = 0; r < R; ++r) a[r] = rows[r] + p.offsets[s];
+    for (int64_t q = 0; q < p.k; q += kInt8Group, w += kStep) {
+      Ints::Vec weights[V];
+      if (kStep <= 64) __builtin_prefetch(w + kAhead);  // else the machine keeps up
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) weights[v] = Way::load(w + v * Way::rows * kInt8Group);
+#pragma GCC unroll 6
+      for (int r = 0; r < R; ++r) {
+        Ints::Vec x = Way::spread(a[r] + q);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) Way::add(sum[r][v], x, weights[v]);
+      }
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < R; ++r) join<V, Way::partial>(sum[r]);
+#pragma GCC unroll 4
+  for (int v = 0; v < kJoined; ++v) {
+    int64_t left = p.n - j - v * Floats::W;
+    if (left <= 0) return;
+    Finish finish(p, j + v * Floats::W, left < Floats::W ? left : Floats::W);
+#pragma GCC unroll 6
+    for (int r = 0; r < R; ++r) finish(sum[r][v], i + r);
+  }
 }
 
 // ---- the product ----
 
-// From sums to numbers, for columns [j, j + n) of one row.
-void finish(const Int8Product& p, const int32_t* __restrict sums, int64_t j, int64_t n, float* __restrict y) {
-  const float* __restrict scale = p.scale + j;
-  const int32_t* __restrict shift = p.shift + j;
-  for (int64_t i = 0; i < n; ++i) y[i] = float(sums[i] - shift[i]) * scale[i];
-  if (p.bias)
-    for (int64_t i = 0; i < n; ++i) y[i] = y[i] + p.bias[j + i];
-  if (p.relu)
-    for (int64_t i = 0; i < n; ++i) y[i] = y[i] <= 0.0f ? 0.0f : y[i];
-  if (p.rounded.scale != 0.0f) round(y, n, p.rounded, y);
+constexpr int kRows = 6;  // of a tile: its sums stay in registers
+
+template <class Way, size_t... I>
+constexpr Tile<Way> tile_of(int rows, int units, std::index_sequence<I...>) {
+  constexpr Tile<Way> all[] = {tile<Way, int(I % kRows) + 1, (int(I) / kRows + 1) * Way::partial>...};
+  return all[(units - 1) * kRows + rows - 1];
 }
 
-// A few rows of w stay in the L1 cache while all rows of a pass by, a tile at a time.
-void multiply(const Int8Product& p) {
-  constexpr int64_t kNear = 16 * 1024, kWidest = 256;
-  const TileTable by = tiles();
-  int64_t fit = p.k ? kNear / p.k / kColumns * kColumns : kWidest;
-  int64_t width = p.m <= kRows ? kWidest : fit < kColumns ? kColumns : fit > kWidest ? kWidest : fit;
-  int32_t sums[kRows][kWidest];
-  for (int64_t j = 0; j < p.n; j += width) {
-    int64_t n = p.n - j < width ? p.n - j : width;
-    for (int64_t i = 0; i < p.m; i += kRows) {
-      int64_t rows = p.m - i < kRows ? p.m - i : kRows;
-      const uint8_t* a = p.a + i * p.k;
-      for (int64_t c = 0; c < n;) {
-        bool whole = n - c >= kColumns;
-        by[rows - 1][whole](a, p.w + (j + c) * p.k, p.k, sums[0] + c, kWidest);
-        c += whole ? kColumns : 1;
+// Walks from one row of the left factor to the next.
+template <class Item>
+class Walk {
+ public:
+  Walk(const Int8Rows& rows, int64_t first) : rows_(rows), x_(first % rows.count[0]) {
+    int64_t rest = first / rows.count[0];
+    y_ = rest % rows.count[1], rest /= rows.count[1], z_ = rest % rows.count[2], n_ = rest / rows.count[2];
+  }
+  const Item* next() {
+    const int64_t* step = rows_.step;
+    const Item* here = static_cast<const Item*>(rows_.a) + x_ * step[0] + y_ * step[1] + z_ * step[2] + n_ * step[3];
+    if (++x_ == rows_.count[0]) {
+      x_ = 0;
+      if (++y_ == rows_.count[1]) {
+        y_ = 0;
+        if (++z_ == rows_.count[2]) z_ = 0, ++n_;
       }
-      for (int64_t r = 0; r < rows; ++r) finish(p, sums[r], j, n, p.y + (i + r) * p.ldy + j);
+    }
+    return here;
+  }
+
+ private:
+  const Int8Rows& rows_;
+  int64_t x_, y_, z_, n_;
+};
+
+// Some panels of w stay in the L2 cache while all rows of a pass by.
+template <class Way>
+void multiply(const Int8Product& p) {
+  constexpr int64_t kNear = 192 * 1024, kUnit = Floats::W, kUnits = Way::vectors / Way::partial,
+                    kPanel = kUnits * kUnit;
+  constexpr auto all = std::make_index_sequence<kRows * kUnits>();
+  int64_t deep = p.segments * ((p.k + kInt8Group - 1) / kInt8Group) * kInt8Group;
+  int64_t width = (deep && deep * kPanel < kNear ? kNear / (deep * kPanel) : 1) * kPanel;
+  for (int64_t begin = 0; begin < p.n; begin += width) {
+    int64_t end = p.n - begin < width ? p.n : begin + width;
+    Walk<typename Way::Item> walk(p.rows, p.first);
+    for (int64_t i = p.first; i < p.last;) {
+      int64_t left = p.last - i, tiles = (left + kRows - 1) / kRows, count = (left + tiles - 1) / tiles;
+      const typename Way::Item* rows[kRows];
+      for (int64_t r = 0; r < count; ++r) rows[r] = walk.next();
+      for (int64_t j = begin; j < end; j += kPanel) {
+        int64_t units = p.n - j < kPanel ? (p.n - j + kUnit - 1) / kUnit : kUnits;
+        tile_of<Way>(int(count), int(units), all)(p, rows, p.w + j * deep, i, j);
+      }
+      i += count;
     }
   }
+}
+
+// ---- convolutions whose channels do not see each other ----
+
+typedef int16_t Shorts __attribute__((vector_size(kVectorBytes)));
+typedef int16_t LooseShorts __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+constexpr int kShorts = kVectorBytes / 2;
+
+// The first (Half 0) or the last four of every eight elements, each beside its fellow in b.
+template <int Half, size_t... I>
+inline Shorts pairs(Shorts a, Shorts b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(a, b, (int(I / 8 * 8 + I % 8 / 2) + Half * 4 + int(I % 2) * kShorts)...);
+}
+// Sums of both kinds of pairs in the order of the elements: the first vector or the second.
+template <int Second, size_t... I>
+inline Ints::Vec in_order(Ints::Vec low, Ints::Vec high, std::index_sequence<I...>) {
+  constexpr int kHalf = Second * Ints::W;
+  return __builtin_shufflevector(low, high,
+                                 (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
+}
+
+inline Ints::Vec add_pairs(Shorts a, Shorts w) {
+#if defined(__AVX512BW__)
+  return (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+#elif defined(__AVX2__)
+  return (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+#elif defined(__SSE2__)
+  return (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
+#else
+  Ints::Vec sum;
+  for (int i = 0; i < Ints::W; ++i) sum[i] = a[2 * i] * w[2 * i] + a[2 * i + 1] * w[2 * i + 1];
+  return sum;
+#endif
+}
+
+inline Shorts widened(const uint8_t* from) {
+#if defined(__AVX512BW__)
+  return (Shorts)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i*)from));
+#elif defined(__AVX2__)
+  return (Shorts)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)from));
+#else
+  typedef uint8_t Bytes __attribute__((vector_size(kShorts)));
+  Bytes bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  return __builtin_convertvector(bytes, Shorts);
+#endif
+}
+
+// A vector of channels of R places, two taps at a time.
+template <int R>
+inline void channels_of(const Int8Product& p, const uint8_t* const* places, const int16_t* w, int64_t j,
+                        const Finish& lower, const Finish* upper, int64_t row) {
+  constexpr auto all = std::make_index_sequence<kShorts>();
+  constexpr auto words = std::make_index_sequence<Ints::W>();
+  auto load = [](const int16_t* from) { return Shorts(*reinterpret_cast<const LooseShorts*>(from)); };
+  Ints::Vec low[R]{}, high[R]{};
+  for (int64_t t = 0; t < p.segments; t += 2, w += 2 * kShorts) {
+    int64_t one = p.offsets[t] + j, two = t + 1 < p.segments ? p.offsets[t + 1] + j : one;  // a weight of 0
+    Shorts first = load(w), second = load(w + kShorts);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      Shorts x = widened(places[r] + one), y = widened(places[r] + two);
+      low[r] += add_pairs(pairs<0>(x, y, all), first);
+      high[r] += add_pairs(pairs<1>(x, y, all), second);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    lower(in_order<0>(low[r], high[r], words), row + r);
+    if (upper) (*upper)(in_order<1>(low[r], high[r], words), row + r);
+  }
+}
+
+// Some places stay in the L1 cache while all channels pass by.
+void multiply_by_channel(const Int8Product& p) {
+  constexpr int64_t kPlaces = 32, kAtOnce = 4;
+  const int64_t even = (p.segments + 1) / 2 * 2;
+  Walk<uint8_t> walk(p.rows, p.first);
+  for (int64_t first = p.first; first < p.last; first += kPlaces) {
+    int64_t count = p.last - first < kPlaces ? p.last - first : kPlaces;
+    const uint8_t* places[kPlaces];
+    for (int64_t i = 0; i < count; ++i) places[i] = walk.next();
+    for (int64_t j = 0; j < p.n; j += kShorts) {
+      const int16_t* w = reinterpret_cast<const int16_t*>(p.w) + j * even;
+      int64_t left = p.n - j, right = left - Ints::W, width = left < Ints::W ? left : Ints::W;
+      Finish lower(p, j, width);
+      Finish upper = right > 0 ? Finish(p, j + Ints::W, right < Ints::W ? right : Ints::W) : lower;
+      const Finish* both = right > 0 ? &upper : nullptr;
+      int64_t i = 0;
+      for (; i + kAtOnce <= count; i += kAtOnce) channels_of<kAtOnce>(p, places + i, w, j, lower, both, first + i);
+      for (; i < count; ++i) channels_of<1>(p, places + i, w, j, lower, both, first + i);
+    }
+  }
+}
+
+constexpr Int8Way by_channel{sizeof(uint8_t), kShorts, kShorts, quantize<uint8_t>, multiply_by_channel};
+
+template <class Way>
+constexpr Int8Way way_of() {
+  return {sizeof(typename Way::Item), Way::vectors / Way::partial * Floats::W, Floats::W, quantize<typename Way::Item>,
+          multiply<Way>};
+}
+
+const Int8Way& way(bool narrow) {
+#if defined(__AVX2__)
+  static constexpr Int8Way vnni = way_of<Vnni>();
+  if (machine_vnni()) return vnni;
+#endif
+  static constexpr Int8Way widened = way_of<Widened>(), narrowed = way_of<Narrow>();
+  return narrow ? narrowed : widened;
 }
 
 }  // namespace
 
 extern const Int8Kernels int8_kernels_table;
-const Int8Kernels int8_kernels_table = {range, quantize, round, multiply};
+const Int8Kernels int8_kernels_table = {way, &by_channel, range, round};
 
 }  // namespace weft::WEFT_ISA

@@ -12,6 +12,7 @@ from quantized_digits import accuracy, learnt
 import weft
 from weft import nn
 from weft import quantization as Q
+from weft.nn.functional import recurrent
 from weft.quantization.nn import dynamic
 
 
@@ -57,7 +58,12 @@ def test_linear() -> None:
     assert weft.allclose(q.weight_scale, step)
     assert (q.weight().dequantize() - m.weight.detach()).abs().max() <= 0.51 * step.max()
     x = weft.randn(30, 200)
-    assert close(q(x), m(x), 0.02)
+    assert q.reduce_range and close(q(x), m(x), 0.03)
+    every = Q.QConfig(
+        Q.PlaceholderObserver.with_args(quant_max=255), Q.default_dynamic_qconfig.weight
+    )
+    fine = Q.quantize_dynamic(m, {nn.Linear: every})
+    assert not fine.reduce_range and close(fine(x), m(x), 0.02)
     assert not q(x.requires_grad_()).requires_grad
     assert weft.equal(q.bias(), m.bias.detach())
     text = "DynamicQuantizedLinear(in_features=200, out_features=50, dtype=torch.qint8, "
@@ -114,6 +120,21 @@ def test_recurrent_layers(kind: Any, settings: dict[str, Any]) -> None:
     fresh = Q.quantize_dynamic(nn.Sequential(kind(12, 20, **settings)))[0]
     fresh.load_state_dict(q.state_dict())
     assert weft.equal(fresh(x)[0], y)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("time, batch, units", [(1, 1, 1), (6, 3, 33), (4, 17, 64)])
+def test_layers_are_their_steps(
+    kind: Any, time: int, batch: int, units: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer in one op has the bits of its steps, one after the other."""
+    q = Q.quantize_dynamic(nn.Sequential(kind(9, units, 2, bidirectional=True)))[0]
+    x = weft.randn(time, batch, 9)
+    y, state = q(x)
+    monkeypatch.setattr(recurrent, "_int8", recurrent.plain_one_way)
+    want, want_state = q(x)
+    assert weft.equal(y, want)
+    assert weft.equal(weft.cat([*state]), weft.cat([*want_state]))
 
 
 @pytest.mark.parametrize("kind", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])

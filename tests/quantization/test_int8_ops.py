@@ -20,17 +20,17 @@ f4 = np.float32
 Grid = tuple[Any, int]
 
 
-def grid_of(x: np.ndarray) -> Grid:
+def grid_of(x: np.ndarray, most: int = 255) -> Grid:
     """The grid that just holds x, and zero."""
     low, high = min(float(x.min()), 0.0), max(float(x.max()), 0.0)
-    scale = f4((high - low) / 255)
-    return scale, int(np.clip(np.rint(-low / float(scale)), 0, 255))
+    scale = f4((high - low) / most)
+    return scale, int(np.clip(np.rint(-low / float(scale)), 0, most))
 
 
-def bytes_of(x: np.ndarray, grid: Grid) -> np.ndarray:
+def bytes_of(x: np.ndarray, grid: Grid, most: int = 255) -> np.ndarray:
     """The nearest bytes, as integers."""
     scale, zero = grid
-    return np.clip(np.rint(x * (f4(1) / f4(scale))) + zero, 0, 255).astype(np.int64)
+    return np.clip(np.rint(x * (f4(1) / f4(scale))) + zero, 0, most).astype(np.int64)
 
 
 def finish(
@@ -44,31 +44,34 @@ def finish(
 
 
 def plain_linear(
-    x: Any, w: Any, scale: Any, bias: Any, grid: Grid | None = None, **more: Any
+    x: Any, w: Any, scale: Any, bias: Any, grid: Grid | None = None, most: int = 255, **more: Any
 ) -> Any:
     """The product in int64."""
-    grid = grid_of(x) if grid is None else grid
-    return finish((bytes_of(x, grid) - grid[1]) @ w.astype(np.int64).T, grid, scale, bias, **more)
+    grid = grid_of(x, most) if grid is None else grid
+    a = bytes_of(x, grid, most) - grid[1]
+    return finish(a @ w.astype(np.int64).T, grid, scale, bias, **more)
 
 
 def plain_conv(
-    x: Any, w: Any, scale: Any, bias: Any, stride: int, pad: int, dilation: int, groups: int,
-    **more: Any,
+    x: Any, w: Any, scale: Any, bias: Any, stride: Any, pad: Any, dilation: Any, groups: int,
+    grid: Grid | None = None, most: int = 255, **more: Any,
 ) -> Any:  # fmt: skip
-    """A convolution over images, place by place."""
-    grid = grid_of(x)
-    a = np.pad(bytes_of(x, grid) - grid[1], [(0, 0), (0, 0), (pad, pad), (pad, pad)])
+    """A convolution over images, place by place; a setting is a number or one for each dimension."""
+    stride, pad, dilation = (np.broadcast_to(s, 2).tolist() for s in (stride, pad, dilation))
+    grid = grid_of(x, most) if grid is None else grid
+    borders = [(0, 0), (0, 0), *((p, p) for p in pad)]
+    a = np.pad(bytes_of(x, grid, most) - grid[1], borders)
     n, _, h, wide = a.shape
-    out, channels, kh, kw = w.shape
-    rows, columns = dilation * (kh - 1) + 1, dilation * (kw - 1) + 1
-    sums = np.zeros((n, (h - rows) // stride + 1, (wide - columns) // stride + 1, out), np.int64)
-    for o, i, j in itertools.product(range(out), range(sums.shape[1]), range(sums.shape[2])):
-        first = o // (out // groups) * channels
-        window = a[
-            :, first : first + channels, i * stride : i * stride + rows : dilation,
-            j * stride : j * stride + columns : dilation,
-        ]  # fmt: skip
-        sums[:, i, j, o] = (window * w[o].astype(np.int64)).sum((1, 2, 3))
+    out, _, kh, kw = w.shape
+    rows, columns = dilation[0] * (kh - 1) + 1, dilation[1] * (kw - 1) + 1
+    shape = (n, (h - rows) // stride[0] + 1, (wide - columns) // stride[1] + 1, out)
+    sums = np.zeros(shape, np.int64)
+    kernels = w.reshape(groups, out // groups, -1).astype(np.int64)
+    for i, j in itertools.product(range(shape[1]), range(shape[2])):
+        y, z = i * stride[0], j * stride[1]
+        window = a[:, :, y : y + rows : dilation[0], z : z + columns : dilation[1]]
+        parts = window.reshape(n, groups, -1)
+        sums[:, i, j] = np.einsum("ngk,gok->ngo", parts, kernels).reshape(n, out)
     return finish(sums, grid, scale, bias, **more).transpose(0, 3, 1, 2)
 
 
@@ -97,7 +100,7 @@ def test_linear(m: int, k: int, n: int) -> None:
         got = linear(*given(x, w, scale, b)).numpy()
         assert np.array_equal(got, plain_linear(x, w, scale, b))
     fixed: Grid = (f4(0.02), 100)
-    args = (*given(x, w, scale, bias), 0.02, 100, 0.5, 3, True)
+    args = (*given(x, w, scale, bias), False, 0.02, 100, 0.5, 3, True)
     want = plain_linear(x, w, scale, bias, fixed, out=(f4(0.5), 3), relu=True)
     assert np.array_equal(linear(*args).numpy(), want)
 
@@ -159,7 +162,7 @@ def test_convolve(
     assert np.array_equal(convolve(*given(x, w, scale, bias), *settings).numpy(), want)
     relu = plain_conv(x, w, scale, bias, stride, pad, dilation, groups, out=(f4(0.3), 9), relu=True)
     grid = grid_of(x)
-    args = (*given(x, w, scale, bias), *settings, float(grid[0]), grid[1], 0.3, 9, True)
+    args = (*given(x, w, scale, bias), *settings, False, float(grid[0]), grid[1], 0.3, 9, True)
     assert np.array_equal(convolve(*args).numpy(), relu)
 
 
@@ -237,6 +240,28 @@ def test_tiny_numbers() -> None:
     assert weft.equal(linear(x, weft.ones(2, 4, dtype=weft.int8), weft.ones(2)), weft.zeros(1, 2))
 
 
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 3, 5, 7), (1, 16, 9, 9)])
+def test_round(shape: tuple[int, ...], last: bool) -> None:
+    """Sums on a grid, in either layout, with and without ReLU."""
+    rng = np.random.default_rng(len(shape))
+    a, b = (rng.normal(size=shape).astype(f4) * f4(4) for _ in range(2))
+    x, y = given(a, b)
+    if last and len(shape) == 4:
+        x, y = (t.contiguous(memory_format=weft.channels_last) for t in (x, y))
+    grid: Grid = (f4(0.03), 100)
+    for other, relu in itertools.product((None, y), (False, True)):
+        want = a if other is None else a + b
+        want = np.maximum(want, 0) if relu else want
+        want = (bytes_of(want, grid) - 100).astype(f4) * f4(0.03)
+        got = _C._op_function("quantized_round")(x, other, float(f4(0.03)), 100, relu)
+        assert np.array_equal(got.numpy(), want)
+        assert got.stride() == x.stride()
+        cut = _C._op_function("quantized_round")(x[..., ::2], None, float(f4(0.03)), 100, relu)
+        alone = (bytes_of(np.maximum(a, 0) if relu else a, grid) - 100).astype(f4) * f4(0.03)
+        assert np.array_equal(cut.numpy(), alone[..., ::2])
+
+
 def test_errors() -> None:
     """Messages name the op, the rule and what was given."""
     x, w, s = weft.ones(2, 4), weft.ones(3, 4, dtype=weft.int8), weft.ones(3)
@@ -251,9 +276,28 @@ def test_errors() -> None:
     with pytest.raises(RuntimeError, match=r"bias of float32 and shape \[3\]"):
         linear(x, w, s, weft.ones(4))
     with pytest.raises(RuntimeError, match="input_scale must be positive and finite, got 0"):
-        linear(x, w, s, None, 0.0)
+        linear(x, w, s, None, False, 0.0)
     with pytest.raises(RuntimeError, match="output_zero_point must be between 0 and 255, got 300"):
-        linear(x, w, s, None, 1.0, 0, 1.0, 300)
+        linear(x, w, s, None, False, 1.0, 0, 1.0, 300)
+    with pytest.raises(RuntimeError, match="input_zero_point must be between 0 and 127, got 200"):
+        linear(x, w, s, None, True, 1.0, 200)
+    round_, recur = (_C._op_function(f"quantized_{name}") for name in ("round", "recur"))
+    with pytest.raises(RuntimeError, match="quantized_round: "):
+        round_(x, weft.ones(3), 1.0, 0)
+    with pytest.raises(RuntimeError, match="quantized_recur: expected input"):
+        recur(weft.ones(1, 2, 5), x, None, w, s, None, False, 0, False)
+    with pytest.raises(RuntimeError, match=r"quantized_recur: .*lstm"):
+        recur(
+            weft.ones(1, 2, 4),
+            weft.ones(2, 1),
+            None,
+            w[:1].reshape(4, 1),
+            weft.ones(4),
+            None,
+            False,
+            3,
+            False,
+        )
     with pytest.raises(NotImplementedError, match=r"more than 65536 products"):
         linear(weft.ones(1, 65537), weft.ones(1, 65537, dtype=weft.int8), weft.ones(1))
     with pytest.raises(RuntimeError, match=r"quantized_convolve: .* channels"):
@@ -261,6 +305,63 @@ def test_errors() -> None:
             weft.ones(1, 3, 4, 4), weft.ones(2, 4, 1, 1, dtype=weft.int8), s, None, [1, 1], [0, 0],
             [1, 1], 1,
         )  # fmt: skip
+
+
+def a_case(seed: int) -> tuple[Any, Any]:
+    """A random product or convolution of any shape and setting, and what it should give."""
+    rng = np.random.default_rng(seed)
+    pick = lambda *choices: choices[rng.integers(len(choices))]  # noqa: E731
+    most, relu, out = pick(127, 255), pick(False, True), pick(None, (f4(0.37), 11))
+    product = seed % 2 == 0
+    if product:
+        k, n = int(rng.integers(1, pick(9, 300))), int(rng.integers(1, pick(9, 150)))
+        x = rng.normal(size=(*pick((), (2,)), int(rng.integers(1, 40)), k)).astype(f4)
+        w, scale, bias = layer(n, k)
+    else:
+        groups = pick(1, 1, 2, 3)
+        channels, n = int(rng.integers(1, pick(4, 40))) * groups, int(rng.integers(1, 40)) * groups
+        if pick(False, False, True):  # every channel by itself
+            groups = n = channels
+        kernel, dilation = rng.integers(1, 4, 2), rng.integers(1, 3, 2)
+        stride, pad = rng.integers(1, 3, 2), rng.integers(0, 3, 2)
+        sizes = np.maximum(rng.integers(1, 12, 2), dilation * (kernel - 1) + 1)
+        x = rng.normal(size=(int(rng.integers(1, 4)), channels, *sizes)).astype(f4)
+        w, scale, bias = layer(n, channels // groups, *kernel)
+    x += f4(pick(0, 0, -1, 3))
+    scale, bias = pick(scale, scale[:1]), pick(bias, None)
+    grid = pick(None, (f4(0.05), int(rng.integers(most + 1))))
+    more = [most == 127, *(grid or (None, 0)), *(out or (None, 0)), relu]
+    more = [float(v) if isinstance(v, f4) else v for v in more]
+    options: Any = {"grid": grid, "most": most, "out": out, "relu": relu}
+    if product:
+        return linear(*given(x, w, scale, bias), *more), plain_linear(x, w, scale, bias, **options)
+    settings = [stride.tolist(), pad.tolist(), dilation.tolist(), groups]
+    got = convolve(*given(x, w, scale, bias), *settings, *more)
+    return got, plain_conv(x, w, scale, bias, *settings, **options)
+
+
+MANY = """
+import numpy as np
+from test_int8_ops import a_case
+for seed in range(200):
+    got, want = a_case(seed)
+    assert np.array_equal(got.numpy(), want), seed
+"""
+
+
+@pytest.mark.parametrize(
+    "isa, vnni", [("base", "1"), ("avx2", "1"), ("avx512", "1"), ("avx512", "0")]
+)
+def test_random(isa: str, vnni: str) -> None:
+    """Whatever the shape, the settings and the instruction set, every bit is that of the twin."""
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", MANY],
+        env={**os.environ, "WEFT_ISA": isa, "WEFT_VNNI": vnni, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 SAME = """

@@ -193,6 +193,17 @@ def test_results_lie_on_the_grid() -> None:
     )
 
 
+def test_ranges_of_inputs() -> None:
+    """A qconfig says how many integers inputs have; files from before it did say 256."""
+    m, x = nn.Sequential(nn.Linear(4, 4)).eval(), weft.randn(9, 4)
+    half, full = (converted(m, Q.get_default_qconfig(b), x) for b in ("x86", "onednn"))
+    assert half[0].reduce_range and not full[0].reduce_range
+    state = full.state_dict()
+    del state["0.reduce_range"]
+    half.load_state_dict(state)
+    assert weft.equal(half(x), full(x))
+
+
 def test_some_layers_stay() -> None:
     """``qconfig = None`` leaves a layer as it is, a qconfig of its own counts before the model's."""
     m = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)).eval()

@@ -386,14 +386,24 @@ class PlaceholderObserver(ObserverBase):
     Args:
         dtype: the type of the integers.
         is_dynamic: whether grids are found at run time.
+        quant_min: the lowest integer to use.
+        quant_max: the highest one.
 
     >>> weft.quantization.PlaceholderObserver(dtype=weft.quint8).dtype
     torch.quint8
     """
 
-    def __init__(self, dtype: Any = weft.float32, is_dynamic: bool = False) -> None:
+    def __init__(
+        self,
+        dtype: Any = weft.float32,
+        is_dynamic: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+    ) -> None:
         super().__init__(dtype)
         self.is_dynamic = is_dynamic
+        self.quant_min = 0 if quant_min is None else quant_min
+        self.quant_max = 255 if quant_max is None else quant_max
 
     def forward(self, x: Tensor) -> Tensor:
         return x
@@ -419,7 +429,9 @@ class NoopObserver(PlaceholderObserver):
 
 default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
 default_placeholder_observer = PlaceholderObserver
-default_dynamic_quant_observer = PlaceholderObserver.with_args(dtype=quint8, is_dynamic=True)
+default_dynamic_quant_observer = PlaceholderObserver.with_args(
+    dtype=quint8, is_dynamic=True, quant_min=0, quant_max=127
+)
 default_weight_observer = MinMaxObserver.with_args(dtype=qint8, qscheme=per_tensor_symmetric)
 default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(
     dtype=qint8, qscheme=per_channel_symmetric

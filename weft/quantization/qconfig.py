@@ -71,7 +71,8 @@ def _check_backend(name: str, backend: str, version: int) -> None:
 def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     """Return what watches with histograms, and one scale per channel of weights.
 
-    The products of weft are exact on every machine, so all 256 integers are used for every backend.
+    For "x86" and "fbgemm" activations use 128 integers, as in PyTorch: CPUs without VNNI multiply these
+    about a third faster. For "onednn" and "qnnpack" they use all 256. Products are exact either way.
 
     Args:
         backend: "x86", "fbgemm", "onednn" or "qnnpack" ("qnnpack": one scale for all weights).
@@ -82,7 +83,7 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     """
     _check_backend("get_default_qconfig", backend, version)
     weight = watch.default_weight_observer if backend == "qnnpack" else _default_weight
-    return QConfig(HistogramObserver.with_args(reduce_range=False), weight)
+    return QConfig(HistogramObserver.with_args(reduce_range=backend in ("x86", "fbgemm")), weight)
 
 
 def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:

@@ -15,6 +15,7 @@ from weft._setting import is_tracing
 from weft.nn.functional.common import in_autocast, like
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear
+from weft.nn.functional.sequence import CELLS
 from weft.nn.functional.sequence import Sequence as Whole
 
 TYPE_CHECKING = False
@@ -76,6 +77,8 @@ def _one_way(
     whole = weights[-1] is None and isinstance(weights[0], Tensor)
     if whole and x.is_floating_point() and not steps:
         return _whole(mode, x, sizes, state, weights, reverse)
+    if weights[-1] is None and not isinstance(weights[0], Tensor) and sizes[-1] == sizes[0]:
+        return _int8(mode, x, sizes, state, weights, reverse)
     return plain_one_way(mode, x, sizes, state, weights, reverse)
 
 
@@ -114,6 +117,16 @@ def _whole(
         return states[0].flatten(0, 1), tuple(s[last] for s in states)
     ends = range(batch) if reverse else _last_rows(sizes)
     return states[0], tuple(s[weft.tensor(ends)] for s in states)
+
+
+def _int8(
+    mode: str, x: Tensor, sizes: Sequence[int], state: State, weights: Sequence[Any], reverse: bool
+) -> tuple[Tensor, State]:
+    """All steps in one op, with weights that are layers of their own."""
+    w_ih, w_hh, b_ih, b_hh, _ = weights
+    parts = project(x, w_ih, b_ih).unflatten(0, (len(sizes), sizes[0]))
+    states = w_hh.recur(parts, state, b_hh, CELLS[mode], reverse)
+    return states[0].flatten(0, 1), tuple(s[0 if reverse else -1] for s in states)
 
 
 def _last_rows(sizes: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _recur = _C._op_function("recur")
 _recur_backward = _C._op_function("recur_backward")
-_CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
+CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
 
 
 class Sequence(Function):
@@ -42,7 +42,7 @@ class Sequence(Function):
         again: Again,
     ) -> Any:
         ctx.set_materialize_grads(False)
-        output, cells, kept = _recur(x, h, c, weight, bias, sizes, _CELLS[mode], reverse)
+        output, cells, kept = _recur(x, h, c, weight, bias, sizes, CELLS[mode], reverse)
         ctx.save_for_backward(x, h, c, weight, bias, output, cells, kept)
         ctx.sizes, ctx.mode, ctx.reverse, ctx.again = sizes, mode, reverse, again
         return (output, cells) if mode == "LSTM" else output
@@ -59,7 +59,7 @@ class Sequence(Function):
             first = ctx.needs_input_grad[1] or ctx.needs_input_grad[2]
             dx, states, dw, db = _recur_backward(
                 *(grad, grad_cells, h, c, weight, output, cells, kept),
-                *(ctx.sizes, _CELLS[ctx.mode], ctx.reverse, first),
+                *(ctx.sizes, CELLS[ctx.mode], ctx.reverse, first),
             )
             dh = states[0] if first else None
             dc = states[1] if first and c is not None else None

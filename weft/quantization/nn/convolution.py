@@ -8,8 +8,7 @@ from weft.nn.conv import _Conv as FloatConv
 from weft.nn.conv import _tuple
 from weft.nn.utils.init import skip_init
 from weft.quantization.kinds import qint8
-from weft.quantization.nn.weights import Int8Layer, observer_of
-from weft.quantization.observer import default_per_channel_weight_observer
+from weft.quantization.nn.weights import Int8Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +89,7 @@ class Int8Conv(Int8Layer):
         (1, 1)
         """
         new = cls._like(mod)
-        observer = observer_of(mod, qconfig, default_per_channel_weight_observer)
-        new._take_float(mod.weight, mod.bias, observer)
+        new._take_config(mod, qconfig)
         return new
 
     @classmethod

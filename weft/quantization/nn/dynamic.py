@@ -9,8 +9,7 @@ from weft.quantization.kinds import qint8
 from weft.quantization.nn.convolution import Int8Conv
 from weft.quantization.nn.embedding import Embedding, EmbeddingBag
 from weft.quantization.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from weft.quantization.nn.weights import Int8Layer, observer_of
-from weft.quantization.observer import default_per_channel_weight_observer
+from weft.quantization.nn.weights import Int8Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,12 +75,11 @@ class Linear(Int8Layer):
         torch.int8
         """
         new = cls(mod.in_features, mod.out_features, mod.bias is not None)
-        observer = observer_of(mod, qconfig, default_per_channel_weight_observer)
-        new._take_float(mod.weight, mod.bias, observer)
+        new._take_config(mod, qconfig)
         return new
 
     def forward(self, x: Tensor) -> Tensor:
-        return _linear(x, self.weight_int8, self.weight_scale, self.bias_float)
+        return _linear(x, self.weight_int8, self.weight_scale, self.bias_float, self.reduce_range)
 
     def _get_name(self) -> str:
         return "DynamicQuantizedLinear"
@@ -92,15 +90,16 @@ class Linear(Int8Layer):
 
 
 _C._set_layer(
-    Linear, Linear.forward, _linear, ["weight_int8", "weight_scale", "bias_float"], ""
-)  # called without Python
+    Linear, Linear.forward, _linear,
+    ["weight_int8", "weight_scale", "bias_float", "reduce_range"], "",
+)  # fmt: skip  # called without Python
 
 
 class _Conv(Int8Conv):
     """A convolution whose input's grid is found for each call."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return self._convolve(x)
+        return self._convolve(x, self.reduce_range)
 
     def _get_name(self) -> str:
         return f"DynamicQuantized{type(self).__name__}"

@@ -8,7 +8,6 @@ from weft.nn import embedding as floats
 from weft.nn import functional as F
 from weft.nn.module import Module
 from weft.quantization.kinds import per_channel_affine_float_qparams, quint8
-from weft.quantization.nn.weights import observer_of
 from weft.quantization.observer import default_float_qparams_observer
 from weft.quantization.tensor import QuantizedTensor, quantize_per_channel
 
@@ -42,7 +41,8 @@ class _ByteTable(Module):
         return QuantizedTensor(self.weight_uint8, *grid, quint8, 0)
 
     def _take_float(self, mod: Any, qconfig: Any) -> None:
-        observer = observer_of(mod, qconfig, default_float_qparams_observer)
+        config = qconfig if qconfig is not None else getattr(mod, "qconfig", None)
+        observer = (default_float_qparams_observer if config is None else config.weight)()
         if observer.qscheme is not per_channel_affine_float_qparams:
             raise NotImplementedError(
                 f"{type(self).__name__}: qscheme {observer.qscheme} is not supported: embeddings "

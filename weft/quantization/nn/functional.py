@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weft
-from weft import Tensor
+from weft import _C, Tensor
 from weft.nn.module import Module
 from weft.quantization.nn.weights import StoredNumbers
 
@@ -13,6 +13,27 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["FloatFunctional", "QFunctional"]
+
+_round = _C._op_function("quantized_round")
+
+
+def rounded(
+    x: Tensor, scale: float, zero_point: int, other: Tensor | None = None, relu: bool = False
+) -> Tensor:
+    """Return x, or x + other, on a grid of bytes; with relu, what is not negative.
+
+    >>> from weft.quantization.nn.functional import rounded
+    >>> rounded(weft.tensor([0.3, 1.6]), 0.5, 0)
+    tensor([0.5000, 1.5000])
+    """
+    given = [x] if other is None else [x, other]
+    slopes = weft.is_grad_enabled() and any(t.requires_grad for t in given)
+    alike = all(t.dtype is weft.float32 and t.shape == x.shape for t in given)
+    if alike and not slopes:
+        return _round(x, other, scale, zero_point, relu)
+    y = x if other is None else x + other
+    y = weft.relu(y) if relu else y
+    return weft.fake_quantize_per_tensor_affine(y, scale, zero_point, 0, 255)
 
 
 class _Functional(Module):
@@ -93,7 +114,15 @@ class QFunctional(_Functional, StoredNumbers):
         return new
 
     def _leave(self, y: Tensor) -> Tensor:
-        return weft.fake_quantize_per_tensor_affine(y, self.scale, self.zero_point, 0, 255)
+        return rounded(y, self.scale, self.zero_point)
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return x + y."""
+        return rounded(x, self.scale, self.zero_point, y)
+
+    def add_relu(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return x + y where that is positive, else 0."""
+        return rounded(x, self.scale, self.zero_point, y, relu=True)
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}"

@@ -7,8 +7,7 @@ from weft import _C, Tensor
 from weft.nn import recurrent as floats
 from weft.nn.utils.init import no_init
 from weft.quantization.kinds import qint8
-from weft.quantization.nn.weights import Int8Layer, observer_of
-from weft.quantization.observer import default_per_channel_weight_observer
+from weft.quantization.nn.weights import Int8Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 _linear = _C._op_function("quantized_linear")
+_recur = _C._op_function("quantized_recur")
 
 
 class Matrix(Int8Layer):
@@ -37,7 +37,21 @@ class Matrix(Int8Layer):
         return self.weight_int8.shape
 
     def forward(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        return _linear(x, self.weight_int8, self.weight_scale, bias)
+        return _linear(x, self.weight_int8, self.weight_scale, bias, self.reduce_range)
+
+    def recur(
+        self,
+        parts: Tensor,
+        state: tuple[Tensor, ...],
+        bias: Tensor | None,
+        cell: int,
+        reverse: bool,
+    ) -> tuple[Tensor, ...]:
+        """Return the states, and an LSTM's cells, at all steps; parts are the input's share of gates."""
+        h, c = state if len(state) == 2 else (state[0], None)
+        weight = self.weight_int8, self.weight_scale, bias, self.reduce_range
+        states = _recur(parts, h, c, *weight, cell, reverse)
+        return tuple(states[: len(state)])
 
 
 class _Int8:
@@ -76,8 +90,7 @@ class _Int8:
         new = cls(**cls._arguments(mod))
         new.train(mod.training)
         for name, matrix in new._modules.items():
-            observer = observer_of(mod, qconfig, default_per_channel_weight_observer)
-            matrix._take_float(getattr(mod, name), None, observer)
+            matrix._take_config(mod, qconfig, name)
         for name in new._buffers:
             setattr(new, name, getattr(mod, name).detach().clone())
         return new

@@ -14,8 +14,8 @@ from weft.quantization.kinds import qint8, quint8
 from weft.quantization.nn.convolution import Int8Conv
 from weft.quantization.nn.dynamic import need_qint8
 from weft.quantization.nn.embedding import Embedding, EmbeddingBag
-from weft.quantization.nn.functional import FloatFunctional, QFunctional
-from weft.quantization.nn.weights import Int8Layer, StoredNumbers
+from weft.quantization.nn.functional import FloatFunctional, QFunctional, rounded
+from weft.quantization.nn.weights import Int8Layer, StoredNumbers, is_reduced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,16 +61,19 @@ def grid_of(observer: Any) -> tuple[float, int]:
 class _Static(Int8Layer):
     """What these layers share: the grids of input and output."""
 
-    _numbers = ("scale", "zero_point", "input_scale", "input_zero_point")
+    _numbers = ("scale", "zero_point", "input_scale", "input_zero_point", "reduce_range")
+    _added = ("reduce_range",)
+    reduce_range = False
     _relu = False
 
     def _make_grids(self) -> None:
         self.scale, self.zero_point = 1.0, 0
         self.input_scale, self.input_zero_point = 1.0, 0
+        self.reduce_range = False
 
     def _grids(self) -> tuple[Any, ...]:
         into = self.input_scale, self.input_zero_point
-        return (*into, self.scale, self.zero_point, self._relu)
+        return (self.reduce_range, *into, self.scale, self.zero_point, self._relu)
 
     def _take_observed(self, mod: Any, weight: Tensor, bias: Tensor | None) -> None:
         """Take the weight, and the grids that the observers of a prepared layer found."""
@@ -78,6 +81,7 @@ class _Static(Int8Layer):
         self._take_float(weight, bias, mod.qconfig.weight() if fake is None else fake)
         self.scale, self.zero_point = grid_of(mod.activation_post_process)
         self.input_scale, self.input_zero_point = grid_of(mod.activation_pre_process)
+        self.reduce_range = is_reduced(mod.activation_pre_process)
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"
@@ -249,7 +253,7 @@ class Quantize(StoredNumbers):
         return cls(*grid_of(mod.activation_post_process))
 
     def forward(self, X: Tensor) -> Tensor:
-        return weft.fake_quantize_per_tensor_affine(X, self.scale, self.zero_point, 0, 255)
+        return rounded(X, self.scale, self.zero_point)
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"

@@ -6,11 +6,12 @@ import weft
 from weft import Tensor
 from weft.nn.module import Module
 from weft.quantization.kinds import qint8
+from weft.quantization.qconfig import default_dynamic_qconfig
 from weft.quantization.tensor import QuantizedTensor, quantize_per_channel, quantize_per_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 __all__ = ["Int8Layer", "quantized_weight"]
@@ -44,6 +45,16 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     return quantize_per_channel(w, scale, zero_point, observer.ch_axis, qint8)
 
 
+def is_reduced(observer: Any) -> bool:
+    """Say whether an observer of activations wants bytes up to 127 only.
+
+    >>> from weft.quantization.nn.weights import is_reduced
+    >>> is_reduced(weft.quantization.MinMaxObserver(reduce_range=True))
+    True
+    """
+    return bool(getattr(observer, "quant_max", 255) <= 127)
+
+
 class StoredNumbers(Module):
     """A module whose state has plain numbers besides tensors. They are saved as tensors.
 
@@ -53,6 +64,7 @@ class StoredNumbers(Module):
     """
 
     _numbers: Numbers = ()
+    _added: Numbers = ()  # those that files of earlier versions do not have; they were False
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
@@ -74,6 +86,8 @@ class StoredNumbers(Module):
         for key, name in ours.items():
             if key in state_dict:
                 setattr(self, name, state_dict[key].item())
+            elif name in self._added:
+                setattr(self, name, False)
             elif strict:
                 missing_keys.append(key)
         super()._load_from_state_dict(
@@ -92,6 +106,7 @@ class Int8Layer(StoredNumbers):
     weight_int8: Tensor
     weight_scale: Tensor
     bias_float: Tensor | None
+    reduce_range = True  # inputs become bytes up to 127, as ``default_dynamic_qconfig`` says
 
     def _make_weight(self, shape: Sequence[int], bias: bool) -> None:
         self.register_buffer("weight_int8", weft.zeros(*shape, dtype=weft.int8))
@@ -125,6 +140,14 @@ class Int8Layer(StoredNumbers):
     def _take_float(self, weight: Tensor, bias: Tensor | None, observer: Any) -> None:
         self.set_weight_bias(quantized_weight(weight, observer), bias)
 
+    def _take_config(self, mod: Any, qconfig: Any, name: str = "weight") -> None:
+        """Take a layer's weight and bias as a qconfig says: that given, the layer's, the default."""
+        config = qconfig if qconfig is not None else getattr(mod, "qconfig", None)
+        config = default_dynamic_qconfig if config is None else config
+        bias = mod.bias if name == "weight" else None
+        self._take_float(getattr(mod, name), bias, config.weight())
+        self.reduce_range = is_reduced(config.activation())
+
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         scale = state_dict.get(prefix + "weight_scale")
         if isinstance(scale, Tensor) and scale.shape != self.weight_scale.shape:
@@ -134,9 +157,3 @@ class Int8Layer(StoredNumbers):
 
     def _scheme(self) -> Any:
         return self.weight().qscheme()
-
-
-def observer_of(layer: Any, qconfig: Any, default: Callable[[], Any]) -> Any:
-    """Return what makes the observer of a layer's weight: its own qconfig's, or a default."""
-    config = qconfig if qconfig is not None else getattr(layer, "qconfig", None)
-    return (config.weight if config is not None else default)()
