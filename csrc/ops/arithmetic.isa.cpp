@@ -104,7 +104,7 @@ inline Tensor trunc_div(const Tensor& a, const Tensor& b) { return trunc(a / b);
 
 WEFT_ROWS(arithmetic) {
   auto zero = d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; });
-  auto pass = d(keep::nothing, [](auto g, auto, auto, auto) { return g; });
+  auto pass = d(keep::nothing, Passed());
 
   r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
             Rule::promote, kInplace},
@@ -234,7 +234,7 @@ WEFT_ROWS(arithmetic) {
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
 
-  auto plain = d(keep::nothing, [](auto g, auto...) { return g; });
+  auto plain = d(keep::nothing, Passed());
   r.quaternary(
       {R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
        R"(input + value * tensor1 * tensor2.

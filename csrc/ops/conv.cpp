@@ -75,14 +75,42 @@ bool takes_last(Call& c, int image, int kernel) {
   return c.tensor(image).dtype() == DType::Float && !c.tensor(kernel)->storage->last.channels;
 }
 
-// Runs f(type, a, b, y) on contiguous memory; half types are computed in float and rounded once.
+// Runs f(type, a, b, y) on contiguous memory.
 template <class F>
 void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f) {
-  DType type = work_type(y.dtype());
-  LaidOut p(a, type), q(b, type);
-  Written result(y, type);
-  f(type, p.data(), q.data(), result.data());
+  LaidOut p(a, y.dtype()), q(b, y.dtype());
+  f(y.dtype(), p.data(), q.data(), y.data());
 }
+
+// The dimensions of an image with its channels last.
+Dims last_order(int n) {
+  Dims order{0};
+  for (int i = 2; i < n; ++i) order.push(i);
+  order.push(1);
+  return order;
+}
+
+// Images of half types: computed in float, rounded once.
+struct WideImage : LaidOut {
+  explicit WideImage(const Tensor& t) : LaidOut(t, DType::Float, last_order(t.dim())) {}
+};
+class RoundedImage {
+ public:
+  explicit RoundedImage(const Tensor& t) : t_(t), wide_(t.numel() * item_size(DType::Float)) {}
+  ~RoundedImage() {
+    Uninterrupted leaving;  // a destructor cannot throw
+    Dims sizes, strides;
+    for (int d : last_order(t_.dim())) sizes.push(t_.size(d)), strides.push(t_.stride(d));
+    Dims flat = contiguous_strides(sizes);
+    copy_kernels().copy(t_.dtype(), t_.data(), strides.data(), DType::Float, wide_.as<char>(), flat.data(),
+                        sizes.data(), sizes.size());
+  }
+  float* data() const { return wide_.as<float>(); }
+
+ private:
+  const Tensor& t_;
+  Scratch wide_;
+};
 
 void infer_forward(Call& c) {
   Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
@@ -116,6 +144,13 @@ void run_forward(Call& c, bool relu) {
     LastWritten y(c.out[0]);
     Ending end{floats(bias.data()), relu};
     return conv_forward(v, floats(x.data()), floats(w.data()), end, floats(y.data()), packed.get());
+  }
+  if (is_half(c.out[0].dtype())) {
+    WideImage x(c.tensor(0));
+    LaidOut w(c.tensor(1), DType::Float);
+    Given bias(c, 2, DType::Float);
+    RoundedImage y(c.out[0]);
+    return conv_forward(v, floats(x.data()), floats(w.data()), {floats(bias.data()), relu}, y.data(), nullptr);
   }
   on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
     Given bias(c, 2, type);
@@ -185,6 +220,12 @@ WEFT_OP{
           LastWritten dx(c.out[0]);
           return conv_input(v, floats(g.data()), floats(w.data()), floats(dx.data()));
         }
+        if (is_half(c.out[0].dtype())) {
+          WideImage g(c.tensor(0));
+          LaidOut w(c.tensor(1), DType::Float);
+          RoundedImage dx(c.out[0]);
+          return conv_input(v, floats(g.data()), floats(w.data()), dx.data());
+        }
         on_contiguous(c.tensor(0), c.tensor(1), c.out[0],
                       [&](DType type, auto* g, auto* w, auto* dx) { plain_conv_input(type, v, g, w, dx); });
       },
@@ -219,6 +260,11 @@ WEFT_OP{
         if (y.dtype() == DType::Float) {
           Last g(c.tensor(0)), x(c.tensor(1));
           return conv_weight(v, floats(x.data()), floats(g.data()), y.data<float>());
+        }
+        if (is_half(y.dtype())) {
+          WideImage g(c.tensor(0)), x(c.tensor(1));
+          Written dw(y, DType::Float);
+          return conv_weight(v, floats(x.data()), floats(g.data()), static_cast<float*>(dw.data()));
         }
         on_contiguous(c.tensor(1), c.tensor(0), y,
                       [&](DType type, auto* x, auto* g, auto* dw) { plain_conv_weight(type, v, x, g, dw); });

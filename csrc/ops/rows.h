@@ -16,6 +16,7 @@
 
 #include "core/dtype.h"
 #include "loops/isa.h"
+#include "loops/lanes.h"
 #include "loops/math.h"
 #include "loops/math_lanes.h"
 #include "loops/modular.h"
@@ -215,6 +216,29 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
+// The same for half types: widened, computed and rounded without leaving the registers.
+template <class F, class H>
+void light_half_kernel(char* const* p, int64_t n) {
+  constexpr int64_t lanes = kLanes<float>;
+  H* out = reinterpret_cast<H*>(p[0]);
+  const H *a = reinterpret_cast<const H*>(p[1]), *b = reinterpret_cast<const H*>(p[2]);
+  int64_t i = 0;
+#pragma GCC unroll 2
+  for (; i + lanes <= n; i += lanes)
+    store_halves(out + i, lanes, Vec<float>(F{}(load_floats(a + i), load_floats(b + i))));
+  for (; i < n; ++i) out[i] = H(F{}(float(a[i]), float(b[i])));
+}
+
+// A lambda that only changes the sign: G does the same to the bits of a half type, which need not be widened for it.
+template <class F, class G>
+struct OnBits : F {
+  using Bits = G;
+};
+template <class F, class G>
+constexpr OnBits<F, G> on_bits(F, G) {
+  return {};
+}
+
 // The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops
 // for unlikely ones and does not vectorise them.
 template <class F, class T, int half, class R, size_t... I>
@@ -291,6 +315,13 @@ template <class F>
 struct Derivative {
   uint32_t keeps;
 };
+// The derivative of sums: the gradient itself, without a loop.
+struct Passed {
+  template <class G, class... T>
+  G operator()(const G& g, const T&...) const {
+    return g;
+  }
+};
 // A derivative lambda and what it reads beside the gradient.
 template <class F>
 constexpr Derivative<F> d(uint32_t keeps, F) {
@@ -342,6 +373,12 @@ class Rows {
       k.single[0][int(dtype_of<T>)] = &light_kernel<F, T, 0>;
       k.single[1][int(dtype_of<T>)] = &light_kernel<F, T, 1>;
     }
+    if constexpr (is_light && std::is_same_v<T, float>) {
+      k.forward[int(DType::Half)] = &light_half_kernel<F, Half>;
+      k.forward[int(DType::BFloat16)] = &light_half_kernel<F, BFloat16>;
+    }
+    if constexpr (requires { typename F::Bits; } && std::is_same_v<T, float>)
+      k.forward[int(DType::Half)] = k.forward[int(DType::BFloat16)] = &kernel<typename F::Bits, uint16_t, N>;
     if constexpr (WEFT_BASE && complex_v<T>)
       if (gives_real<F, T>(std::make_index_sequence<N>())) k.real_result = true;
   }
@@ -355,6 +392,7 @@ class Rows {
   }
   template <int N, class F>
   static void add_back_of(PointwiseKernels& k, int which, Derivative<F>*) {
+    if constexpr (std::is_same_v<F, Passed>) return;
     k.back[which][int(DType::Float)] = &kernel<F, float, N + 2>;
     k.back[which][int(DType::Double)] = &kernel<F, double, N + 2>;
   }

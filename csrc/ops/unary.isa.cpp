@@ -85,14 +85,14 @@ WEFT_ROWS(unary) {
   auto nowhere = "the result is piecewise constant: its gradient is zero";
   auto zero = d(keep::nothing, [](auto g, auto, auto) { return g * 0; });
 
-  r.unary(
-      {"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"},
-      types::arithmetic, [](auto x) { return magnitude(x); },
-      d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
-  r.unary(
-      {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
-      types::arithmetic, [](auto x) { return modular::neg(x); },
-      d(keep::nothing, [](auto g, auto, auto) { return -g; }));
+  r.unary({"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"},
+          types::arithmetic,
+          on_bits([](auto x) { return magnitude(x); }, [](uint16_t x) { return uint16_t(x & 0x7fff); }),
+          d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
+  r.unary({"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
+          types::arithmetic,
+          on_bits([](auto x) { return modular::neg(x); }, [](uint16_t x) { return uint16_t(x ^ 0x8000); }),
+          d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));
@@ -190,7 +190,7 @@ WEFT_ROWS(unary) {
       types::number, [](auto x) { return round_even(x); }, zero);
   r.unary(
       {"frac(Tensor input) -> Tensor", "What is left of input after trunc.", Rule::promote, kInplace}, types::floating,
-      [](auto x) { return x - trunc(x); }, d(keep::nothing, [](auto g, auto, auto) { return g; }));
+      [](auto x) { return x - trunc(x); }, d(keep::nothing, Passed()));
   r.unary(
       {"sign(Tensor input) -> Tensor", "-1, 0 or 1.", Rule::promote, kInplace}, types::real,
       [](auto x) { return sign(x); }, zero);
