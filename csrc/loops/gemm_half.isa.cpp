@@ -185,8 +185,7 @@ void any_row(DType type, const Product& p, float* sums) {
 
 template <class H>
 void finish(const Product& p, const float* sums, int64_t ld) {
-  constexpr int64_t kPart = 256;
-  const float alpha = float(p.alpha), beta = float(p.beta);
+  const Floats alpha = splat(float(p.alpha)), beta = splat(float(p.beta));
   const bool plain = p.alpha == 1 && p.beta == 0 && !p.relu;
   for (int64_t i = 0; i < p.m; ++i) {
     const float* from = sums + i * ld;
@@ -196,17 +195,12 @@ void finish(const Product& p, const float* sums, int64_t ld) {
       continue;
     }
     const H* old = p.plus ? static_cast<const H*>(p.plus) + i * p.ld_plus : c;
-    for (int64_t j = 0; j < p.n; j += kPart) {
-      int64_t n = least(kPart, p.n - j);
-      float v[kPart], wide[kPart];
-      for (int64_t s = 0; s < n; ++s) v[s] = alpha * from[j + s];
-      if (p.beta != 0) {
-        widen(old + j, wide, n);
-        for (int64_t s = 0; s < n; ++s) v[s] = v[s] + beta * wide[s];
-      }
-      if (p.relu)
-        for (int64_t s = 0; s < n; ++s) v[s] = v[s] <= 0.0f ? 0.0f : v[s];
-      narrow(v, c + j, n);
+    for (int64_t j = 0; j < p.n; j += W) {
+      const int64_t n = least(W, p.n - j);
+      Floats v = alpha * (n == W ? load<Floats>(from + j) : load_some(from + j, n, 0.0f));
+      if (p.beta != 0) v += beta * (n == W ? load_floats(old + j) : load_some_floats(old + j, n, 0.0f));
+      if (p.relu) v = v <= 0.0f ? Floats{} : v;
+      store_halves(c + j, n, v);
     }
   }
 }

@@ -84,6 +84,14 @@ Operands operands_of(Call& c, const Row& row) {
   return in;
 }
 
+// Whether an operand is of a half type, or a number that it holds.
+bool is_exact(const Value& v, DType type) {
+  if (v.is_tensor()) return v.tensor().dtype() == type;
+  if (v.tag() == Tag::Complex) return false;
+  const float x = float(v.real());
+  return (type == DType::Half ? float(Half(x)) : float(BFloat16(x))) == x;
+}
+
 // What the kernel computes in, and what it gives.
 struct Types {
   DType common, compute, result;
@@ -113,7 +121,7 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
   if (is_half(common) && row.base->forward[int(common)]) {  // a loop of its own, for which no operand is rounded
     bool all = true;
-    for (int i = 0; i < in.count; ++i) all = all && in.v[i]->is_tensor() && in.v[i]->tensor().dtype() == common;
+    for (int i = 0; i < in.count; ++i) all = all && is_exact(*in.v[i], common);
     if (all) compute = common;
   }
   if (!row.base->forward[int(compute)]) fail_missing("\"", op, "\" not implemented for '", name_of(common), "'");
@@ -198,9 +206,9 @@ bool pointwise_any_order(Call& c) {
   Operands in = operands_of(c, row);
   for (int i = 0; i < in.count; ++i) {
     number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
-    if (!number[i] && in.v[i]->tensor().dtype() != DType::Float) return false;
+    if (!number[i] && in.v[i]->tensor().dtype() != out.dtype()) return false;
   }
-  return out.dtype() == DType::Float && all_lie_last(out, in.v, number, in.count);
+  return compute_of(out.dtype()) == DType::Float && all_lie_last(out, in.v, number, in.count);
 }
 
 std::vector<Row*>& all_rows() {

@@ -34,6 +34,7 @@ void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
     v.store(type, buffer);
   switch (size) {
     case 1: std::memset(buffer + 1, buffer[0], size_t(n - 1)); break;
+    case 2: std::fill_n(reinterpret_cast<uint16_t*>(buffer), n, *reinterpret_cast<uint16_t*>(buffer)); break;
     case 4: std::fill_n(reinterpret_cast<uint32_t*>(buffer), n, *reinterpret_cast<uint32_t*>(buffer)); break;
     case 8: std::fill_n(reinterpret_cast<uint64_t*>(buffer), n, *reinterpret_cast<uint64_t*>(buffer)); break;
     default:
@@ -85,7 +86,7 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, c
     converts = converts || (other && !single[i]);
   }
   if (!out.contiguous() && !is_dense(out.sizes(), out.strides())) return false;
-  bool last = !converts && all_lie_last(out, in.v, single, in.count);
+  bool last = all_lie_last(out, in.v, single, in.count);
   ConvertingRun run;
   run.count = in.count + 1, run.type = type, run.result = result;
   run.length = std::min<int64_t>(kConverted, kBlock * 16 / std::max(item_size(type), item_size(result)));

@@ -216,17 +216,37 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
-// The same for half types: widened, computed and rounded without leaving the registers.
-template <class F, class H>
-void light_half_kernel(char* const* p, int64_t n) {
+// A lambda of a few instructions. Its loop for half types widens, computes and rounds without leaving the registers.
+template <class F>
+struct Cheap : F {
+  using IsCheap = void;
+};
+template <class F>
+constexpr Cheap<F> cheap(F) {
+  return {};
+}
+template <class F, class H, size_t... I>
+void map_halves(char* const* p, int64_t n, std::index_sequence<I...>) {
   constexpr int64_t lanes = kLanes<float>;
   H* out = reinterpret_cast<H*>(p[0]);
-  const H *a = reinterpret_cast<const H*>(p[1]), *b = reinterpret_cast<const H*>(p[2]);
+  const H* in[] = {reinterpret_cast<const H*>(p[1 + I])...};
   int64_t i = 0;
 #pragma GCC unroll 2
-  for (; i + lanes <= n; i += lanes)
-    store_halves(out + i, lanes, Vec<float>(F{}(load_floats(a + i), load_floats(b + i))));
-  for (; i < n; ++i) out[i] = H(F{}(float(a[i]), float(b[i])));
+  for (; i + lanes <= n; i += lanes) {
+    if constexpr (requires { typename F::IsLight; }) {
+      store_halves(out + i, lanes, Vec<float>(F{}(load_floats(in[I] + i)...)));
+    } else {
+      alignas(64) float x[sizeof...(I)][lanes], y[lanes];
+      (store(x[I], load_floats(in[I] + i)), ...);
+      for (int64_t j = 0; j < lanes; ++j) y[j] = float(F{}(x[I][j]...));
+      store_halves(out + i, lanes, load<Vec<float>>(y));
+    }
+  }
+  for (; i < n; ++i) out[i] = H(float(F{}(float(in[I][i])...)));
+}
+template <class F, class H, int N>
+void half_kernel(char* const* p, int64_t n) {
+  map_halves<F, H>(p, n, std::make_index_sequence<N>());
 }
 
 // A lambda that only changes the sign: G does the same to the bits of a half type, which need not be widened for it.
@@ -373,9 +393,9 @@ class Rows {
       k.single[0][int(dtype_of<T>)] = &light_kernel<F, T, 0>;
       k.single[1][int(dtype_of<T>)] = &light_kernel<F, T, 1>;
     }
-    if constexpr (is_light && std::is_same_v<T, float>) {
-      k.forward[int(DType::Half)] = &light_half_kernel<F, Half>;
-      k.forward[int(DType::BFloat16)] = &light_half_kernel<F, BFloat16>;
+    if constexpr ((is_light || requires { typename F::IsCheap; }) && std::is_same_v<T, float>) {
+      k.forward[int(DType::Half)] = &half_kernel<F, Half, N>;
+      k.forward[int(DType::BFloat16)] = &half_kernel<F, BFloat16, N>;
     }
     if constexpr (requires { typename F::Bits; } && std::is_same_v<T, float>)
       k.forward[int(DType::Half)] = k.forward[int(DType::BFloat16)] = &kernel<typename F::Bits, uint16_t, N>;
