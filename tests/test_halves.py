@@ -237,3 +237,29 @@ def test_convolution_is_that_of_float_rounded_once(dtype, dims, rng):
         assert mine.dtype is dtype
         far = abs(mine.double() - right)
         assert float((far - 1.01 * DIGITS[dtype] * abs(right)).max()) <= 1e-4
+
+
+@pytest.mark.parametrize("dtype", [*HALVES, weft.float64])
+def test_windows_are_added_up_and_rounded_once(dtype, rng):
+    g = weft.tensor(rng.standard_normal((3, 40, 4))).to(dtype)
+    right = np.zeros((3, 43))
+    for window in range(40):
+        right[:, window : window + 4] += g[:, window].double().numpy()
+    x = weft.zeros(3, 43, dtype=dtype, requires_grad=True)
+    (y,) = weft.autograd.grad(x.unfold(1, 4, 1), x, g)
+    allowed = DIGITS.get(dtype, 2.0**-50) * abs(right) * 1.01 + 1e-6
+    assert (abs(y.double().numpy() - right) <= allowed).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_images_between_convolutions_lie_as_they_like(dtype, rng):
+    layers = [nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 4, 3, stride=2)]
+    net = nn.Sequential(*layers).to(dtype)
+    x = weft.tensor(rng.standard_normal((2, 3, 9, 9)).astype(np.float32)).to(dtype)
+    inner = net[0](x)
+    whole = inner.relu() * 0.3 + inner
+    parts = weft.stack([inner[i].clone().relu() * 0.3 + inner[i].clone() for i in range(2)])
+    assert np.array_equal(bits_of(whole.contiguous()), bits_of(parts))
+    middle = F.conv2d(x, net[0].weight, net[0].bias, padding=1).contiguous().relu()
+    by_hand = F.conv2d(middle, net[2].weight, net[2].bias, stride=2)
+    assert np.array_equal(bits_of(net(x).contiguous()), bits_of(by_hand.contiguous()))
