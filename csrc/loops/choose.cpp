@@ -13,6 +13,7 @@
 #include "loops/copy.h"
 #include "loops/distance.h"
 #include "loops/fold.h"
+#include "loops/gemm_half.h"
 #include "loops/gemm_kernels.h"
 #include "loops/grid.h"
 #include "loops/index.h"
@@ -74,6 +75,7 @@ WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
 WEFT_CHOOSE_KERNELS(FoldKernels, fold_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(GridKernels, grid_kernels)
+WEFT_CHOOSE_KERNELS(HalfGemmKernels, half_gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(IndirectKernels, indirect_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "loops/copy.h"
+#include "loops/gemm_half.h"
 #include "loops/modular.h"
 #include "loops/parallel.h"
 
@@ -46,8 +47,10 @@ const char* at(const void* base, DType type, int64_t offset) {
 }
 char* at(void* base, DType type, int64_t offset) { return static_cast<char*>(base) + offset * item_size(type); }
 
-// The part of a product that makes rows [i, i + m) and columns [j, j + n) of c from [q, q + k) of the inner
-// dimension. All but the first part along k add to c.
+double work_of(const Product& p) { return double(p.m) * double(p.n) * double(p.k); }
+
+}  // namespace
+
 Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int64_t n, int64_t q, int64_t k) {
   Product r = p;
   r.m = m, r.n = n, r.k = k;
@@ -60,9 +63,9 @@ Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int6
   return r;
 }
 
-int threads_for(double work) { return work < kThreadedWork ? 1 : loop_threads(); }
+int threads_for_product(const Product& p) { return work_of(p) < kThreadedWork ? 1 : loop_threads(); }
 
-double work_of(const Product& p) { return double(p.m) * double(p.n) * double(p.k); }
+namespace {
 
 // ---- matrices, in panels ----
 
@@ -138,7 +141,7 @@ double cost_of(DType type, const Plan& how, int64_t m, int64_t n) {
 // it is to be packed.
 void multiply_matrices(DType type, const Product& p) {
   Plan how = plan(type, p);
-  int threads = threads_for(work_of(p));
+  int threads = threads_for_product(p);
   if (threads == 1) return multiply_in_panels(type, p, how);
   int64_t columns = round_up_div(p.n, threads, 64 / item_size(type));
   int64_t rows = round_up_div(p.m, threads, gemm_kernels().tile_rows);
@@ -199,7 +202,7 @@ void vector_matrix(DType type, const Product& p) {
   const GemmKernels& kernels = gemm_kernels();
   bool far = p.k * p.n * item_size(type) >= kFarBytes && p.k > kBand;
   if (!p.trans_b && far && (type == DType::Float || type == DType::Double)) return vector_far_matrix(type, p);
-  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
+  int64_t grain = threads_for_product(p) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
   // Far from the cache, b is read a few whole rows at a time, as memory likes it.
   int64_t depth = p.trans_b || p.k * p.n * item_size(type) < kFarBytes ? p.k : 8;
   parallel_shares(p.n, grain, 64, [&](int64_t begin, int64_t end) {
@@ -236,7 +239,7 @@ void multiply_vectors(DType type, const Product& p) {
 
 // A few rows times the rows of b.
 void multiply_inner(DType type, const Product& p) {
-  int64_t grain = threads_for(work_of(p)) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
+  int64_t grain = threads_for_product(p) > 1 ? std::max<int64_t>(kGrain / p.k, 64) : p.n;
   parallel_shares(p.n, grain, 64, [&](int64_t begin, int64_t end) {
     gemm_kernels().inner(type, part(type, p, 0, p.m, begin, end - begin, 0, p.k));
   });
@@ -430,7 +433,7 @@ void gemm(DType type, const Product& p) {
     case DType::Int32:
     case DType::Int64: return by([&](const Product& plain) { multiply(type, plain); });
     case DType::Half:
-    case DType::BFloat16: return by([&](const Product& plain) { multiply_through(type, DType::Float, plain); });
+    case DType::BFloat16: return gemm_half(type, p);
     case DType::ComplexFloat:
     case DType::ComplexDouble: return by([&](const Product& plain) { multiply_complex(type, plain); });
     default: return by([&](const Product& plain) { multiply_through(type, DType::Int32, plain); });
@@ -471,7 +474,7 @@ void PackedMatrix::multiply(Product p, int64_t matrix) const {
   p.b = packed_.as<char>(), p.ldb = 0, p.trans_b = false;
   const GemmBlocks& blocks = kernels.blocks;
   int64_t panel = blocks.panel_bytes / item_size(type_), cut = cuttable();
-  parallel_chunks(cut, round_up_div(cut, threads_for(work_of(p)), tile()), [&](int64_t begin, int64_t end) {
+  parallel_chunks(cut, round_up_div(cut, threads_for_product(p), tile()), [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j += panel) {
       int64_t next = std::min(j + panel, end), columns = (next >= cut ? n_ : next) - j;
       for (int64_t q = 0; q < k_; q += blocks.depth) {
@@ -532,8 +535,24 @@ T dot_in_chunks(DType type, int64_t n, const void* a, const void* b) {
   return sum;
 }
 
+// The same of half types, in float.
+float dot_in_chunks(DType type, int64_t n, const char* a, const char* b) {
+  int64_t chunks = std::max<int64_t>(1, (n + kDotChunk - 1) / kDotChunk);
+  Panel memory(1, chunks * 4);
+  auto* partial = reinterpret_cast<float*>(memory.data());
+  partial[0] = 0;
+  parallel_chunks(n, kDotChunk, [&](int64_t begin, int64_t end) {
+    partial[begin / kDotChunk] = half_gemm_kernels().dot(type, a + 2 * begin, b + 2 * begin, end - begin);
+  });
+  float sum = 0;
+  for (int64_t c = 0; c < chunks; ++c) sum += partial[c];
+  return sum;
+}
+
 template <class T>
 T dot_strided(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride) {
+  if (is_half(type) && ((a_stride == 1 && b_stride == 1) || n <= 1))
+    return T(dot_in_chunks(type, n, static_cast<const char*>(a), static_cast<const char*>(b)));
   Buffer copies[2];
   const void* x[2] = {a, b};
   int64_t strides[2] = {a_stride, b_stride}, one = 1;

@@ -1,5 +1,6 @@
 #include "loops/int8.h"
 
+#include "loops/gemm_kernels.h"
 #include "loops/gemm_simd.h"
 
 #if defined(__SSE2__)
@@ -205,7 +206,7 @@ class Finish {
     if (p_.rounded.scale != 0.0f)
       y = rounding_(y);
     else if (p_.relu)
-      y = Floats::positive(y);
+      y = Floats::within(y, kRelu);
     if (whole_)
       Floats::store(p_.y + at, y);
     else

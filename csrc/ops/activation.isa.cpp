@@ -126,12 +126,11 @@ WEFT_ROWS(activation) {
        "input where above threshold, else value.", Rule::promote, kInplace | kHidden},
       types::number, [](auto x, auto limit, auto value) { return x <= limit ? value : x; },
       d(keep::x0 | keep::x1, [](auto g, auto x, auto limit, auto, auto) { return where(x <= limit, lit(g, 0.0), g); }));
-  r.ternary(
-      {"hardtanh(Tensor input, Tensor|Scalar min_val, Tensor|Scalar max_val) -> Tensor",
-       "input kept between two values; the gradient is zero at both.", Rule::promote, kInplace | kHidden},
-      types::number, [](auto x, auto lo, auto hi) { return x <= lo  ? lo
-                                                           : x > hi ? hi
-                                                                    : x; },
-      d(keep::x0 | keep::x1 | keep::x2,
-        [](auto g, auto x, auto lo, auto hi, auto) { return where(x > lo && x < hi, g, lit(g, 0.0)); }));
+  r.ternary({"hardtanh(Tensor input, Tensor|Scalar min_val, Tensor|Scalar max_val) -> Tensor",
+             "input kept between two values; the gradient is zero at both.", Rule::promote, kInplace | kHidden},
+            types::number, cheap([](auto x, auto lo, auto hi) { return x <= lo  ? lo
+                                                                       : x > hi ? hi
+                                                                                : x; }),
+            d(keep::x0 | keep::x1 | keep::x2,
+              [](auto g, auto x, auto lo, auto hi, auto) { return where(x > lo && x < hi, g, lit(g, 0.0)); }));
 }

@@ -104,7 +104,7 @@ inline Tensor trunc_div(const Tensor& a, const Tensor& b) { return trunc(a / b);
 
 WEFT_ROWS(arithmetic) {
   auto zero = d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; });
-  auto pass = d(keep::nothing, [](auto g, auto, auto, auto) { return g; });
+  auto pass = d(keep::nothing, Passed());
 
   r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
             Rule::promote, kInplace},
@@ -160,22 +160,22 @@ WEFT_ROWS(arithmetic) {
            d(keep::x0 | keep::x1 | keep::y0, [](auto g, auto a, auto b, auto y) {
              return g * where(a == 0 && not_negative(b), lit(a, 0.0), conj(y * log(a)));
            }));
-  r.binary(
-      {"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
-       Rule::promote},
-      types::real, [](auto a, auto b) { return larger(a, b); },
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a < b, lit(g, 0.0), g)); }),
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(b < a, lit(g, 0.0), g)); }));
-  r.binary(
-      {"minimum(Tensor input, Tensor other) -> Tensor", "The smaller of the two, element by element; NaN wins.",
-       Rule::promote},
-      types::real, [](auto a, auto b) { return smaller(a, b); },
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a > b, lit(g, 0.0), g)); }),
-      d(keep::x0 | keep::x1,
-        [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(b > a, lit(g, 0.0), g)); }));
+  r.binary({"maximum(Tensor input, Tensor other) -> Tensor", "The larger of the two, element by element; NaN wins.",
+            Rule::promote},
+           types::real, cheap([](auto a, auto b) { return larger(a, b); }),
+           d(keep::x0 | keep::x1,
+             [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a < b, lit(g, 0.0), g)); }),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
+             return where(a == b, g * lit(g, 0.5), where(b < a, lit(g, 0.0), g));
+           }));
+  r.binary({"minimum(Tensor input, Tensor other) -> Tensor", "The smaller of the two, element by element; NaN wins.",
+            Rule::promote},
+           types::real, cheap([](auto a, auto b) { return smaller(a, b); }),
+           d(keep::x0 | keep::x1,
+             [](auto g, auto a, auto b, auto) { return where(a == b, g * lit(g, 0.5), where(a > b, lit(g, 0.0), g)); }),
+           d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) {
+             return where(a == b, g * lit(g, 0.5), where(b > a, lit(g, 0.0), g));
+           }));
   r.binary(
       {"atan2(Tensor input, Tensor other) -> Tensor",
        "The angle of the point (other, input).",
@@ -188,32 +188,29 @@ WEFT_ROWS(arithmetic) {
         [](auto g, auto a, auto b, auto) { return where(a * a + b * b == 0, lit(g, 0.0), g * b / (a * a + b * b)); }),
       d(keep::x0 | keep::x1,
         [](auto g, auto a, auto b, auto) { return where(a * a + b * b == 0, lit(g, 0.0), -g * a / (a * a + b * b)); }));
-  r.binary(
-      {"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.", Rule::promote,
-       kInplace},
-      types::real, [](auto x, auto lo) { return larger(x, lo); },
-      d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
-      d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
-  r.binary(
-      {"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.", Rule::promote,
-       kInplace},
-      types::real, [](auto x, auto hi) { return smaller(x, hi); },
-      d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
-      d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
-  r.ternary(
-      {"clamp.both(Tensor input, Tensor|Scalar min, Tensor|Scalar max) -> Tensor",
-       "input kept between min and max.",
-       Rule::promote,
-       kInplace,
-       {},
-       "clip"},
-      types::number, [](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); },
-      d(keep::x0 | keep::x1 | keep::x2,
-        [](auto g, auto x, auto lo, auto hi, auto) { return where(x >= lo && x <= hi, g, lit(g, 0.0)); }),
-      d(keep::x0 | keep::x1 | keep::x2,
-        [](auto g, auto x, auto lo, auto hi, auto) { return where(x < lo && lo < hi, g, lit(g, 0.0)); }),
-      d(keep::x0 | keep::x1 | keep::x2,
-        [](auto g, auto x, auto lo, auto hi, auto) { return where(x > hi || hi < lo, g, lit(g, 0.0)); }));
+  r.binary({"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.",
+            Rule::promote, kInplace},
+           types::real, cheap([](auto x, auto lo) { return larger(x, lo); }),
+           d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
+           d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
+  r.binary({"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.",
+            Rule::promote, kInplace},
+           types::real, cheap([](auto x, auto hi) { return smaller(x, hi); }),
+           d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
+           d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
+  r.ternary({"clamp.both(Tensor input, Tensor|Scalar min, Tensor|Scalar max) -> Tensor",
+             "input kept between min and max.",
+             Rule::promote,
+             kInplace,
+             {},
+             "clip"},
+            types::number, cheap([](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); }),
+            d(keep::x0 | keep::x1 | keep::x2,
+              [](auto g, auto x, auto lo, auto hi, auto) { return where(x >= lo && x <= hi, g, lit(g, 0.0)); }),
+            d(keep::x0 | keep::x1 | keep::x2,
+              [](auto g, auto x, auto lo, auto hi, auto) { return where(x < lo && lo < hi, g, lit(g, 0.0)); }),
+            d(keep::x0 | keep::x1 | keep::x2,
+              [](auto g, auto x, auto lo, auto hi, auto) { return where(x > hi || hi < lo, g, lit(g, 0.0)); }));
   r.ternary(
       {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
        "input + weight * (end - input), exact at both ends.", Rule::alike, kInplace},
@@ -234,35 +231,34 @@ WEFT_ROWS(arithmetic) {
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
 
-  auto plain = d(keep::nothing, [](auto g, auto...) { return g; });
-  r.quaternary(
-      {R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
-       R"(input + value * tensor1 * tensor2.
+  auto plain = d(keep::nothing, Passed());
+  r.quaternary({R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+                R"(input + value * tensor1 * tensor2.
 
 >>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-       Rule::scaled, kInplace},
-      types::arithmetic,
-      [](auto x, auto a, auto b, auto value) { return modular::add(x, modular::mul(modular::mul(a, b), value)); },
-      plain, d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
-      d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
-      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
-  r.quaternary(
-      {R"(addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
-       R"(input + value * tensor1 / tensor2.
+                Rule::scaled, kInplace},
+               types::arithmetic, cheap([](auto x, auto a, auto b, auto value) {
+                 return modular::add(x, modular::mul(modular::mul(a, b), value));
+               }),
+               plain,
+               d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
+               d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
+               d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
+  r.quaternary({R"(addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+                R"(input + value * tensor1 / tensor2.
 
 >>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-       Rule::scaled, kInplace},
-      types::inexact, [](auto x, auto a, auto b, auto value) { return x + a / b * value; }, plain,
-      d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
-      d(keep::x1 | keep::x2 | keep::x3,
-        [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
-      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
-  r.unary(
-      {"without_nan(Tensor input) -> Tensor", "input, zero where it is NaN.", Rule::promote, kHidden}, types::inexact,
-      [](auto x) { return x == x ? x : decltype(x)(0); },
-      d(keep::x0, [](auto g, auto x, auto) { return where(x == x, g, lit(g, 0.0)); }));
+                Rule::scaled, kInplace},
+               types::inexact, cheap([](auto x, auto a, auto b, auto value) { return x + a / b * value; }), plain,
+               d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
+               d(keep::x1 | keep::x2 | keep::x3,
+                 [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
+               d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
+  r.unary({"without_nan(Tensor input) -> Tensor", "input, zero where it is NaN.", Rule::promote, kHidden},
+          types::inexact, cheap([](auto x) { return x == x ? x : decltype(x)(0); }),
+          d(keep::x0, [](auto g, auto x, auto) { return where(x == x, g, lit(g, 0.0)); }));
   r.quaternary(
       {"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
        "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},

@@ -1,6 +1,8 @@
 // Convolutions: one op and its two derivatives, which are each other's derivatives too. weft.nn.functional names them.
 #include "ops/conv.h"
 
+#include <optional>
+
 #include "loops/gemm.h"
 #include "ops/api.h"
 #include "ops/order.h"
@@ -72,17 +74,67 @@ float* floats(char* p) { return reinterpret_cast<float*>(p); }
 
 // Kernels lie as their shape says, images may lie channels last.
 bool takes_last(Call& c, int image, int kernel) {
-  return c.tensor(image).dtype() == DType::Float && !c.tensor(kernel)->storage->last.channels;
+  return work_type(c.tensor(image).dtype()) == DType::Float && !c.tensor(kernel)->storage->last.channels;
 }
 
-// Runs f(type, a, b, y) on contiguous memory; half types are computed in float and rounded once.
+// Runs f(type, a, b, y) on contiguous memory.
 template <class F>
 void on_contiguous(const Tensor& a, const Tensor& b, const Tensor& y, const F& f) {
-  DType type = work_type(y.dtype());
-  LaidOut p(a, type), q(b, type);
-  Written result(y, type);
-  f(type, p.data(), q.data(), result.data());
+  LaidOut p(a, y.dtype()), q(b, y.dtype());
+  f(y.dtype(), p.data(), q.data(), y.data());
 }
+
+// The dimensions of an image with its channels last.
+Dims last_order(int n) {
+  Dims order{0};
+  for (int i = 2; i < n; ++i) order.push(i);
+  order.push(1);
+  return order;
+}
+
+// Images of half types, channels last: computed in float, rounded once.
+class WideImage {
+ public:
+  explicit WideImage(const Tensor& t) {
+    if (!lies_last(t)) {
+      ordered_.emplace(t, DType::Float, last_order(t.dim()));
+      return;
+    }
+    wide_.emplace(t.numel() * item_size(DType::Float));
+    convert_flat(t.dtype(), as_it_lies(t), DType::Float, wide_->as<char>(), t.numel());
+  }
+  const float* data() const { return ordered_ ? floats(ordered_->data()) : wide_->as<float>(); }
+  static void convert_flat(DType from, const char* x, DType to, char* y, int64_t n) {
+    int64_t one = 1;
+    copy_kernels().copy(to, y, &one, from, x, &one, &n, 1);
+  }
+
+ private:
+  std::optional<LaidOut> ordered_;
+  std::optional<Scratch> wide_;
+};
+class RoundedImage {
+ public:
+  explicit RoundedImage(const Tensor& t) : t_(t), wide_(t.numel() * item_size(DType::Float)) {}
+  ~RoundedImage() {
+    Uninterrupted leaving;  // a destructor cannot throw
+    if (can_lie_last(t_)) {
+      WideImage::convert_flat(DType::Float, wide_.as<char>(), t_.dtype(), as_it_lies(t_), t_.numel());
+      set_lies_last(t_);
+      return;
+    }
+    Dims sizes, strides;
+    for (int64_t d : last_order(t_.dim())) sizes.push(t_.size(int(d))), strides.push(t_.stride(int(d)));
+    Dims flat = contiguous_strides(sizes);
+    copy_kernels().copy(t_.dtype(), t_.data(), strides.data(), DType::Float, wide_.as<char>(), flat.data(),
+                        sizes.data(), sizes.size());
+  }
+  float* data() const { return wide_.as<float>(); }
+
+ private:
+  const Tensor& t_;
+  Scratch wide_;
+};
 
 void infer_forward(Call& c) {
   Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
@@ -116,6 +168,13 @@ void run_forward(Call& c, const Bounds& bounds) {
     LastWritten y(c.out[0]);
     Ending end{floats(bias.data()), bounds};
     return conv_forward(v, floats(x.data()), floats(w.data()), end, floats(y.data()), packed.get());
+  }
+  if (is_half(c.out[0].dtype())) {
+    WideImage x(c.tensor(0));
+    LaidOut w(c.tensor(1), DType::Float);
+    Given bias(c, 2, DType::Float);
+    RoundedImage y(c.out[0]);
+    return conv_forward(v, x.data(), floats(w.data()), {floats(bias.data()), bounds}, y.data(), nullptr);
   }
   on_contiguous(c.tensor(0), c.tensor(1), c.out[0], [&](DType type, auto* x, auto* w, auto* y) {
     Given bias(c, 2, type);
@@ -205,6 +264,12 @@ WEFT_OP{
           LastWritten dx(c.out[0]);
           return conv_input(v, floats(g.data()), floats(w.data()), floats(dx.data()));
         }
+        if (is_half(c.out[0].dtype())) {
+          WideImage g(c.tensor(0));
+          LaidOut w(c.tensor(1), DType::Float);
+          RoundedImage dx(c.out[0]);
+          return conv_input(v, g.data(), floats(w.data()), dx.data());
+        }
         on_contiguous(c.tensor(0), c.tensor(1), c.out[0],
                       [&](DType type, auto* g, auto* w, auto* dx) { plain_conv_input(type, v, g, w, dx); });
       },
@@ -240,10 +305,15 @@ WEFT_OP{
           Last g(c.tensor(0)), x(c.tensor(1));
           return conv_weight(v, floats(x.data()), floats(g.data()), y.data<float>());
         }
+        if (is_half(y.dtype())) {
+          WideImage g(c.tensor(0)), x(c.tensor(1));
+          Written dw(y, DType::Float);
+          return conv_weight(v, x.data(), g.data(), static_cast<float*>(dw.data()));
+        }
         on_contiguous(c.tensor(1), c.tensor(0), y,
                       [&](DType type, auto* x, auto* g, auto* dw) { plain_conv_weight(type, v, x, g, dw); });
       },
-  .any_order = [](Call& c) { return c.out[0].dtype() == DType::Float; },
+  .any_order = [](Call& c) { return work_type(c.out[0].dtype()) == DType::Float; },
   .keeps = keep::x0 | keep::x1,
   .back =
       [](Grad& d) {

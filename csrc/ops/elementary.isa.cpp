@@ -189,7 +189,9 @@ WEFT_ROWS(elementary) {
            d(keep::x0 | keep::y0, [](auto g, auto a, auto, auto y) { return g * (a / y); }),
            d(keep::x1 | keep::y0, [](auto g, auto, auto b, auto y) { return g * (b / y); }));
   r.binary({"copysign(Tensor input, Tensor|Scalar other) -> Tensor", "The size of input with the sign of other.",
-            Rule::floating, kInplace}, types::floating, [](auto a, auto b) { return copysign(a, b); },
+            Rule::floating, kInplace}, types::floating,
+           on_bits([](auto a, auto b) { return copysign(a, b); },
+                   [](uint16_t a, uint16_t b) { return uint16_t((a & 0x7fff) | (b & 0x8000)); }),
            d(keep::x0 | keep::y0, [](auto g, auto a, auto, auto y) { return where(a == 0, lit(g, 0.0), g * (y / a)); }),
            d(keep::nothing, [](auto g, auto, auto, auto) { return g * 0; }));
   r.binary({"nextafter(Tensor input, Tensor other) -> Tensor", "The next number that the type can hold, towards other.",

@@ -38,6 +38,29 @@ int64_t rows_of(Call& c, const Tensor& x, int count, std::initializer_list<int> 
   return n > 0 ? int64_t(x.numel() / n) : 0;
 }
 
+// Rows of half types are widened a few at a time, and so stay in the cache between the steps of a kernel. Calls
+// f(chunk, first row, rows, wide inputs, wide result) for blocks of them; a chunk is what one thread takes.
+constexpr int64_t kWideChunks = 16;
+int64_t wide_rows(int64_t n) { return std::max<int64_t>(1, 4096 / n); }
+
+template <int N, class F>
+void in_wide_rows(DType type, int64_t rows, int64_t n, const LaidOut* const (&in)[N], char* out, const F& f) {
+  const int64_t block = wide_rows(n), each = block * n;
+  const int64_t grain = std::max({block, (rows + kWideChunks - 1) / kWideChunks, kGrain / n});
+  parallel_chunks(rows, grain, [&](int64_t begin, int64_t end) {
+    Scratch memory((N + 1) * each * item_size(DType::Float));
+    auto* wide = memory.as<float>();
+    for (int64_t r = begin; r < end; r += block) {
+      leave_if_interrupted();
+      const int64_t count = std::min(block, end - r), from = r * n * 2;
+      for (int i = 0; i < N; ++i)
+        copy_kernels().convert(type, DType::Float, in[i]->data() + from, wide + i * each, count * n);
+      f(begin / grain, r, count, wide, wide + N * each);
+      copy_kernels().convert(DType::Float, type, wide + N * each, out + from, count * n);
+    }
+  });
+}
+
 WEFT_OP{
   .signature =
       "norm_rows(Tensor input, Tensor? weight, Tensor? bias, int count, float eps) -> (Tensor result, Tensor mean, "
@@ -57,8 +80,17 @@ WEFT_OP{
       [](Call& c) {
         if (c.out[0].numel() == 0) return;
         DType type = work_type(c.tensor(0).dtype());
-        LaidOut x(c.tensor(0), type);
         Given w(c, 1, type), b(c, 2, type);
+        if (is_half(c.tensor(0).dtype())) {
+          const LaidOut x(c.tensor(0), c.tensor(0).dtype());
+          const int64_t n = c.integer(3);
+          return in_wide_rows(c.tensor(0).dtype(), c.out[1].numel(), n, {&x}, c.out[0].data(),
+                              [&](int64_t, int64_t first, int64_t rows, const float* x, float* y) {
+                                norm_kernels().rows(type, rows, n, x, w.data(), b.data(), c.real(4), y,
+                                                    c.out[1].data<float>() + first, c.out[2].data<float>() + first);
+                              });
+        }
+        LaidOut x(c.tensor(0), type);
         Written y(c.out[0], type);
         norm_kernels().rows(type, c.out[1].numel(), c.integer(3), x.data(), w.data(), b.data(), c.real(4), y.data(),
                             c.out[1].data(), c.out[2].data());
@@ -88,6 +120,32 @@ WEFT_OP{
       },
 };
 
+// The derivative of rows of half types. Chunks have sums of their own for weight and bias, which are added in order.
+void wide_rows_back(Call& c, const char* w) {
+  const DType type = c.tensor(1).dtype();
+  const LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
+  const int64_t n = c.integer(5), rows = c.tensor(1).numel() / n;
+  float* to[2] = {c.flag(6) ? c.out[1].data<float>() : nullptr, c.flag(7) ? c.out[2].data<float>() : nullptr};
+  Scratch memory(kWideChunks * 4 * n * item_size(DType::Float));
+  auto* sums = memory.as<float>();  // of each chunk: weight, bias, and the same of one block
+  std::fill_n(sums, kWideChunks * 4 * n, 0.0f);
+  in_wide_rows(type, rows, n, {&g, &x}, c.out[0].data(),
+               [&](int64_t chunk, int64_t first, int64_t count, const float* wide, float* dx) {
+                 float *all = sums + chunk * 4 * n, *block = all + 2 * n;
+                 const float* x = wide + wide_rows(n) * n;
+                 norm_kernels().rows_back(DType::Float, count, n, wide, x, w, c.tensor(3).data<float>() + first,
+                                          c.tensor(4).data<float>() + first, dx, to[0] ? block : nullptr,
+                                          to[1] ? block + n : nullptr);
+                 for (int64_t i = 0; i < 2 * n; ++i) all[i] += block[i];
+               });
+  for (int k = 0; k < 2; ++k) {
+    if (!to[k]) continue;
+    std::fill_n(to[k], n, 0.0f);
+    for (int64_t chunk = 0; chunk < kWideChunks; ++chunk)
+      for (int64_t i = 0; i < n; ++i) to[k][i] += sums[(chunk * 4 + k) * n + i];
+  }
+}
+
 constexpr std::string_view kOnce = "derivatives of higher order are made of other ops: see the op it belongs to";
 
 WEFT_OP{
@@ -113,8 +171,9 @@ WEFT_OP{
           for (int i = 1; i < 3; ++i) fill_data(c.out[i], Value(0));
           return;
         }
-        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
         Given w(c, 2, type);
+        if (is_half(c.tensor(1).dtype())) return wide_rows_back(c, w.data());
+        LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
         Written dx(c.out[0], type), dw(c.out[1], type), db(c.out[2], type);
         norm_kernels().rows_back(type, c.tensor(1).numel() / n, n, g.data(), x.data(), w.data(), c.tensor(3).data(),
                                  c.tensor(4).data(), dx.data(), c.flag(6) ? dw.data() : nullptr,

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "loops/copy.h"
-#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/order.h"
 
@@ -74,308 +73,6 @@ Tensor pointwise_meta(const Operands& in, DType dtype, const char* op) {
   return meta(dtype, sizes);
 }
 
-// ---- running
-
-namespace {
-
-constexpr int kBlock = 512;  // elements that are cast, gathered or repeated at a time: they stay in the first cache
-constexpr int kMaxOperands = kRowOperands + 3;  // with the output
-constexpr int kMaxDims = kMaxRank;
-
-struct Plan {
-  int operands = 0, dims = 0;
-  int64_t sizes[kMaxDims];
-  int64_t strides[kMaxOperands][kMaxDims];  // in elements of each operand
-  const char* data[kMaxOperands];
-  DType dtypes[kMaxOperands];
-  int64_t numel = 0;
-};
-
-struct Buffers {
-  alignas(64) char at[kMaxOperands][kBlock * 16];
-};
-
-void repeat_number(const Value& v, DType type, char* buffer, int64_t n) {
-  int64_t size = item_size(type);
-  if (v.is_tensor())
-    copy_kernels().convert(v.tensor().dtype(), type, v.tensor().data(), buffer, 1);
-  else
-    v.store(type, buffer);
-  switch (size) {
-    case 1: std::memset(buffer + 1, buffer[0], size_t(n - 1)); break;
-    case 4: std::fill_n(reinterpret_cast<uint32_t*>(buffer), n, *reinterpret_cast<uint32_t*>(buffer)); break;
-    case 8: std::fill_n(reinterpret_cast<uint64_t*>(buffer), n, *reinterpret_cast<uint64_t*>(buffer)); break;
-    default:
-      for (int64_t i = 1; i < n; ++i) std::memcpy(buffer + i * size, buffer, size_t(size));
-  }
-}
-
-// All operands lie like the output, or are single elements: one flat run.
-bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
-  if (out.dtype() != result) return false;
-  int64_t n = out.numel();
-  bool single[kMaxOperands];
-  int singles = 0;
-  for (int i = 0; i < in.count; ++i) {
-    const Value& v = *in.v[i];
-    single[i] = !v.is_tensor() || v.tensor().dtype() != type || v.tensor().numel() != n ||
-                v.tensor().dim() != out.dim() ||
-                !((v.tensor().contiguous() && out.contiguous()) || v.tensor().strides() == out.strides());
-    if (single[i] && v.is_tensor() && v.tensor().numel() != 1) return false;
-    singles += single[i];
-  }
-  if (!out.contiguous() && !is_dense(out.sizes(), out.strides())) return false;
-  bool last = all_lie_last(out, in.v, single, in.count);
-  int64_t in_size = item_size(type), out_size = item_size(result);
-  char* p[kMaxOperands] = {last ? as_it_lies(out) : out.data()};
-  int64_t step[kMaxOperands] = {out_size};
-  PointwiseKernel kernel = loops.all;
-  if (singles == 1 && in.count == 2 && loops.single[single[1]]) kernel = loops.single[single[1]], singles = 0;
-  bool whole = singles == 0;  // the kernel needs no copies of a single element
-  Buffers buffers;
-  for (int i = 0; i < in.count; ++i) {
-    p[i + 1] = single[i] ? buffers.at[i] : last ? as_it_lies(in.v[i]->tensor()) : in.v[i]->tensor().data();
-    step[i + 1] = single[i] ? 0 : in_size;
-    if (single[i]) repeat_number(*in.v[i], type, buffers.at[i], whole ? 1 : std::min<int64_t>(n, kBlock));
-  }
-  if (last) set_lies_last(out);
-  if (whole && n <= kGrain) {
-    kernel(p, n);
-    return true;
-  }
-  parallel_shares(n, kGrain, 64, [&](int64_t begin, int64_t end) {
-    char* q[kMaxOperands];
-    int64_t length = whole ? end - begin : kBlock;
-    for (int64_t at = begin; at < end; at += length) {
-      for (int i = 0; i <= in.count; ++i) q[i] = p[i] + at * step[i];
-      kernel(q, std::min(length, end - at));
-    }
-  });
-  return true;
-}
-
-// Sorts the dimensions by the output's strides, largest first, and merges those that lie as one in all operands.
-void simplify(Plan& plan) {
-  int order[kMaxDims], n = 0;
-  for (int d = 0; d < plan.dims; ++d)
-    if (plan.sizes[d] != 1) order[n++] = d;
-  std::stable_sort(order, order + n, [&](int a, int b) { return plan.strides[0][a] > plan.strides[0][b]; });
-  Plan out = plan;
-  out.dims = 0;
-  for (int k = 0; k < n; ++k) {
-    int d = order[k], last = out.dims - 1;
-    bool merge = last >= 0;
-    for (int i = 0; merge && i < plan.operands; ++i) merge = out.strides[i][last] == plan.strides[i][d] * plan.sizes[d];
-    if (!merge) last = out.dims++;
-    out.sizes[last] = merge ? out.sizes[last] * plan.sizes[d] : plan.sizes[d];
-    for (int i = 0; i < plan.operands; ++i) out.strides[i][last] = plan.strides[i][d];
-  }
-  if (out.dims == 0) {
-    out.sizes[0] = 1;
-    for (int i = 0; i < plan.operands; ++i) out.strides[i][0] = 1;
-    out.dims = 1;
-  }
-  plan = out;
-}
-
-// The work is cut into tiles of step[d] indices of each dimension d. A tile is run
-//   flat:   in one call. Only the first dimension that has more than one index in it is cut, so that it lies flat in
-//           operands that do. All others are copied to a buffer and back.
-//   turned: row by row, because an operand runs along the columns of the output. A block of it is turned in a buffer.
-//   rows:   row by row, in place. One of two operands may be a single element in each row.
-struct Tiling {
-  enum { flat, turned, rows } way = flat;
-  int single = -1;
-  int64_t step[kMaxDims], parts[kMaxDims], size = 1, tiles = 1;
-};
-
-// Whether operand i runs along another dimension than the output; if so, moves that one to the second place from the
-// end.
-bool turns(Plan& plan, int i) {
-  int last = plan.dims - 1, d = 0;
-  if (plan.strides[i][last] <= 1 || plan.sizes[last] < 16 || item_size(plan.dtypes[i]) > 8) return false;
-  while (d < last && !(plan.strides[i][d] == 1 && plan.sizes[d] >= 8)) ++d;
-  if (d == last) return false;
-  for (; d < last - 1; ++d) {
-    std::swap(plan.sizes[d], plan.sizes[d + 1]);
-    for (int k = 0; k < plan.operands; ++k) std::swap(plan.strides[k][d], plan.strides[k][d + 1]);
-  }
-  return true;
-}
-
-Tiling tile(Plan& plan, DType type, DType result, const Loops& loops) {
-  Tiling t;
-  int last = plan.dims - 1, split = last;
-  if (plan.strides[0][last] == 1 && plan.dtypes[0] == result) {
-    int in_place = 0, other = 0;
-    for (int i = 1; i < plan.operands; ++i) {
-      if (plan.strides[i][last] == 1 && plan.dtypes[i] == type)
-        ++in_place;
-      else
-        other = i;
-    }
-    if (in_place == 1 && plan.operands == 3 && loops.single[other - 1] && plan.strides[other][last] == 0 &&
-        plan.dtypes[other] == type)
-      t.single = other - 1;
-    if ((t.single >= 0 || other == 0) && plan.sizes[last] >= 32) t.way = Tiling::rows;
-    for (int i = 1; t.way == Tiling::flat && i < plan.operands; ++i)
-      if (turns(plan, i)) t.way = Tiling::turned;
-  }
-  std::fill_n(t.step, plan.dims, int64_t(1));
-  if (t.way == Tiling::rows) {
-    t.step[last] = std::min<int64_t>(plan.sizes[last], kGrain);
-    if (last) t.step[last - 1] = std::min(plan.sizes[last - 1], std::max<int64_t>(1, 4096 / t.step[last]));
-  } else if (t.way == Tiling::turned) {
-    t.step[last] = std::min<int64_t>(plan.sizes[last], 64);
-    t.step[last - 1] = std::min<int64_t>(plan.sizes[last - 1],
-                                         kBlock * 16 / 64 / std::max<int64_t>(2, item_size(type)));
-  } else {
-    int64_t inner = 1;
-    while (split > 0 && inner * plan.sizes[split] <= kBlock / 2) {
-      inner *= plan.sizes[split];
-      t.step[split] = plan.sizes[split];
-      --split;
-    }
-    t.step[split] = std::min(plan.sizes[split], kBlock / inner);
-  }
-  for (int d = 0; d < plan.dims; ++d) {
-    t.parts[d] = (plan.sizes[d] + t.step[d] - 1) / t.step[d];
-    t.tiles *= t.parts[d];
-    t.size *= t.step[d];
-  }
-  return t;
-}
-
-struct TileRunner {
-  const Plan& plan;
-  const Tiling& tiling;
-  DType type, result;
-  PointwiseKernel kernel;
-  bool direct[kMaxOperands], fixed[kMaxOperands];
-  int first = 0;           // the first dimension with more than one index in a tile
-  int64_t flat[kMaxDims];  // the strides of a buffer, from there on
-
-  TileRunner(const Plan& plan, const Tiling& t, DType type, DType result, const Loops& loops)
-      : plan(plan), tiling(t), type(type), result(result) {
-    kernel = t.way == Tiling::rows && t.single >= 0 ? loops.single[t.single] : loops.all;
-    while (first < plan.dims - 1 && t.step[first] == 1) ++first;
-    for (int64_t d = plan.dims - 1, step = 1; d >= first; --d) {
-      flat[d] = step;
-      step *= t.step[d];
-    }
-    for (int i = 0; i < plan.operands; ++i) {
-      bool lies = true;
-      fixed[i] = i > 0;  // the same content in every tile
-      for (int d = plan.dims - 1; d >= 0; --d) {
-        if (d >= first) lies = lies && plan.strides[i][d] == flat[d];
-        if (t.parts[d] > 1) fixed[i] = fixed[i] && plan.strides[i][d] == 0;
-      }
-      if (t.way == Tiling::turned) lies = plan.strides[i][plan.dims - 1] == 1;
-      direct[i] = t.way == Tiling::rows || (lies && plan.dtypes[i] == (i ? type : result));
-      fixed[i] = fixed[i] && !direct[i];
-    }
-  }
-
-  void run(int64_t begin, int64_t end) const {
-    Buffers buffers;
-    for (int i = 1; i < plan.operands; ++i)
-      if (fixed[i]) load(i, plan.data[i], tiling.step, buffers.at[i]);
-    int64_t at[kMaxDims], count[kMaxDims], rest = begin;
-    char *source[kMaxOperands], *p[kMaxOperands];
-    for (int i = 0; i < plan.operands; ++i) source[i] = const_cast<char*>(plan.data[i]);
-    for (int d = plan.dims - 1; d >= 0; --d) {
-      at[d] = rest % tiling.parts[d] * tiling.step[d];
-      rest /= tiling.parts[d];
-      move(source, d, at[d]);
-    }
-    for (int64_t k = begin; k < end; ++k) {
-      for (int d = first; d < plan.dims; ++d) count[d] = std::min(tiling.step[d], plan.sizes[d] - at[d]);
-      for (int i = 0; i < plan.operands; ++i) {
-        p[i] = direct[i] ? source[i] : buffers.at[i];
-        if (i && !direct[i] && !fixed[i]) load(i, source[i], count, buffers.at[i]);
-      }
-      if (tiling.way == Tiling::flat || plan.dims == 1)
-        kernel(p, count[first] * flat[first]);
-      else
-        run_rows(p, first < plan.dims - 1 ? count[first] : 1, count[plan.dims - 1]);
-      if (!direct[0]) store(source[0], count, buffers.at[0]);
-      for (int d = plan.dims - 1; d >= 0; --d) {  // to the next tile
-        at[d] += tiling.step[d];
-        move(source, d, tiling.step[d]);
-        if (at[d] < plan.sizes[d]) break;
-        move(source, d, -at[d]);
-        at[d] = 0;
-      }
-    }
-  }
-
- private:
-  void move(char** source, int d, int64_t steps) const {
-    for (int i = 0; i < plan.operands; ++i) source[i] += steps * plan.strides[i][d] * item_size(plan.dtypes[i]);
-  }
-  void run_rows(char** p, int64_t rows, int64_t columns) const {
-    int64_t step[kMaxOperands];  // in bytes
-    for (int i = 0, d = plan.dims - 2; i < plan.operands; ++i)
-      step[i] = direct[i] ? plan.strides[i][d] * item_size(plan.dtypes[i]) : tiling.step[d + 1] * item_size(type);
-    for (int64_t r = 0; r < rows; ++r) {
-      kernel(p, columns);
-      for (int i = 0; i < plan.operands; ++i) p[i] += step[i];
-    }
-  }
-  void load(int i, const char* source, const int64_t* count, char* buffer) const {
-    copy_kernels().copy(type, buffer, flat + first, plan.dtypes[i], source, plan.strides[i] + first, count + first,
-                        plan.dims - first);
-  }
-  void store(char* target, const int64_t* count, const char* buffer) const {
-    copy_kernels().copy(plan.dtypes[0], target, plan.strides[0] + first, result, buffer, flat + first, count + first,
-                        plan.dims - first);
-  }
-};
-
-// `last`: its channels lie last, though its strides do not say so.
-void add_operand(Plan& plan, const Tensor& t, bool last) {
-  int i = plan.operands++, shift = plan.dims - t.dim();
-  plan.data[i] = last ? as_it_lies(t) : t.data();
-  plan.dtypes[i] = t.dtype();
-  Dims strides = last ? last_strides(t.sizes()) : t.strides();
-  for (int d = 0; d < plan.dims; ++d)
-    plan.strides[i][d] = d < shift || t.size(d - shift) == 1 ? 0 : strides[d - shift];
-}
-
-}  // namespace
-
-void run_pointwise(const Tensor& out, const Operands& in, DType type, DType result, const Loops& loops) {
-  if (out.numel() == 0) return;
-  if (run_flat(out, in, type, result, loops)) return;
-  Plan plan;
-  plan.dims = out.dim();
-  plan.numel = out.numel();
-  for (int d = 0; d < plan.dims; ++d) plan.sizes[d] = out.size(d);
-  bool number[kMaxOperands];
-  for (int i = 0; i < in.count; ++i) number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
-  bool last = out.dtype() == DType::Float && all_lie_last_or_scale(out, in.v, number, in.count);
-  add_operand(plan, out, last);
-  if (last) set_lies_last(out);
-  char numbers[kMaxOperands][16];
-  for (int i = 0; i < in.count; ++i) {
-    if (in.v[i]->is_tensor()) {
-      const Tensor& t = in.v[i]->tensor();
-      add_operand(plan, t, last && !number[i] && lies_last(t));
-      continue;
-    }
-    int k = plan.operands++;
-    in.v[i]->store(type, numbers[i]);
-    plan.data[k] = numbers[i];
-    plan.dtypes[k] = type;
-    for (int d = 0; d < plan.dims; ++d) plan.strides[k][d] = 0;
-  }
-  simplify(plan);
-  Tiling tiling = tile(plan, type, result, loops);
-  TileRunner runner(plan, tiling, type, result, loops);
-  parallel_shares(tiling.tiles, std::max<int64_t>(1, kGrain / tiling.size), 1,
-                  [&](int64_t begin, int64_t end) { runner.run(begin, end); });
-}
-
 // ---- the ops
 
 namespace {
@@ -385,6 +82,14 @@ Operands operands_of(Call& c, const Row& row) {
   in.count = row.operands;
   for (int i = 0; i < row.operands; ++i) in.v[i] = &c.arg(i);
   return in;
+}
+
+// Whether an operand is of a half type, or a number that it holds.
+bool is_exact(const Value& v, DType type) {
+  if (v.is_tensor()) return v.tensor().dtype() == type;
+  if (v.tag() == Tag::Complex) return false;
+  const float x = float(v.real());
+  return (type == DType::Half ? float(Half(x)) : float(BFloat16(x))) == x;
 }
 
 // What the kernel computes in, and what it gives.
@@ -414,6 +119,11 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   if (row.rule == Rule::floating && is_integral(common)) common = default_dtype();
   if (row.rule == Rule::counting && common == DType::Bool) common = DType::Int64;
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
+  if (is_half(common) && row.base->forward[int(common)]) {  // a loop of its own, for which no operand is rounded
+    bool all = true;
+    for (int i = 0; i < in.count; ++i) all = all && is_exact(*in.v[i], common);
+    if (all) compute = common;
+  }
   if (!row.base->forward[int(compute)]) fail_missing("\"", op, "\" not implemented for '", name_of(common), "'");
   DType result = row.rule == Rule::compare || row.rule == Rule::truth ? DType::Bool : common;
   if (row.base->real_result) result = real_of(result);
@@ -492,13 +202,13 @@ void pointwise_run(Call& c) {
 bool pointwise_any_order(Call& c) {
   const Row& row = *static_cast<const Row*>(c.op.form.row);
   const Tensor& out = c.out[0];
-  bool number[kMaxOperands];
+  bool number[kRowOperands];
   Operands in = operands_of(c, row);
   for (int i = 0; i < in.count; ++i) {
     number[i] = !in.v[i]->is_tensor() || in.v[i]->tensor().numel() == 1;
-    if (!number[i] && in.v[i]->tensor().dtype() != DType::Float) return false;
+    if (!number[i] && in.v[i]->tensor().dtype() != out.dtype()) return false;
   }
-  return out.dtype() == DType::Float && all_lie_last_or_scale(out, in.v, number, in.count);
+  return compute_of(out.dtype()) == DType::Float && all_lie_last_or_scale(out, in.v, number, in.count);
 }
 
 std::vector<Row*>& all_rows() {

@@ -118,7 +118,7 @@ WEFT_OP{
         GradientOperands in(d.row, d.t);
         bool number[kRowOperands + 2] = {};
         for (int i = 0; i < in.count; ++i) number[i] = in.v[i]->tensor().numel() == 1;
-        return c.out[0].dtype() == DType::Float && all_lie_last(c.out[0], in.v, number, in.count);
+        return compute_of(c.out[0].dtype()) == DType::Float && all_lie_last(c.out[0], in.v, number, in.count);
       },
   .no_derivative = "it stands for a derivative that was computed without a graph",
 };

@@ -16,6 +16,7 @@
 
 #include "core/dtype.h"
 #include "loops/isa.h"
+#include "loops/lanes.h"
 #include "loops/math.h"
 #include "loops/math_lanes.h"
 #include "loops/modular.h"
@@ -215,6 +216,49 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
+// A lambda of a few instructions. Its loop for half types widens, computes and rounds without leaving the registers.
+template <class F>
+struct Cheap : F {
+  using IsCheap = void;
+};
+template <class F>
+constexpr Cheap<F> cheap(F) {
+  return {};
+}
+template <class F, class H, size_t... I>
+void map_halves(char* const* p, int64_t n, std::index_sequence<I...>) {
+  constexpr int64_t lanes = kLanes<float>;
+  H* out = reinterpret_cast<H*>(p[0]);
+  const H* in[] = {reinterpret_cast<const H*>(p[1 + I])...};
+  int64_t i = 0;
+#pragma GCC unroll 2
+  for (; i + lanes <= n; i += lanes) {
+    if constexpr (requires { typename F::IsLight; }) {
+      store_halves(out + i, lanes, Vec<float>(F{}(load_floats(in[I] + i)...)));
+    } else {
+      alignas(64) float x[sizeof...(I)][lanes], y[lanes];
+      (store(x[I], load_floats(in[I] + i)), ...);
+      for (int64_t j = 0; j < lanes; ++j) y[j] = float(F{}(x[I][j]...));
+      store_halves(out + i, lanes, load<Vec<float>>(y));
+    }
+  }
+  for (; i < n; ++i) out[i] = H(float(F{}(float(in[I][i])...)));
+}
+template <class F, class H, int N>
+void half_kernel(char* const* p, int64_t n) {
+  map_halves<F, H>(p, n, std::make_index_sequence<N>());
+}
+
+// A lambda that only changes the sign: G does the same to the bits of a half type, which need not be widened for it.
+template <class F, class G>
+struct OnBits : F {
+  using Bits = G;
+};
+template <class F, class G>
+constexpr OnBits<F, G> on_bits(F, G) {
+  return {};
+}
+
 // The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops
 // for unlikely ones and does not vectorise them.
 template <class F, class T, int half, class R, size_t... I>
@@ -291,6 +335,13 @@ template <class F>
 struct Derivative {
   uint32_t keeps;
 };
+// The derivative of sums: the gradient itself, without a loop.
+struct Passed {
+  template <class G, class... T>
+  G operator()(const G& g, const T&...) const {
+    return g;
+  }
+};
 // A derivative lambda and what it reads beside the gradient.
 template <class F>
 constexpr Derivative<F> d(uint32_t keeps, F) {
@@ -342,6 +393,12 @@ class Rows {
       k.single[0][int(dtype_of<T>)] = &light_kernel<F, T, 0>;
       k.single[1][int(dtype_of<T>)] = &light_kernel<F, T, 1>;
     }
+    if constexpr ((is_light || requires { typename F::IsCheap; }) && std::is_same_v<T, float>) {
+      k.forward[int(DType::Half)] = &half_kernel<F, Half, N>;
+      k.forward[int(DType::BFloat16)] = &half_kernel<F, BFloat16, N>;
+    }
+    if constexpr (requires { typename F::Bits; } && std::is_same_v<T, float>)
+      k.forward[int(DType::Half)] = k.forward[int(DType::BFloat16)] = &kernel<typename F::Bits, uint16_t, N>;
     if constexpr (WEFT_BASE && complex_v<T>)
       if (gives_real<F, T>(std::make_index_sequence<N>())) k.real_result = true;
   }
@@ -355,6 +412,7 @@ class Rows {
   }
   template <int N, class F>
   static void add_back_of(PointwiseKernels& k, int which, Derivative<F>*) {
+    if constexpr (std::is_same_v<F, Passed>) return;
     k.back[which][int(DType::Float)] = &kernel<F, float, N + 2>;
     k.back[which][int(DType::Double)] = &kernel<F, double, N + 2>;
   }

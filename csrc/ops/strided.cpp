@@ -6,6 +6,7 @@
 
 #include "loops/modular.h"
 #include "ops/record.h"
+#include "ops/reduced.h"
 
 namespace weft {
 
@@ -83,6 +84,11 @@ class ElementAt {
     }
     std::sort(found_.begin(), found_.end());
   }
+  // Whether n places, `step` apart, are those of elements with the numbers of the places.
+  bool holds(int64_t first, int64_t step, int64_t n) const {
+    int64_t last = first + (n - 1) * step;  // steps are not negative
+    return found_.empty() && first >= 0 && last < numel_;
+  }
   // Its number; -1: there is none.
   int64_t operator()(int64_t place) const {
     if (found_.empty()) return place >= 0 && place < numel_ ? place : -1;
@@ -95,24 +101,32 @@ class ElementAt {
   std::vector<std::pair<int64_t, int64_t>> found_;  // where there are gaps: as much memory as elements, not as places
 };
 
-// Adds each element of g, which strides and offset put at a place, to the element that lies there, if one does.
 template <class T>
-void add_at(T* elements, const ElementAt& element_at, const Tensor& g, const Dims& strides, int64_t offset) {
-  Dims at(g.dim());
-  const T* from = g.data<T>();
-  for (int64_t i = 0; i < g.numel(); ++i) {
-    int64_t here = 0, place = offset;  // the rule has checked that the last place fits in 64 bits
-    for (int d = 0; d < g.dim(); ++d) {
-      here = here + at[d] * g.stride(d);
-      place = place + at[d] * strides[d];
-    }
-    if (int64_t to = element_at(place); to >= 0) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        elements[to] = T(float(elements[to]) + float(from[here]));
-      else
-        elements[to] = modular::add(elements[to], from[here]);
-    }
-    for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
+[[gnu::noinline]] void add_run(T* to, int64_t step, const T* from, int64_t n) {
+  if (step == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] = modular::add(to[i], from[i]);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i * step] = modular::add(to[i * step], from[i]);
+}
+
+// Adds each element of g, contiguous and of these sizes, which strides and offset put at a place, to the element that
+// lies there, if one does.
+template <class T>
+void add_at(T* elements, const ElementAt& element_at, const T* from, const Dims& sizes, const Dims& strides,
+            int64_t offset) {
+  const int last = sizes.size() - 1;
+  const int64_t n = last < 0 ? 1 : int64_t(sizes[last]), step = last < 0 ? 0 : int64_t(strides[last]);
+  const int64_t rows = numel_of(sizes) / n;
+  Dims at(sizes.size());
+  for (int64_t r = 0; r < rows; ++r, from += n) {
+    int64_t place = offset;  // the rule has checked that the last place fits in 64 bits
+    for (int d = 0; d < last; ++d) place = place + at[d] * strides[d];
+    if (element_at.holds(place, step, n))
+      add_run(elements + place, step, from, n);
+    else
+      for (int64_t i = 0; i < n; ++i)
+        if (int64_t to = element_at(place + i * step); to >= 0) elements[to] = modular::add(elements[to], from[i]);
+    for (int d = last - 1; d >= 0 && ++at[d] == sizes[d]; --d) at[d] = 0;
   }
 }
 
@@ -179,12 +193,22 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
         fill_data(y, Value(0));
-        if (dense_inside(c)) {
+        if (!is_half(g.dtype()) && dense_inside(c)) {
           visit(g.dtype(), [&](auto zero) { add_dense(y.data<decltype(zero)>(), g, c.ints(4), c.integer(5)); });
           return;
         }
+        if (g.numel() == 0) return;
         ElementAt element_at(c.ints(1), c.ints(2));
-        visit(g.dtype(), [&](auto zero) { add_at(y.data<decltype(zero)>(), element_at, g, c.ints(4), c.integer(5)); });
+        DType type = work_type(g.dtype());  // half types are rounded once, at the end
+        LaidOut from(g, type);
+        Written to(y, type);
+        visit(type, [&](auto zero) {
+          using T = decltype(zero);
+          T* elements = static_cast<T*>(to.data());
+          if (type != y.dtype()) std::fill_n(elements, y.numel(), T());
+          if constexpr (!is_half(dtype_of<T>))
+            add_at(elements, element_at, reinterpret_cast<const T*>(from.data()), g.sizes(), c.ints(4), c.integer(5));
+        });
       },
   .back =
       [](Grad& d) {

@@ -85,14 +85,14 @@ WEFT_ROWS(unary) {
   auto nowhere = "the result is piecewise constant: its gradient is zero";
   auto zero = d(keep::nothing, [](auto g, auto, auto) { return g * 0; });
 
-  r.unary(
-      {"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"},
-      types::arithmetic, [](auto x) { return magnitude(x); },
-      d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
-  r.unary(
-      {"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
-      types::arithmetic, [](auto x) { return modular::neg(x); },
-      d(keep::nothing, [](auto g, auto, auto) { return -g; }));
+  r.unary({"abs(Tensor input) -> Tensor", "The absolute value.", Rule::promote, kInplace, {}, "absolute"},
+          types::arithmetic,
+          on_bits([](auto x) { return magnitude(x); }, [](uint16_t x) { return uint16_t(x & 0x7fff); }),
+          d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
+  r.unary({"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
+          types::arithmetic,
+          on_bits([](auto x) { return modular::neg(x); }, [](uint16_t x) { return uint16_t(x ^ 0x8000); }),
+          d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y); }));
@@ -118,18 +118,17 @@ WEFT_ROWS(unary) {
       {"log1p(Tensor input) -> Tensor", "log(1 + input), exact near zero.", Rule::floating, kInplace}, types::inexact,
       [](auto x) { return log1p(x); }, d(keep::x0, [](auto g, auto x, auto) { return g / conj(x + 1); }));
   r.unary({"sqrt(Tensor input) -> Tensor", "The square root.", Rule::floating, kInplace}, types::inexact,
-          WEFT_BY_HAND(Sqrt, [](auto x) { return square_root(x); }),
+          cheap(WEFT_BY_HAND(Sqrt, [](auto x) { return square_root(x); })),
           d(keep::y0, [](auto g, auto, auto y) { return g / conj(y + y); }));
-  r.unary(
-      {"rsqrt(Tensor input) -> Tensor", "One over the square root.", Rule::floating, kInplace}, types::inexact,
-      [](auto x) { return lit(x, 1) / square_root(x); },
-      d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
-  r.unary(
-      {"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
-      [](auto x) { return modular::mul(x, x); }, d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
-  r.unary(
-      {"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
-      [](auto x) { return lit(x, 1) / x; }, d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));
+  r.unary({"rsqrt(Tensor input) -> Tensor", "One over the square root.", Rule::floating, kInplace}, types::inexact,
+          cheap([](auto x) { return lit(x, 1) / square_root(x); }),
+          d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
+  r.unary({"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
+          cheap([](auto x) { return modular::mul(x, x); }),
+          d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
+  r.unary({"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
+          cheap([](auto x) { return lit(x, 1) / x; }),
+          d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));
   r.unary({"sin(Tensor input) -> Tensor", "The sine.", Rule::floating, kInplace}, types::inexact,
           careful(FarAngle(), [](auto x) { return sin(x); }),
           d(keep::x0, careful(FarAngle(), [](auto g, auto x, auto) { return g * conj(cos(x)); })));
@@ -168,29 +167,24 @@ WEFT_ROWS(unary) {
       {"erf(Tensor input) -> Tensor", "The error function.", Rule::floating, kInplace}, types::floating,
       [](auto x) { return erf(x); },
       d(keep::x0, [](auto g, auto x, auto) { return g * exp(-(x * x)) * lit(x, 1.1283791670955126); }));
-  r.unary(
-      {"relu(Tensor input) -> Tensor", "input where positive, else zero.", Rule::promote, kInplace}, types::number,
-      [](auto x) { return isnan(x)             ? x
-                          : x > decltype(x)(0) ? x
-                                               : decltype(x)(0); },
-      d(keep::y0, [](auto g, auto, auto y) { return where(y <= 0, lit(g, 0.0), g); }));
+  r.unary({"relu(Tensor input) -> Tensor", "input where positive, else zero.", Rule::promote, kInplace}, types::number,
+          cheap([](auto x) { return isnan(x)             ? x
+                                    : x > decltype(x)(0) ? x
+                                                         : decltype(x)(0); }),
+          d(keep::y0, [](auto g, auto, auto y) { return where(y <= 0, lit(g, 0.0), g); }));
 
-  r.unary(
-      {"floor(Tensor input) -> Tensor", "Rounds down.", Rule::promote, kInplace}, types::number,
-      [](auto x) { return whole(x, [](auto v) { return floor(v); }); }, zero);
-  r.unary(
-      {"ceil(Tensor input) -> Tensor", "Rounds up.", Rule::promote, kInplace}, types::number,
-      [](auto x) { return whole(x, [](auto v) { return ceil(v); }); }, zero);
-  r.unary(
-      {"trunc(Tensor input) -> Tensor", "Rounds towards zero.", Rule::promote, kInplace, {}, "fix"}, types::number,
-      [](auto x) { return whole(x, [](auto v) { return trunc(v); }); }, zero);
-  r.unary(
-      {"round(Tensor input) -> Tensor", "Rounds to the nearest integer, halves to the even one.", Rule::promote,
-       kInplace},
-      types::number, [](auto x) { return round_even(x); }, zero);
+  r.unary({"floor(Tensor input) -> Tensor", "Rounds down.", Rule::promote, kInplace}, types::number,
+          cheap([](auto x) { return whole(x, [](auto v) { return floor(v); }); }), zero);
+  r.unary({"ceil(Tensor input) -> Tensor", "Rounds up.", Rule::promote, kInplace}, types::number,
+          cheap([](auto x) { return whole(x, [](auto v) { return ceil(v); }); }), zero);
+  r.unary({"trunc(Tensor input) -> Tensor", "Rounds towards zero.", Rule::promote, kInplace, {}, "fix"}, types::number,
+          cheap([](auto x) { return whole(x, [](auto v) { return trunc(v); }); }), zero);
+  r.unary({"round(Tensor input) -> Tensor", "Rounds to the nearest integer, halves to the even one.", Rule::promote,
+           kInplace},
+          types::number, cheap([](auto x) { return round_even(x); }), zero);
   r.unary(
       {"frac(Tensor input) -> Tensor", "What is left of input after trunc.", Rule::promote, kInplace}, types::floating,
-      [](auto x) { return x - trunc(x); }, d(keep::nothing, [](auto g, auto, auto) { return g; }));
+      [](auto x) { return x - trunc(x); }, d(keep::nothing, Passed()));
   r.unary(
       {"sign(Tensor input) -> Tensor", "-1, 0 or 1.", Rule::promote, kInplace}, types::real,
       [](auto x) { return sign(x); }, zero);
