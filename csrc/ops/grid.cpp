@@ -82,9 +82,14 @@ WEFT_OP{
       [](Grad& d) {
         bool moves = d.needs(1) && d.arg(2).text() != "nearest";
         if (!d.needs(0) && !moves) return;
-        TensorList got = d.create_graph
-                             ? grid_back_recorded.list(d.g(), d.x(0), d.x(1), d.arg(2), d.arg(3), d.arg(4))
-                             : grid_back.list(d.g(), d.x(0), d.x(1), d.arg(2), d.arg(3), d.arg(4), d.needs(0), moves);
+        TensorList got;
+        if (d.create_graph) {  // in NumPy's types
+          DType type = work_type(d.g().dtype());
+          got = grid_back_recorded.list(to_dtype(d.g(), type), to_dtype(d.x(0), type), to_dtype(d.x(1), type), d.arg(2),
+                                        d.arg(3), d.arg(4));
+        } else {
+          got = grid_back.list(d.g(), d.x(0), d.x(1), d.arg(2), d.arg(3), d.arg(4), d.needs(0), moves);
+        }
         if (d.needs(0)) d.give(0, got[0]);
         if (moves) d.give(1, got[1]);
       },

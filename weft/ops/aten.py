@@ -165,15 +165,15 @@ def aten__upsample_bilinear2d_aa(
     >>> weft.ops.aten._upsample_bilinear2d_aa(weft.ones(1, 1, 4, 4), [2, 2], False).shape
     torch.Size([1, 1, 2, 2])
     """
-    from weft.nn.functional.resize import _resized
+    from weft.nn.functional.resize import resized
 
-    factors: list[Any] = [scales_h, scales_w]
+    factors = [scales_h or 0.0, scales_w or 0.0]
     if scale_factors is not None:
         factors = list(scale_factors)
         output_size = [int(n * factor) for n, factor in zip(input.shape[-2:], factors)]
     if output_size is None:
         raise RuntimeError("_upsample_bilinear2d_aa: give output_size or scale_factors")
-    return _resized(input, list(output_size), factors, "bilinear", align_corners, True)
+    return resized(input, list(output_size), factors, "bilinear", align_corners, True)
 
 
 @_aten

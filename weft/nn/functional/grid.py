@@ -137,12 +137,14 @@ class _GridSampleBackward:
         return [t.numpy() for t in _grid_back(g, x, at, mode, padding_mode, corners, True, True)]
 
     def backward(ctx: Any, input_grad: Tensor | None, grid_grad: Tensor | None) -> Any:
-        asked = [t if t.requires_grad else t.detach().requires_grad_() for t in
-                 (ctx.grad, ctx.input, ctx.grid)]  # fmt: skip
+        g, x, grid = asked = [
+            t if t.requires_grad else t.detach().requires_grad_()
+            for t in (ctx.grad, ctx.input, ctx.grid)
+        ]
         with weft.enable_grad():
-            y = plain_grid_sample(*asked[1:], ctx.mode, ctx.padding_mode, ctx.corners)
-            wanted = [t for t in asked[1:] if ctx.mode != "nearest" or t is asked[1]]
-            made = weft.autograd.grad(y, wanted, asked[0], create_graph=True)
+            y = plain_grid_sample(x, grid, ctx.mode, ctx.padding_mode, ctx.corners)
+            wanted = [x] if ctx.mode == "nearest" else [x, grid]
+            made = weft.autograd.grad(y, wanted, g, create_graph=True)
             pairs = [(m, g) for m, g in zip(made, (input_grad, grid_grad)) if g is not None]
         return weft.autograd.grad(
             [m for m, _ in pairs], asked, [g for _, g in pairs],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _resample = _C._op_function("resample")
 _NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 _PLAIN = ("nearest", "area", "nearest-exact")  # modes without corners
-_NATIVE = {"bicubic": "cubic", "bilinear": "linear", "trilinear": "linear"}  # else the same name
+_NATIVE = {"bicubic": "cubic", "linear": "linear", "bilinear": "linear", "trilinear": "linear"}
 
 
 def _sizes(
@@ -94,10 +94,17 @@ def interpolate(
             "interpolate: Input and output sizes should be greater than 0, but got input "
             f"{list(input.shape)} and output {sizes}"
         )
+    return resized(input, sizes, factors, mode, bool(align_corners), antialias)
+
+
+def resized(
+    input: Tensor, sizes: list[int], factors: list[float], mode: str, corners: bool, antialias: bool
+) -> Tensor:
+    """Return images in these sizes; a factor of 0 is the ratio of the sizes."""
     x = input.float() if input.dtype == weft.uint8 and mode in _NATIVE else input
     native = _NATIVE.get(mode, mode)
     native = f"smooth-{native}" if antialias else native
-    y = _resample(x, sizes, native, bool(align_corners), *factors, *(0.0,) * (5 - ndim))
+    y = _resample(x, sizes, native, corners, *factors, *(0.0,) * (3 - len(sizes)))
     return y if x is input else weft.round(y).clamp(0, 255).to(weft.uint8)
 
 
