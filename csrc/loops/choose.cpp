@@ -10,6 +10,7 @@
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
 #include "loops/distance.h"
+#include "loops/fft.h"
 #include "loops/gemm_kernels.h"
 #include "loops/index.h"
 #include "loops/int8.h"
@@ -52,6 +53,7 @@ WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(DepthwiseKernels, depthwise_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
+WEFT_CHOOSE_KERNELS(FftKernels, fft_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
