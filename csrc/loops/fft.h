@@ -66,9 +66,10 @@ struct FftTable {
   int lanes;
   // The first `count` <= lanes lines; work holds 4 * lanes * plan.rows.
   void (*lines)(const FftPlan<T>& plan, const FftLines<T>& x, int count, T* work);
-  void (*split)(const FftHalves<T>& h, T* x);                // in place: m numbers become m + 1
-  void (*join)(const FftHalves<T>& h, const T* x, T* to);    // m + 1 numbers become m
-  void (*multiply)(const T* x, const T* by, T* to, int64_t n, bool swap);  // complex; swap: real and imaginary parts of to
+  void (*split)(const FftHalves<T>& h, T* x);              // in place: m numbers become m + 1
+  void (*join)(const FftHalves<T>& h, const T* x, T* to);  // m + 1 numbers become m
+  void (*multiply)(const T* x, const T* by, T* to, int64_t n,
+                   bool swap);  // complex; swap: real and imaginary parts of to
 };
 
 struct FftKernels {

@@ -11,13 +11,13 @@ namespace {
 template <class T>
 struct Lanes : Passes<T> {
   using P = Passes<T>;
-  using typename P::S;
-  using typename P::Vec;
-  using typename P::Z;
   using P::get;
   using P::kPair;
   using P::put;
   using P::W;
+  using typename P::S;
+  using typename P::Vec;
+  using typename P::Z;
   using Tiles = Tile<T, W>;
 
   // Where the numbers of lines lie, and in which rows: number i in row i ^ swap, or 2 i + swap where rows between are

@@ -20,9 +20,7 @@ struct Passes {
   static Z get(const T* p) { return {S::load(p), S::load(p + W)}; }
   static void put(T* p, Z z) { S::store(p, z.re), S::store(p + W, z.im); }
   static Z turned(Z z) { return {z.im, -z.re}; }  // times -i
-  static Z times(Z z, Vec re, Vec im) {
-    return {S::fma(z.re, re, -(z.im * im)), S::fma(z.re, im, z.im * re)};
-  }
+  static Z times(Z z, Vec re, Vec im) { return {S::fma(z.re, re, -(z.im * im)), S::fma(z.re, im, z.im * re)}; }
   static Z times(Z z, const T* w) { return times(z, S::splat(w[0]), S::splat(w[1])); }
 
   [[gnu::always_inline]] static inline void four(Z& a, Z& b, Z& c, Z& d) {
@@ -104,8 +102,8 @@ struct Passes {
   // Any odd radix: sums and differences of the elements that mirror each other, then products with the matrices of
   // cosines and sines, K results at a time.
   template <int K>
-  [[gnu::always_inline]] static inline void rows_of(const Z* sum, const Z* less, Z first, const T* c, const T* s, int64_t h, Z* a,
-                                  Z* b) {
+  [[gnu::always_inline]] static inline void rows_of(const Z* sum, const Z* less, Z first, const T* c, const T* s,
+                                                    int64_t h, Z* a, Z* b) {
     for (int k = 0; k < K; ++k) a[k] = first, b[k] = Z{};
     for (int64_t j = 0; j < h; ++j, c += h, s += h) {
       Z u = sum[j], v = less[j];

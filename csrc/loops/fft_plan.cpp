@@ -33,7 +33,7 @@ class Roots {
   void write(int64_t k, T* to) const {
     auto [a, b] = coarse_[size_t(k >> bits_)];
     auto [c, d] = fine_[size_t(k & ((int64_t(1) << bits_) - 1))];
-    to[0] = T(a * c - b * d), to[1] = T(a * d + b * c);
+    to[0] = T(a * c - b * d + 0), to[1] = T(a * d + b * c + 0);  // + 0: no negative zeros
   }
 
  private:
@@ -226,8 +226,7 @@ struct Planned {
   static std::vector<T> padded_conjugate(const T* chirp, int64_t n, int64_t m) {
     std::vector<T> x(size_t(2 * m));
     for (int64_t j = 0; j < n; ++j)
-      for (int64_t at : {j, (m - j) % m})
-        x[size_t(2 * at)] = chirp[2 * j], x[size_t(2 * at + 1)] = -chirp[2 * j + 1];
+      for (int64_t at : {j, (m - j) % m}) x[size_t(2 * at)] = chirp[2 * j], x[size_t(2 * at + 1)] = -chirp[2 * j + 1];
     return x;
   }
   static const FftTable<T>& fft_table() {
@@ -252,9 +251,7 @@ struct Kept {
   bool halved;
   int64_t bytes;
   std::shared_ptr<const void> plan;
-  bool operator==(const Kept& o) const {
-    return n == o.n && item == o.item && lanes == o.lanes && halved == o.halved;
-  }
+  bool operator==(const Kept& o) const { return n == o.n && item == o.item && lanes == o.lanes && halved == o.halved; }
 };
 struct Cache {
   ForkMutex lock{LockOrder::plans};

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms. Three primitives carry all: complex to complex, real to half a spectrum (or a whole one),
-// and back. They scale by the factor they are given; norm= decides it.
+// Discrete Fourier transforms. Three primitives carry all: complex to complex, real to half a spectrum (or a whole
+// one), and back. They scale by the factor they are given; norm= decides it.
 #include "loops/fft.h"
 
 #include <cmath>
@@ -57,8 +57,7 @@ WEFT_OP{
         const Tensor& x = c.tensor(0);
         transform(x.sizes(), c.ints(1), 0, c.flag(3), c.real(2), real_of(x.dtype()), box_of(x), box_of(c.out[0]));
       },
-  .back =
-      [](Grad& d) { d.give(0, c2c(d.g(), d.arg(1).ints(), d.arg(2).real(), !d.arg(3).flag())); },
+  .back = [](Grad& d) { d.give(0, c2c(d.g(), d.arg(1).ints(), d.arg(2).real(), !d.arg(3).flag())); },
 };
 
 // The half of a spectrum that mirrors the other: out[n - k] = conj(out[k]) along the last dimension given, at the
@@ -301,33 +300,34 @@ void half_transform(Call& c, Asked a, bool forward) {
 }
 
 // f, f2 over the last two dimensions, fn over all by default.
-#define WEFT_FFT(name, transform, forward, text, one, two, many)                                                  \
-  WEFT_OP{                                                                                                         \
-    .signature = "fft_" name "(Tensor input, int? n=None, int dim=-1, str? norm=None) -> Tensor",                 \
-    .doc = text " along a dimension.\n\n>>> weft.fft." name one,                                                  \
-    .traits = kNoMethod,                                                                                           \
-    .compose = [](Call& c) { transform(c, one_asked(c), forward); },                                               \
-  };                                                                                                               \
-  WEFT_OP{                                                                                                         \
-    .signature = "fft_" name "2(Tensor input, int[]? s=None, int[] dim=(-2, -1), str? norm=None) -> Tensor",      \
-    .doc = text " along the last two dimensions.\n\n>>> weft.fft." name "2" two,                                  \
-    .traits = kNoMethod,                                                                                           \
-    .compose = [](Call& c) { transform(c, many_asked(c), forward); },                                              \
-  };                                                                                                               \
-  WEFT_OP{                                                                                                         \
-    .signature = "fft_" name "n(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",         \
-    .doc = text " along several dimensions.\n\n>>> weft.fft." name "n" many,                                      \
-    .traits = kNoMethod,                                                                                           \
-    .compose = [](Call& c) { transform(c, many_asked(c), forward); },                                              \
+#define WEFT_FFT(name, transform, forward, text, one, two, many)                                             \
+  WEFT_OP{                                                                                                   \
+    .signature = "fft_" name "(Tensor input, int? n=None, int dim=-1, str? norm=None) -> Tensor",            \
+    .doc = text " along a dimension.\n\n>>> weft.fft." name one,                                             \
+    .traits = kNoMethod,                                                                                     \
+    .compose = [](Call& c) { transform(c, one_asked(c), forward); },                                         \
+  };                                                                                                         \
+  WEFT_OP{                                                                                                   \
+    .signature = "fft_" name "2(Tensor input, int[]? s=None, int[] dim=(-2, -1), str? norm=None) -> Tensor", \
+    .doc = text " along the last two dimensions.\n\n>>> weft.fft." name "2" two,                             \
+    .traits = kNoMethod,                                                                                     \
+    .compose = [](Call& c) { transform(c, many_asked(c), forward); },                                        \
+  };                                                                                                         \
+  WEFT_OP {                                                                                                  \
+    .signature = "fft_" name "n(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",    \
+    .doc = text " along several dimensions.\n\n>>> weft.fft." name "n" many, .traits = kNoMethod,            \
+    .compose = [](Call& c) { transform(c, many_asked(c), forward); },                                        \
   }
+#define WEFT_COMPLEX_PLANE "(weft.ones(1, 1) + 0j)\ntensor([[1.+0.j]])"
 #define WEFT_PLANE "(weft.ones(1, 1))\ntensor([[1.+0.j]])"
 WEFT_FFT("fft", complex_transform, true, "The discrete Fourier transform", "(weft.ones(2))\ntensor([2.+0.j, 0.+0.j])",
          WEFT_PLANE, WEFT_PLANE);
 WEFT_FFT("ifft", complex_transform, false, "The inverse of the discrete Fourier transform",
-         "(weft.tensor([2.0, 0.0]))\ntensor([1.+0.j, 1.+0.j])", WEFT_PLANE, WEFT_PLANE);
+         "(weft.tensor([2 + 0j, 0j]))\ntensor([1.+0.j, 1.+0.j])", WEFT_COMPLEX_PLANE, WEFT_COMPLEX_PLANE);
 WEFT_FFT("rfft", real_transform, true, "The first half of the transform of real numbers, which the other half mirrors,",
          "(weft.ones(4))\ntensor([4.+0.j, 0.+0.j, 0.+0.j])", WEFT_PLANE, WEFT_PLANE);
-WEFT_FFT("ihfft", real_transform, false, "The inverse of hfft:  half the transform of real numbers, the other way round,",
+WEFT_FFT("ihfft", real_transform, false,
+         "The inverse of hfft: half the transform of real numbers, the other way round,",
          "(weft.tensor([4.0, 4.0]))\ntensor([4.-0.j, 0.-0.j])", "(weft.ones(1, 1))\ntensor([[1.-0.j]])",
          "(weft.ones(1, 1))\ntensor([[1.-0.j]])");
 WEFT_FFT("irfft", half_transform, false, "The real numbers whose transform begins with input",

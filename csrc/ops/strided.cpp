@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "loops/modular.h"
+#include "loops/parallel.h"
 #include "ops/record.h"
 
 namespace weft {
@@ -95,7 +96,46 @@ class ElementAt {
   std::vector<std::pair<int64_t, int64_t>> found_;  // where there are gaps: as much memory as elements, not as places
 };
 
-// Adds each element of g, which strides and offset put at a place, to the element that lies there, if one does.
+template <class T>
+inline T sum_of(T a, T b) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(float(a) + float(b));
+  else
+    return modular::add(a, b);
+}
+
+template <class T>
+[[gnu::optimize("O3"), gnu::noinline]] void add_line(T* __restrict to, int64_t to_step, const T* __restrict from,
+                                                     int64_t from_step, int64_t n) {
+  if (to_step == 1 && from_step == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] = sum_of(to[i], from[i]);
+  else
+    for (int64_t i = 0; i < n; ++i, to += to_step, from += from_step) *to = sum_of(*to, *from);
+}
+
+// Adds each element of g, which strides and offset put at a place, to the element there; each place has one. Of the
+// dimensions that are not short, the innermost is the one whose elements lie closest together on both sides.
+template <class T>
+void add_lines(T* elements, const Tensor& g, const Dims& strides, int64_t offset) {
+  std::vector<int> order;
+  for (int d = 0; d < g.dim(); ++d) order.push_back(d);
+  auto apart = [&](int d) { return std::pair(g.size(d) < 16, int64_t(strides[d]) + g.stride(d)); };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return apart(a) > apart(b); });
+  int inner = order.empty() ? -1 : order.back();
+  int64_t n = inner < 0 ? 1 : g.size(inner), lines = g.numel() / std::max<int64_t>(n, 1);
+  Dims at(g.dim());
+  for (int64_t l = 0; l < lines; ++l) {
+    if (l % 4096 == 4095) leave_if_interrupted();
+    int64_t here = 0, place = offset;
+    for (int d = 0; d < g.dim(); ++d) here = here + at[d] * g.stride(d), place = place + at[d] * strides[d];
+    add_line(elements + place, inner < 0 ? 0 : int64_t(strides[inner]), g.data<T>() + here,
+             inner < 0 ? 0 : g.stride(inner), n);
+    for (int k = int(order.size()) - 2; k >= 0 && ++at[order[size_t(k)]] == g.size(order[size_t(k)]); --k)
+      at[order[size_t(k)]] = 0;
+  }
+}
+
+// The same where elements have gaps between them, or some places have none.
 template <class T>
 void add_at(T* elements, const ElementAt& element_at, const Tensor& g, const Dims& strides, int64_t offset) {
   Dims at(g.dim());
@@ -106,12 +146,7 @@ void add_at(T* elements, const ElementAt& element_at, const Tensor& g, const Dim
       here = here + at[d] * g.stride(d);
       place = place + at[d] * strides[d];
     }
-    if (int64_t to = element_at(place); to >= 0) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        elements[to] = T(float(elements[to]) + float(from[here]));
-      else
-        elements[to] = modular::add(elements[to], from[here]);
-    }
+    if (int64_t to = element_at(place); to >= 0) elements[to] = sum_of(elements[to], from[here]);
     for (int d = g.dim() - 1; d >= 0 && ++at[d] == g.size(d); --d) at[d] = 0;
   }
 }
@@ -142,6 +177,10 @@ WEFT_OP{
       [](Call& c) {
         const Tensor &g = c.tensor(0), &y = c.out[0];
         fill_data(y, Value(0));
+        if (!g.numel()) return;
+        Size offset = c.integer(5);
+        if (is_dense(c.ints(1), c.ints(2)) && offset >= 0 && offset + span_of(g.sizes(), c.ints(4)) <= y.numel())
+          return visit(g.dtype(), [&](auto zero) { add_lines(y.data<decltype(zero)>(), g, c.ints(4), offset); });
         ElementAt element_at(c.ints(1), c.ints(2));
         visit(g.dtype(), [&](auto zero) { add_at(y.data<decltype(zero)>(), element_at, g, c.ints(4), c.integer(5)); });
       },

@@ -1,28 +1,8 @@
-"""Discrete Fourier transforms, frequencies and shifts. The transforms are native: csrc/ops/fft.cpp."""
+"""Discrete Fourier transforms (native, csrc/ops/fft.cpp), frequencies and shifts."""
 
 from __future__ import annotations
 
 import weft
-from weft import (
-    fft_fft as fft,
-    fft_fft2 as fft2,
-    fft_fftn as fftn,
-    fft_hfft as hfft,
-    fft_hfft2 as hfft2,
-    fft_hfftn as hfftn,
-    fft_ifft as ifft,
-    fft_ifft2 as ifft2,
-    fft_ifftn as ifftn,
-    fft_ihfft as ihfft,
-    fft_ihfft2 as ihfft2,
-    fft_ihfftn as ihfftn,
-    fft_irfft as irfft,
-    fft_irfft2 as irfft2,
-    fft_irfftn as irfftn,
-    fft_rfft as rfft,
-    fft_rfft2 as rfft2,
-    fft_rfftn as rfftn,
-)
 from weft._C import Tensor
 from weft.ops import op
 
@@ -30,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
-    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
-    "rfftfreq", "rfftn",
-]  # fmt: skip
+_TRANSFORMS = [
+    f + n for f in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for n in ("", "2", "n")
+]
+globals().update({name: getattr(weft, f"fft_{name}") for name in _TRANSFORMS})
+__all__ = [*_TRANSFORMS, "fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 @op(
