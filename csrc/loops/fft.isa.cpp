@@ -46,7 +46,7 @@ struct Lanes : Passes<T> {
 
   static void load(const Side& x, const T* from, int count, T* rows) {
     if (x.adjacent()) return x.pairs ? load_pairs(x, from, count, rows) : load_rows(x, from, count, rows);
-    if (x.in_order() && x.numbers >= W) return load_lines(x, from, count, rows);
+    if (x.in_order()) return x.numbers < W ? load_short(x, from, count, rows) : load_lines(x, from, count, rows);
     for (int64_t i = 0; i < x.numbers; ++i) {
       T* row = rows + x.row(i) * W;
       const T* p = from + x.at(i);
@@ -77,11 +77,22 @@ struct Lanes : Passes<T> {
     }
   }
 
+  // Lines shorter than a vector: one tile, of which only the first rows are used.
+  [[gnu::noinline]] static void load_short(const Side& x, const T* from, int count, T* rows) {
+    T tile[W * W], spare[W];
+    for (int l = 0; l < W; ++l) S::store(tile + l * W, S::load(from + (l < count ? l : 0) * x.lane, x.numbers));
+    Tiles::transpose([&](int l) { return tile + l * W; },
+                     [&](int k) { return k < x.numbers ? rows + x.row(k) * W : spare; });
+  }
+
   // ---- to memory. Rows of imaginary parts are scaled by `odd`.
 
   static void save(const Side& x, T* to, int count, const T* rows, T even, T odd) {
     if (x.adjacent()) return x.pairs ? save_pairs(x, to, count, rows, even, odd) : save_rows(x, to, count, rows, even);
-    if (x.in_order() && x.numbers >= W) return save_lines(x, to, count, rows, even, odd);
+    if (x.in_order()) {
+      auto f = x.numbers < W ? save_short : save_lines;
+      return f(x, to, count, rows, even, odd);
+    }
     for (int64_t i = 0; i < x.numbers; ++i) {
       const T* row = rows + x.row(i) * W;
       T* p = to + x.at(i);
@@ -126,6 +137,16 @@ struct Lanes : Passes<T> {
       for (int k = 0; k < W; ++k) S::store(tile + k * W, S::load(rows + x.row(at + k) * W) * ((at + k) & 1 ? o : e));
       Tiles::transpose([&](int k) { return tile + k * W; }, line);
     }
+  }
+
+  [[gnu::noinline]] static void save_short(const Side& x, T* to, int count, const T* rows, T even, T odd) {
+    T tile[W * W];
+    Vec e = S::splat(even), o = x.pairs ? S::splat(odd) : e;
+    for (int k = 0; k < W; ++k)
+      S::store(tile + k * W, k < x.numbers ? S::load(rows + x.row(k) * W) * (k & 1 ? o : e) : Vec{});
+    T turned[W * W];
+    Tiles::transpose([&](int k) { return tile + k * W; }, [&](int l) { return turned + l * W; });
+    for (int l = 0; l < count; ++l) S::store(to + l * x.lane, S::load(turned + l * W), x.numbers);
   }
 
   // ---- real lines of even length are complex lines of half the length
