@@ -1,6 +1,7 @@
-// Loops over complex numbers as pairs of real ones, which the compiler turns into vectors; std::complex calls the C library
-// for every product and quotient. For inclusion in *.isa.cpp files. Products of infinities are what the formula gives,
-// as in PyTorch; where a quotient is not finite, the C library decides (its rules for infinities, zeros and overflow).
+// Loops over complex numbers as pairs of real ones, which the compiler turns into vectors; std::complex calls the C
+// library for every product and quotient. For inclusion in *.isa.cpp files. Products of infinities are what the formula
+// gives, as in PyTorch; where a quotient is not finite, the C library decides (its rules for infinities, zeros and
+// overflow).
 #pragma once
 
 #include <cstdint>
@@ -51,29 +52,33 @@ struct Addcmul {
 struct Quotients {
   static constexpr int64_t kBlock = 64;
 
-  // n <= kBlock of them; how many parts are not finite. In double, floats neither overflow nor lose anything.
-  [[gnu::noinline]] static int fast(float* q, const float* a, const float* b, int64_t n) {
-    int odd = 0;
+  // n <= kBlock of them. In double, floats neither overflow nor lose anything.
+  [[gnu::noinline]] static void fast(float* q, const float* a, const float* b, int64_t n) {
     for (int64_t i = 0; i < 2 * n; i += 2) {
       double x = a[i], y = a[i + 1], c = b[i], d = b[i + 1], r = 1 / (c * c + d * d);
-      float re = float((x * c + y * d) * r), im = float((y * c - x * d) * r);
-      odd += !(math::abs(re) < math::inf<float>) + !(math::abs(im) < math::inf<float>);
-      q[i] = re, q[i + 1] = im;
+      q[i] = float((x * c + y * d) * r), q[i + 1] = float((y * c - x * d) * r);
     }
-    return odd;
   }
   // The divisor is scaled to about 1.
-  [[gnu::noinline]] static int fast(double* q, const double* a, const double* b, int64_t n) {
-    int64_t odd = 0;
+  [[gnu::noinline]] static void fast(double* q, const double* a, const double* b, int64_t n) {
     for (int64_t i = 0; i < 2 * n; i += 2) {
       double c = math::abs(b[i]), d = math::abs(b[i + 1]), r = 1 / (c > d ? c : d);
       c = b[i] * r, d = b[i + 1] * r;
-      double size = c * c + d * d;
-      double re = (a[i] * c + a[i + 1] * d) / size * r, im = (a[i + 1] * c - a[i] * d) / size * r;
-      odd += !(math::abs(re) < math::inf<double>) + !(math::abs(im) < math::inf<double>);
-      q[i] = re, q[i + 1] = im;
+      double size = r / (c * c + d * d);
+      q[i] = (a[i] * c + a[i + 1] * d) * size, q[i + 1] = (a[i + 1] * c - a[i] * d) * size;
     }
-    return int(odd);
+  }
+  // By their bits: the largest exponent is that of infinity and NaN.
+  template <class R>
+  [[gnu::noinline]] static bool finite(const R* q, int64_t n) {
+    using B = decltype(math::bits(R()));
+    constexpr B size = ~(B(1) << (8 * sizeof(B) - 1));
+    B most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      B u = math::bits(q[i]) & size;
+      most = u > most ? u : most;
+    }
+    return most < math::bits(math::inf<R>);
   }
   template <class C, class R>
   static void by_library(R* q, const R* a, const R* b, int64_t n) {
@@ -92,7 +97,8 @@ struct Quotients {
   }
   template <class R>
   static void block(R* q, const R* a, const R* b, int64_t n) {
-    if (fast(q, a, b, n)) exact(q, a, b, n);
+    fast(q, a, b, n);
+    if (!finite(q, 2 * n)) exact(q, a, b, n);
   }
 };
 

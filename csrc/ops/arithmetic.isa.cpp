@@ -235,32 +235,31 @@ WEFT_ROWS(arithmetic) {
       d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
 
   auto plain = d(keep::nothing, [](auto g, auto...) { return g; });
-  r.quaternary(
-      {R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
-       R"(input + value * tensor1 * tensor2.
+  r.quaternary({R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+                R"(input + value * tensor1 * tensor2.
 
 >>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-       Rule::scaled, kInplace},
-      types::arithmetic,
-      on_pairs<pairs::Addcmul>(
-          [](auto x, auto a, auto b, auto value) { return modular::add(x, modular::mul(modular::mul(a, b), value)); }),
-      plain, d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
-      d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
-      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
-  r.quaternary(
-      {R"(addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
-       R"(input + value * tensor1 / tensor2.
+                Rule::scaled, kInplace},
+               types::arithmetic, on_pairs<pairs::Addcmul>([](auto x, auto a, auto b, auto value) {
+                 return modular::add(x, modular::mul(modular::mul(a, b), value));
+               }),
+               plain,
+               d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
+               d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
+               d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a * b); }));
+  r.quaternary({R"(addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",
+                R"(input + value * tensor1 / tensor2.
 
 >>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
-       Rule::scaled, kInplace},
-      types::inexact,
-      on_pairs<pairs::Addcdiv>([](auto x, auto a, auto b, auto value) { return x + a / b * value; }), plain,
-      d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
-      d(keep::x1 | keep::x2 | keep::x3,
-        [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
-      d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
+                Rule::scaled, kInplace},
+               types::inexact,
+               on_pairs<pairs::Addcdiv>([](auto x, auto a, auto b, auto value) { return x + a / b * value; }), plain,
+               d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
+               d(keep::x1 | keep::x2 | keep::x3,
+                 [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),
+               d(keep::x1 | keep::x2, [](auto g, auto, auto a, auto b, auto, auto) { return g * conj(a / b); }));
   r.unary(
       {"without_nan(Tensor input) -> Tensor", "input, zero where it is NaN.", Rule::promote, kHidden}, types::inexact,
       [](auto x) { return x == x ? x : decltype(x)(0); },
