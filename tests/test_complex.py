@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import weft
@@ -56,3 +57,53 @@ def test_power_of_zero() -> None:
     e = weft.tensor([1 + 1j, 2.0 + 0j], requires_grad=True)
     (x**e).real.sum().backward()
     assert e.grad.tolist() == [0, 0]
+
+
+# ---- loops of pairs, against long double -------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [weft.complex64, weft.complex128])
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs(dtype: Any, seed: int) -> None:
+    """Products, quotients, angles and directions of numbers of all sizes, in any layout."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 300))
+    most = 18 if dtype == weft.complex64 else 150  # powers of ten whose products are still numbers
+
+    def some() -> Any:
+        size = 10.0 ** rng.uniform(-most, most, n) if seed % 2 else 1.0
+        x = weft.from_numpy(size * np.exp(2j * np.pi * rng.random(n))).to(dtype)
+        return x if seed % 3 else weft.stack([x, x], 1)[:, 1]  # with gaps
+
+    x, a, b = some(), some(), some()
+    wx, wa, wb = (t.numpy().astype(np.clongdouble) for t in (x, a, b))
+    eps = weft.finfo(dtype).eps
+    results = {
+        "mul": (a * b, wa * wb),
+        "square": (a.square(), wa * wa),
+        "div": (a / b, wa / wb),
+        "reciprocal": (a.reciprocal(), 1 / wa),
+        "sgn": (a.sgn(), wa / abs(wa)),
+        "conj": (a.conj(), wa.conj()),
+        "angle": (a.angle(), np.angle(wa)),
+        "complex": (weft.complex(a.real, b.imag), wa.real + 1j * wb.imag),
+    }
+    for name, (got, right) in results.items():
+        assert (abs(got.numpy() - right) <= 6 * eps * abs(right)).all(), name
+    for got, term in ((weft.addcmul(x, a, b), wa * wb), (weft.addcdiv(x, a, b), wa / wb)):
+        assert (abs(got.numpy() - (wx + term)) <= 6 * eps * (abs(wx) + abs(term))).all()
+    y = a.clone()
+    assert weft.equal(y.div_(b), a / b) and weft.equal(b.clone().mul_(b), b * b)
+
+
+@pytest.mark.parametrize("dtype", [weft.complex64, weft.complex128])
+def test_quotients_at_the_ends(dtype: Any) -> None:
+    """No overflow where the quotient is a number; infinities and zeros by the rules of C."""
+    big, small = weft.finfo(dtype).max / 1.5, weft.finfo(dtype).tiny * 4
+    a = weft.tensor([big + big * 1j, small + small * 1j, big + 0j, 1 + 1j, 1 + 1j], dtype=dtype)
+    b = weft.tensor([big + big * 1j, small + small * 1j, 2 + 0j, 0j, complex("inf")], dtype=dtype)
+    q = a / b
+    assert weft.allclose(q[:3], weft.tensor([1, 1, big / 2], dtype=dtype))
+    assert q[3].real.isinf() and q[4] == 0
+    ones = weft.ones(3, dtype=dtype)
+    assert weft.equal((ones / weft.tensor([1, 0, 1], dtype=dtype))[::2], ones[::2])

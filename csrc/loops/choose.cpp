@@ -12,6 +12,7 @@
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
 #include "loops/distance.h"
+#include "loops/fft.h"
 #include "loops/fold.h"
 #include "loops/gemm_half.h"
 #include "loops/gemm_kernels.h"
@@ -72,6 +73,7 @@ WEFT_CHOOSE_KERNELS(CopyKernels, copy_kernels)
 WEFT_CHOOSE_KERNELS(DepthwiseKernels, depthwise_kernels)
 WEFT_CHOOSE_KERNELS(DirectKernels, direct_kernels)
 WEFT_CHOOSE_KERNELS(DistanceKernels, distance_kernels)
+WEFT_CHOOSE_KERNELS(FftKernels, fft_kernels)
 WEFT_CHOOSE_KERNELS(FoldKernels, fold_kernels)
 WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(GridKernels, grid_kernels)

@@ -38,13 +38,18 @@ struct Tile {
     return __builtin_shufflevector(a, b, (I % 2 * W + I / 2 + W / 2)...);
   }
 
-  // dst[i * ds + j] = src[j * ss + i] for i, j < W. Interleaving row i with row i + W/2 moves one bit of the
-  // row number into the column number; after log2(W) rounds the two have changed places.
+  // dst[i * ds + j] = src[j * ss + i] for i, j < W.
   static void transpose(const T* src, int64_t ss, T* dst, int64_t ds) {
+    transpose([=](int j) { return src + j * ss; }, [=](int i) { return dst + i * ds; });
+  }
+  // The same for rows anywhere: to(i)[j] = from(j)[i]. Interleaving row i with row i + W/2 moves one bit of the row
+  // number into the column number; after log2(W) rounds the two have changed places.
+  template <class From, class To>
+  [[gnu::always_inline]] static inline void transpose(const From& from, const To& to) {
     constexpr auto lanes = std::make_index_sequence<W>();
     Vec a[W], b[W];
 #pragma GCC unroll 16
-    for (int j = 0; j < W; ++j) a[j] = *reinterpret_cast<const Vec*>(src + j * ss);
+    for (int j = 0; j < W; ++j) a[j] = *reinterpret_cast<const Vec*>(from(j));
 #pragma GCC unroll 4
     for (int round = 1; round < W; round *= 2) {
 #pragma GCC unroll 16
@@ -56,7 +61,7 @@ struct Tile {
       for (int i = 0; i < W; ++i) a[i] = b[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < W; ++i) *reinterpret_cast<Vec*>(dst + i * ds) = a[i];
+    for (int i = 0; i < W; ++i) *reinterpret_cast<Vec*>(to(i)) = a[i];
   }
 };
 

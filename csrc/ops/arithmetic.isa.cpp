@@ -123,7 +123,7 @@ WEFT_ROWS(arithmetic) {
             kInplace,
             {},
             "multiply"},
-           types::all, light([](auto a, auto b) { return modular::mul(a, b); }),
+           types::all, on_pairs<pairs::Mul>(light([](auto a, auto b) { return modular::mul(a, b); })),
            d(keep::x1, [](auto g, auto, auto b, auto) { return g * conj(b); }),
            d(keep::x0, [](auto g, auto a, auto, auto) { return g * conj(a); }));
   r.binary({"div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
@@ -132,7 +132,7 @@ WEFT_ROWS(arithmetic) {
             kInplace,
             {},
             "divide, true_divide"},
-           types::inexact, light([](auto a, auto b) { return a / b; }),
+           types::inexact, on_pairs<pairs::Div>(light([](auto a, auto b) { return a / b; })),
            d(keep::x1, [](auto g, auto, auto b, auto) { return g / conj(b); }),
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * conj((a / b) / b); }));
   r.binary({"floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
@@ -238,9 +238,9 @@ WEFT_ROWS(arithmetic) {
 >>> weft.addcmul(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
                 Rule::scaled, kInplace},
-               types::arithmetic, cheap([](auto x, auto a, auto b, auto value) {
+               types::arithmetic, cheap(on_pairs<pairs::Addcmul>([](auto x, auto a, auto b, auto value) {
                  return modular::add(x, modular::mul(modular::mul(a, b), value));
-               }),
+               })),
                plain,
                d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(b * value); }),
                d(keep::x1 | keep::x3, [](auto g, auto, auto a, auto, auto value, auto) { return g * conj(a * value); }),
@@ -251,7 +251,8 @@ tensor([3.]))",
 >>> weft.addcdiv(weft.ones(1), weft.ones(1), weft.ones(1), value=2)
 tensor([3.]))",
                 Rule::scaled, kInplace},
-               types::inexact, cheap([](auto x, auto a, auto b, auto value) { return x + a / b * value; }), plain,
+               types::inexact,
+               cheap(on_pairs<pairs::Addcdiv>([](auto x, auto a, auto b, auto value) { return x + a / b * value; })), plain,
                d(keep::x2 | keep::x3, [](auto g, auto, auto, auto b, auto value, auto) { return g * conj(value / b); }),
                d(keep::x1 | keep::x2 | keep::x3,
                  [](auto g, auto, auto a, auto b, auto value, auto) { return -g * conj(value * a / (b * b)); }),

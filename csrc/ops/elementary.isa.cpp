@@ -161,7 +161,7 @@ WEFT_ROWS(elementary) {
           [](auto x) { return x * lit(x, 57.295779513082321); },
           d(keep::nothing, [](auto g, auto, auto) { return g * lit(g, 57.295779513082321); }));
   r.unary({"angle(Tensor input) -> Tensor", "The angle of a complex number; of a real one, 0 or pi.", Rule::floating},
-          types::inexact, [](auto x) { return argument(x); },
+          types::inexact, on_pairs<pairs::Angle>([](auto x) { return argument(x); }),
           d(keep::x0, [](auto g, auto x, auto) {
             if constexpr (scalar_v<decltype(x)>) return g * 0;
             else return angle_derivative(g, x);

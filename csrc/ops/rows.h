@@ -20,6 +20,7 @@
 #include "loops/math.h"
 #include "loops/math_lanes.h"
 #include "loops/modular.h"
+#include "loops/pairs.h"
 
 #define WEFT_ISA_IS_base 1
 #define WEFT_ROWS_JOIN2(a, b) a##b
@@ -174,6 +175,17 @@ constexpr ByHand<F, Hand> by_hand(F) {
 #define WEFT_BY_HAND(name, lambda) lambda
 #endif
 
+// A lambda whose loops over complex numbers are those of loops/pairs.h, for every instruction set. Other complex loops
+// are built for the base set only: they call functions of the standard library.
+template <class F, class Loops>
+struct OnPairs : F {
+  using Pairs = Loops;
+};
+template <class Loops, class F>
+constexpr OnPairs<F, Loops> on_pairs(F) {
+  return {};
+}
+
 // A lambda that is much faster where the operand of that number is one of a few values for all elements: each of them
 // has a loop in which it is a constant. WEFT_INLINE on the lambda makes sure that the constant reaches its inside.
 #define WEFT_INLINE __attribute__((always_inline))
@@ -283,6 +295,11 @@ bool map_by_value(R* out, const T* const* in, int64_t n, std::integer_sequence<i
 template <class F, class T, size_t... I>
 void map(char* const* p, int64_t n, std::index_sequence<I...>) {
   using R = result_t<T, decltype(F{}(((void)I, T())...))>;
+  if constexpr (requires { typename F::Pairs; } && complex_v<T>) {
+    using Part = typename T::value_type;
+    const Part* parts[] = {reinterpret_cast<const Part*>(p[1 + I])...};
+    return F::Pairs::run(reinterpret_cast<Part*>(p[0]), parts, n);
+  }
   R* out = reinterpret_cast<R*>(p[0]);
   const T* in[] = {reinterpret_cast<const T*>(p[1 + I])...};
   if constexpr (requires { typename F::Far; } && std::is_floating_point_v<T>) {
@@ -387,7 +404,8 @@ class Rows {
   template <class F, class T, int N>
   static void add_forward(PointwiseKernels& k) {
     constexpr bool is_light = requires { typename F::IsLight; } && std::is_floating_point_v<T>;
-    if constexpr (!is_light && (WEFT_BASE || !complex_v<T>)) k.forward[int(dtype_of<T>)] = &kernel<F, T, N>;
+    constexpr bool built = WEFT_BASE || !complex_v<T> || requires { typename F::Pairs; };
+    if constexpr (!is_light && built) k.forward[int(dtype_of<T>)] = &kernel<F, T, N>;
     if constexpr (is_light) {
       k.forward[int(dtype_of<T>)] = &light_kernel<F, T, -1>;
       k.single[0][int(dtype_of<T>)] = &light_kernel<F, T, 0>;

@@ -124,10 +124,10 @@ WEFT_ROWS(unary) {
           cheap([](auto x) { return lit(x, 1) / square_root(x); }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
   r.unary({"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
-          cheap([](auto x) { return modular::mul(x, x); }),
+          cheap(on_pairs<pairs::Square>([](auto x) { return modular::mul(x, x); })),
           d(keep::x0, [](auto g, auto x, auto) { return g * conj(x + x); }));
   r.unary({"reciprocal(Tensor input) -> Tensor", "One over input.", Rule::floating, kInplace}, types::inexact,
-          cheap([](auto x) { return lit(x, 1) / x; }),
+          cheap(on_pairs<pairs::Reciprocal>([](auto x) { return lit(x, 1) / x; })),
           d(keep::y0, [](auto g, auto, auto y) { return -g * conj(y * y); }));
   r.unary({"sin(Tensor input) -> Tensor", "The sine.", Rule::floating, kInplace}, types::inexact,
           careful(FarAngle(), [](auto x) { return sin(x); }),
@@ -188,14 +188,13 @@ WEFT_ROWS(unary) {
   r.unary(
       {"sign(Tensor input) -> Tensor", "-1, 0 or 1.", Rule::promote, kInplace}, types::real,
       [](auto x) { return sign(x); }, zero);
-  r.unary(
-      {"sgn(Tensor input) -> Tensor", "-1, 0 or 1; of a complex number, its direction.", Rule::promote, kInplace},
-      types::all, [](auto x) { return sgn(x); }, d(keep::x0, [](auto g, auto x, auto) {
-        if constexpr (scalar_v<decltype(x)>)
-          return g * 0;
-        else
-          return sgn_derivative(g, x);
-      }));
+  r.unary({"sgn(Tensor input) -> Tensor", "-1, 0 or 1; of a complex number, its direction.", Rule::promote, kInplace},
+          types::all, on_pairs<pairs::Sgn>([](auto x) { return sgn(x); }), d(keep::x0, [](auto g, auto x, auto) {
+            if constexpr (scalar_v<decltype(x)>)
+              return g * 0;
+            else
+              return sgn_derivative(g, x);
+          }));
   r.unary({"isnan(Tensor input) -> Tensor", "Whether an element is not a number.", Rule::compare, kNoOut, nowhere},
           types::all, [](auto x) { return not_a_number(x); });
   r.unary({"isinf(Tensor input) -> Tensor", "Whether an element is infinite.", Rule::compare, kNoOut, nowhere},

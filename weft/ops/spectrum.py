@@ -111,8 +111,8 @@ def stft(
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
         raise RuntimeError("stft: Cannot have onesided output if window or input is complex")
-    spectra = weft.fft.rfft(frames, norm=norm) if onesided else weft.fft.fft(frames, norm=norm)
-    spectra = spectra.transpose(-2, -1)
+    columns = frames.transpose(-2, -1)  # frames beside each other, as the result has them
+    spectra = (weft.fft.rfft if onesided else weft.fft.fft)(columns, dim=-2, norm=norm)
     return spectra if return_complex else weft.view_as_real(spectra)
 
 
@@ -161,7 +161,7 @@ def istft(
     if return_complex:
         frames = weft.fft.ifft(spectra, norm=norm)
     else:  # of a full spectrum, the second half mirrors the first
-        frames = weft.fft.irfft(spectra.narrow(-1, 0, n_fft // 2 + 1), n_fft, norm=norm)
+        frames = weft.fft.irfft(spectra, n_fft, norm=norm)
     count = frames.shape[-2]
     signal = _overlapped(frames * w, hop)
     weight = _overlapped((w * w).expand(count, n_fft), hop)
