@@ -14,6 +14,7 @@
 #include "loops/index.h"
 #include "loops/int8.h"
 #include "loops/isa.h"
+#include "loops/losses.h"
 #include "loops/norm.h"
 #include "loops/pool.h"
 #include "loops/random.h"
@@ -56,6 +57,7 @@ WEFT_CHOOSE_KERNELS(GemmKernels, gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
+WEFT_CHOOSE_KERNELS(LossKernels, loss_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)

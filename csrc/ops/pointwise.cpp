@@ -130,7 +130,9 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, c
   char* p[kMaxOperands] = {last ? as_it_lies(out) : out.data()};
   int64_t step[kMaxOperands] = {out_size};
   PointwiseKernel kernel = loops.all;
-  if (singles == 1 && in.count == 2 && loops.single[single[1]]) kernel = loops.single[single[1]], singles = 0;
+  bool after_first = !single[0] && singles == in.count - 1, first_of_two = singles == 1 && in.count == 2;
+  if ((after_first || first_of_two) && singles && loops.single[after_first])
+    kernel = loops.single[after_first], singles = 0;
   bool whole = singles == 0;  // the kernel needs no copies of a single element
   Buffers buffers;
   for (int i = 0; i < in.count; ++i) {
