@@ -182,3 +182,20 @@ def test_choices_among_many_weights() -> None:
     x = weft.multinomial(weft.tensor(w), 100_000, replacement=True).numpy()
     counts = np.bincount(x, minlength=1000) / len(x)
     np.testing.assert_allclose(counts, w / 10, atol=0.01)
+
+
+def test_polynomials_of_mixed_degrees() -> None:
+    """Degrees side by side give what each gives alone; below 0 zero, NaN stays."""
+    names = [n for n in S.__all__ if "_polynomial_" in n]
+    assert len(names) == 12
+    for name in names:
+        f = getattr(S, name)
+        x = weft.tensor(RNG.uniform(-1, 1, 101))
+        n = weft.tensor(RNG.integers(0, 30, 101).astype(float))
+        alone = weft.cat([f(x[i : i + 1], n[i : i + 1]) for i in range(101)])
+        assert weft.equal(f(x, n), alone), name
+        odd = f(weft.full((5,), 0.3), weft.tensor([-1.0, -0.5, 0.9, math.nan, 2.7]))
+        assert odd[:3].tolist() == [0, 1, 1] and odd[3].isnan()
+        assert odd[4] == f(weft.tensor(0.3), 2)
+    n, angle = weft.tensor(RNG.integers(0, 60, 200).astype(float)), spread(0.1, 3.0, 200)
+    assert (S.chebyshev_polynomial_t(angle.cos(), n) - (n * angle).cos()).abs().max() < 1e-11

@@ -238,39 +238,77 @@ inline double airy_away(long double far) {
          (math::sqrt(pi<double>) * math::sqrt(math::sqrt(a)));
 }
 
-// ---- orthogonal polynomials: p(k + 1) = (a x + b) p(k) - c p(k - 1)
+// ---- orthogonal polynomials: p(0) = 1, p(1) = second, p(k + 1) = step
 
-template <class Step>
-inline double recurrence(double n, double first, double second, Step step) {
-  if (!(n > -1)) return n != n ? n : 0;
-  int64_t last = n < 0x1p62 ? int64_t(n) : int64_t(1) << 62;
-  if (last == 0) return first;
-  double before = first, now = second;
-  for (int64_t k = 1; k < last; ++k) {
-    if (k % kManySteps == 0) {
-      if (now != now) break;
-      leave_if_interrupted();
+struct ChebyshevT {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double, auto p, auto q) { return 2.0 * x * p - q; }
+};
+struct ChebyshevU : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x; }
+};
+struct ChebyshevV : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x - 1.0; }
+};
+struct ChebyshevW : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x + 1.0; }
+};
+struct HermiteH {
+  static auto second(auto x) { return 2.0 * x; }
+  static auto step(auto x, double k, auto p, auto q) { return 2.0 * x * p - 2.0 * k * q; }
+};
+struct HermiteHe {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double k, auto p, auto q) { return x * p - k * q; }
+};
+struct LaguerreL {
+  static auto second(auto x) { return 1.0 - x; }
+  static auto step(auto x, double k, auto p, auto q) { return ((2.0 * k + 1.0 - x) * p - k * q) / (k + 1.0); }
+};
+struct LegendreP {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double k, auto p, auto q) { return ((2.0 * k + 1.0) * x * p - k * q) / (k + 1.0); }
+};
+
+// A vector of polynomials at a time, each of a degree of its own.
+template <class Poly, bool shifted = false>
+struct Polynomial {
+  using V = Vec<double>;
+  template <class T>
+  static void run(T* out, int64_t n, const T* x, const T* degree) {
+    constexpr int lanes = kLanes<double>;
+    for (int64_t i = 0; i < n; i += lanes) {
+      V at = {}, last = {}, y;
+      int m = int(n - i < lanes ? n - i : lanes);
+      double most = 0;
+      for (int k = 0; k < m; ++k) {
+        at[k] = shifted ? 2 * double(x[i + k]) - 1 : double(x[i + k]);
+        last[k] = double(degree[i + k]);
+        most = most < last[k] ? last[k] : most;
+      }
+      y = values(at, last, most);
+      for (int k = 0; k < m; ++k) out[i + k] = T(y[k]);
     }
-    double next = step(double(k), now, before);
-    before = now;
-    now = next;
   }
-  return now;
-}
-inline double chebyshev(double x, double n, double second) {
-  return recurrence(n, 1, second, [=](double, double p, double q) { return 2 * x * p - q; });
-}
-inline double hermite_h(double x, double n) {
-  return recurrence(n, 1, 2 * x, [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
-}
-inline double hermite_he(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) { return x * p - k * q; });
-}
-inline double laguerre_l(double x, double n) {
-  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) { return ((2 * k + 1 - x) * p - k * q) / (k + 1); });
-}
-inline double legendre_p(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) { return ((2 * k + 1) * x * p - k * q) / (k + 1); });
-}
+
+ private:
+  static V values(V x, V last, double most) {
+    V one = splat(1.0), before = one, now = Poly::second(x), y = last < 1 ? one : now;
+    int64_t steps = most < 0x1p62 ? int64_t(most) : int64_t(1) << 62;
+    for (int64_t i = 1; i < steps; ++i) {
+      if (i % kManySteps == 0) {
+        if (!any_lane((now == now) & (last > double(i)))) break;  // NaN stays
+        leave_if_interrupted();
+      }
+      V next = Poly::step(x, double(i), now, before);
+      before = now;
+      now = next;
+      y = last >= double(i + 1) ? now : y;
+    }
+    V none = {};
+    y = last > -1 ? y : none;
+    return last == last ? y : last;
+  }
+};
 
 }  // namespace weft::WEFT_ISA::special

@@ -108,12 +108,8 @@ constexpr T smaller(T a, T b) {
   return b <= a ? b : isnan(b) ? b : a;
 }
 template <class T>
-T without_nan(T x, T nan, T high, T low) {
-  if constexpr (complex_v<T>)
-    return T(without_nan(x.real(), nan.real(), high.real(), low.real()),
-             without_nan(x.imag(), nan.real(), high.real(), low.real()));
-  else
-    return isnan(x) ? nan : x == math::inf<T> ? high : x == -math::inf<T> ? low : x;
+constexpr T without_nan(T x, T nan, T high, T low) {
+  return isnan(x) ? nan : x == math::inf<T> ? high : x == -math::inf<T> ? low : x;
 }
 #if WEFT_BASE
 inline Tensor whole_div(const Tensor& a, const Tensor& b) { return floor(a / b); }
@@ -285,6 +281,6 @@ tensor([3.]))",
   r.quaternary(
       {"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
        "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},
-      types::inexact, bounded([](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); }),
+      types::floating, bounded([](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); }),
       d(keep::x0, [](auto g, auto x, auto...) { return where(x - x == 0, g, lit(g, 0.0)); }));
 }

@@ -188,9 +188,13 @@ WEFT_OP{
         Scratch symbols(8 * (2 * batch.longest + 1)), room(CtcSample::kRoom * batch.widest() * item);
         auto* each = c.out[1].data<double>();
         double sum = 0;
+        int64_t end = 0;
         batch.each(symbols.as<int64_t>(), [&](int64_t n, const CtcSample& s, int64_t first) {
           char* alpha = static_cast<char*>(c.out[2].data()) + first * item;
           each[n] = loss_kernels().ctc(type, s, x.data() + n * batch.classes * item, room.as<char>(), alpha);
+          int64_t used = s.frames * s.width() * item, all = batch.time * s.width() * item;
+          std::memset(alpha + used, 0, size_t(all - used));  // a result has no bytes that nobody wrote
+          end = first * item + all;
           double one = c.flag(6) && each[n] == kInf ? 0 : each[n];
           sum += one * share(batch.length(n), batch.count, reduction);
           if (reduction != kNone) return;
@@ -199,6 +203,7 @@ WEFT_OP{
           else
             static_cast<double*>(loss.data())[n] = one;
         });
+        std::memset(static_cast<char*>(c.out[2].data()) + end, 0, size_t(c.out[2].numel() * item - end));
         if (reduction == kMean && batch.count == 0) sum = std::nan("");
         if (reduction == kNone) return;
         if (type == DType::Float)

@@ -193,26 +193,24 @@ WEFT_ROWS(special) {
            d(keep::x0 | keep::x1, careful(NotPositive(), [](auto g, auto s, auto q, auto) WEFT_INLINE {
              return g * (-s * special_zeta(s + 1, q));
            })));
-#define ROW(name, text, expression)                                                                                 \
-  r.binary({"special_" #name "(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", text, Rule::floating, kNoMethod,    \
-            not_given}, types::floating,                                                                            \
-           [](auto value, auto order) { double x = double(value), n = double(order); return decltype(value)(expression); });
-  ROW(chebyshev_polynomial_t, "The Chebyshev polynomial of the first kind of degree n.", special::chebyshev(x, n, x))
-  ROW(chebyshev_polynomial_u, "The Chebyshev polynomial of the second kind of degree n.", special::chebyshev(x, n, 2 * x))
-  ROW(chebyshev_polynomial_v, "The Chebyshev polynomial of the third kind of degree n.", special::chebyshev(x, n, 2 * x - 1))
-  ROW(chebyshev_polynomial_w, "The Chebyshev polynomial of the fourth kind of degree n.", special::chebyshev(x, n, 2 * x + 1))
-  ROW(shifted_chebyshev_polynomial_t, "The same of 2 * input - 1, first kind.",
-      special::chebyshev(2 * x - 1, n, 2 * x - 1))
-  ROW(shifted_chebyshev_polynomial_u, "The same of 2 * input - 1, second kind.",
-      special::chebyshev(2 * x - 1, n, 4 * x - 2))
-  ROW(shifted_chebyshev_polynomial_v, "The same of 2 * input - 1, third kind.",
-      special::chebyshev(2 * x - 1, n, 4 * x - 3))
-  ROW(shifted_chebyshev_polynomial_w, "The same of 2 * input - 1, fourth kind.",
-      special::chebyshev(2 * x - 1, n, 4 * x - 1))
-  ROW(hermite_polynomial_h, "The physicists' Hermite polynomial of degree n.", special::hermite_h(x, n))
-  ROW(hermite_polynomial_he, "The probabilists' Hermite polynomial of degree n.", special::hermite_he(x, n))
-  ROW(laguerre_polynomial_l, "The Laguerre polynomial of degree n.", special::laguerre_l(x, n))
-  ROW(legendre_polynomial_p, "The Legendre polynomial of degree n.", special::legendre_p(x, n))
+#define ROW(name, text, ...)                                                                                       \
+  r.binary({"special_" #name "(Tensor|Scalar input, Tensor|Scalar n) -> Tensor", text, Rule::floating, kNoMethod,  \
+            not_given}, types::floating, by_loop<special::Polynomial<__VA_ARGS__>>([](auto x, auto n) {            \
+              special::Polynomial<__VA_ARGS__>::run(&x, 1, &x, &n);                                                \
+              return x;                                                                                            \
+            }));
+  ROW(chebyshev_polynomial_t, "The Chebyshev polynomial of the first kind of degree n.", special::ChebyshevT)
+  ROW(chebyshev_polynomial_u, "The Chebyshev polynomial of the second kind of degree n.", special::ChebyshevU)
+  ROW(chebyshev_polynomial_v, "The Chebyshev polynomial of the third kind of degree n.", special::ChebyshevV)
+  ROW(chebyshev_polynomial_w, "The Chebyshev polynomial of the fourth kind of degree n.", special::ChebyshevW)
+  ROW(shifted_chebyshev_polynomial_t, "The same of 2 * input - 1, first kind.", special::ChebyshevT, true)
+  ROW(shifted_chebyshev_polynomial_u, "The same of 2 * input - 1, second kind.", special::ChebyshevU, true)
+  ROW(shifted_chebyshev_polynomial_v, "The same of 2 * input - 1, third kind.", special::ChebyshevV, true)
+  ROW(shifted_chebyshev_polynomial_w, "The same of 2 * input - 1, fourth kind.", special::ChebyshevW, true)
+  ROW(hermite_polynomial_h, "The physicists' Hermite polynomial of degree n.", special::HermiteH)
+  ROW(hermite_polynomial_he, "The probabilists' Hermite polynomial of degree n.", special::HermiteHe)
+  ROW(laguerre_polynomial_l, "The Laguerre polynomial of degree n.", special::LaguerreL)
+  ROW(legendre_polynomial_p, "The Legendre polynomial of degree n.", special::LegendreP)
 #undef ROW
 #undef IN_DOUBLE
 }
