@@ -291,6 +291,8 @@ def _by_hand() -> dict[str, list[Call]]:
         ("pointwise_gradient", "mul", 0, x, None, x),
         ("pointwise_gradient", "tanh", 0, x, None, x),
         ("repeat_index", weft.tensor([1, 0, 2])),
+        ("ctc_symbols", weft.rand(3, 2, 4), weft.tensor([[1, 2], [3, 0]]), weft.tensor([3, 2]),
+         weft.tensor([2, 1]), 0),
         ("sparse_make", indices, weft.rand(2), (3, 4), True),
         ("sparse_take", x, indices),
         ("search_sorted", weft.rand(2, 4).sort().values, weft.rand(2, 3), True,

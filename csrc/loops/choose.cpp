@@ -20,6 +20,7 @@
 #include "loops/index.h"
 #include "loops/int8.h"
 #include "loops/isa.h"
+#include "loops/losses.h"
 #include "loops/norm.h"
 #include "loops/pool.h"
 #include "loops/random.h"
@@ -82,6 +83,7 @@ WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(IndirectKernels, indirect_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
+WEFT_CHOOSE_KERNELS(LossKernels, loss_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)

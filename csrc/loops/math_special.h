@@ -52,9 +52,54 @@ inline constexpr double stirling[] = {1 / 12.0,   -1 / 360.0,      1 / 1260.0, -
                                       1 / 1188.0, -691 / 360360.0, 1 / 156.0,  -3617 / 122400.0};
 inline constexpr double digamma[] = {1 / 12.0,  -1 / 120.0,     1 / 252.0, -1 / 240.0,
                                      1 / 132.0, -691 / 32760.0, 1 / 12.0,  -3617 / 8160.0};
-// z (z + 1) ... (z + 7) and its derivative
+// ndtri(p): x / (p - 1/2) as a ratio of polynomials of 0.425^2 - (p - 1/2)^2 on |p - 1/2| <= 0.425
+inline constexpr double ndtri_centre_top[] = {3.3871328727963665, 148.75654077063152, 2548.2248573022625,
+                                              21627.48116049056,  95692.73551269759,  213550.16248438213,
+                                              214247.3801984238,  74060.81462563902,  3907.007639023816};
+inline constexpr double ndtri_centre_bottom[] = {1.0,
+                                                 46.92338689522055,
+                                                 871.2838940641986,
+                                                 8176.878340636071,
+                                                 41169.98166790856,
+                                                 109244.70555458817,
+                                                 140376.82723612545,
+                                                 72342.69749284587,
+                                                 9398.46451720659};
+// -x as a ratio of polynomials of r = sqrt(-log p) on p <= 0.075, r <= 6, and beyond
+inline constexpr double ndtri_tail_top[] = {
+  -3.6089134134421843, -42.43407598228823, -77.91536040266769, 15.183736244831046,  91.62104371138507,
+  71.77973831567627,   29.209467559547672, 5.81855597710365,   0.46602014887451465, 0.010861059078713048};
+inline constexpr double ndtri_tail_bottom[] = {1.0,
+                                               18.954969784646956,
+                                               71.24311594971186,
+                                               92.40854323200172,
+                                               57.62645435441522,
+                                               21.36758074086628,
+                                               4.136923650743853,
+                                               0.32957629181653186,
+                                               0.0076795896231771086,
+                                               1.8133560055804609e-09};
+inline constexpr double ndtri_far_top[] = {-3.2946817138470137, -13.572434988381207,   3.3946007548084416,
+                                           15.379704166150196,  6.257860943962773,     0.855501118149131,
+                                           0.04521247848564192, 0.0008888394960333297, 5.0011138826492105e-06};
+inline constexpr double ndtri_far_bottom[] = {1.0,
+                                              8.718440341741378,
+                                              12.011938550460695,
+                                              4.4998685731488335,
+                                              0.6067360091931647,
+                                              0.03198296469520842,
+                                              0.000628510025660948,
+                                              3.5363124037015314e-06,
+                                              1.1887517150887662e-14};
+// the Bernoulli numbers B_2k, terms of the series of trigamma
+inline constexpr double bernoulli[] = {1 / 6.0,  -1 / 30.0,     1 / 42.0, -1 / 30.0,
+                                       5 / 66.0, -691 / 2730.0, 7 / 6.0,  -3617 / 510.0};
+// z (z + 1) ... (z + 7), its derivative, and its square times the sum of the 1 / (z + i)^2
 inline constexpr double rising[] = {0, 5040, 13068, 13132, 6769, 1960, 322, 28, 1};
 inline constexpr double rising_slope[] = {5040, 26136, 39396, 27076, 9800, 1932, 196, 8};
+inline constexpr double rising_squares[] = {25401600,  131725440, 341545248, 549972864, 595478856,
+                                            452904648, 248617796, 100081856, 29739764,  6506416,
+                                            1034068,   116032,    8708,      392,       8};
 }  // namespace coefficients
 
 WEFT_MATH float erf_centre(float x) { return fma(horner(x * x, coefficients::erf_f), x, x); }
@@ -156,9 +201,8 @@ WEFT_MATH GammaParts gamma_parts(double x) {
 // x less the nearest integer, times pi
 WEFT_MATH double turn_of(double x) { return pi<double> * (x - round(x)); }
 
-// ulp:
-WEFT_MATH float lgamma(float xf) {
-  double x = xf;
+// The logarithm of |gamma(x)|, to about 1e-14.
+WEFT_MATH double log_gamma(double x) {
   GammaParts g = gamma_parts(x);
   double r = 1 / g.w;
   double s = (g.w - 0.5) * log(g.w) - g.w + 0.91893853320467274178 + r * horner(r * r, coefficients::stirling);
@@ -166,8 +210,10 @@ WEFT_MATH float lgamma(float xf) {
   double den = g.reflected ? abs(sin_half_turn(turn_of(x))) : g.product;
   double y = (g.reflected ? -s : s) + log(num / den);
   y = abs(x) == inf<double> ? inf<double> : y;
-  return x == 1 || x == 2 ? 0 : float(y);
+  return x == 1 || x == 2 ? 0 : y;
 }
+// ulp:
+WEFT_MATH float lgamma(float x) { return float(log_gamma(double(x))); }
 inline double lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
@@ -185,5 +231,33 @@ WEFT_MATH double digamma(double x) {
   return x == 0 ? copysign(inf<double>, -x) : y;
 }
 WEFT_MATH float digamma(float x) { return float(digamma(double(x))); }
+
+// The derivative of digamma, by the same steps; beyond 10 the series needs no move.
+// ulp:
+WEFT_MATH double trigamma(double x) {
+  bool reflected = x < 0.5;
+  double z = reflected ? 1 - x : x, p = polynomial(z, coefficients::rising);
+  bool moved = z < 10;
+  double r = 1 / (moved ? z + 8 : z), square = r * r;
+  double s = r + square * (0.5 + r * horner(square, coefficients::bernoulli));
+  s = moved ? s + polynomial(z, coefficients::rising_squares) / (p * p) : s;
+  double sine = sin_half_turn(turn_of(x));
+  return reflected ? pi<double> * pi<double> / (sine * sine) - s : s;
+}
+WEFT_MATH float trigamma(float x) { return float(trigamma(double(x))); }
+
+// Where the normal distribution has the share p below it (the form of Wichura's AS 241): near is |p - 1/2| <= 0.425.
+WEFT_MATH double ndtri_near(double p) {
+  double u = p - 0.5, v = fma(-u, u, 0.425 * 0.425);
+  return u * (polynomial(v, coefficients::ndtri_centre_top) / polynomial(v, coefficients::ndtri_centre_bottom));
+}
+WEFT_MATH double ndtri_far(double p) {
+  namespace c = coefficients;
+  double q = p < 0.5 ? p : 1 - p, r = sqrt(-log(q));
+  double tail = polynomial(r, c::ndtri_tail_top) / polynomial(r, c::ndtri_tail_bottom);
+  double far = polynomial(r, c::ndtri_far_top) / polynomial(r, c::ndtri_far_bottom);
+  double y = q == 0 ? inf<double> : r < 6 ? tail : far;
+  return p < 0.5 ? -y : y;  // of p outside of [0, 1], the logarithm is NaN already
+}
 
 }  // namespace weft::WEFT_ISA::math

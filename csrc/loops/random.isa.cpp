@@ -299,16 +299,19 @@ uint64_t integers(DType t, void* out, int64_t n, int64_t low, uint64_t span, uin
   });
 }
 
-// Small means: multiply uniform numbers until they fall below exp(-mean). Large ones: Hoermann's
-// transformed rejection.
-double poisson_count(double mean, RandomSequence& random) {
-  if (!(mean > 0)) return mean;
-  if (mean < 10) {
-    double limit = math::exp(-mean), product = random.unit();
-    double count = 0;
-    for (; product > limit; product *= random.unit()) ++count;
-    return count;
+// Small means: the first count whose distribution function exceeds a uniform number. `none` is exp(-mean).
+double small_poisson(double mean, double none, double uniform) {
+  constexpr int most = 96;  // beyond, the probability is below the last digit of a uniform number
+  double p = none, count = 0;
+  for (int k = 1; uniform >= p && k < most; ++k) {
+    uniform -= p;
+    p *= mean * (1.0 / k);
+    count = k;
   }
+  return count;
+}
+// Large ones: Hoermann's transformed rejection.
+double large_poisson(double mean, RandomSequence& random) {
   double root = math::sqrt(mean), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
   double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2), log_mean = math::log(mean);
   for (;;) {
@@ -321,13 +324,39 @@ double poisson_count(double mean, RandomSequence& random) {
   }
 }
 
+template <class T>
+[[gnu::noinline]] void exp_of_minus(const T* mean, int64_t n, double* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = math::exp(-double(mean[i]));
+}
+// What RandomSequence(seed, counter, index).unit() gives first, for n indices.
+[[gnu::noinline]] void first_units(uint64_t seed, uint64_t counter, uint64_t index, int64_t n, double* y) {
+  constexpr int lanes = kLanes<uint64_t>;
+  Vec<uint64_t> at, none = {};
+  for (int i = 0; i < lanes; ++i) at[i] = index + uint64_t(i);
+  for (int64_t first = 0; first < n; first += lanes, at += lanes) {
+    Philox<Vec<uint64_t>> p{{none + counter, none + (counter >> 32), at, (at >> 32) << 20 | 1}};
+    p.mix(uint32_t(seed), uint32_t(seed >> 32));
+    for (int i = 0; i < lanes; ++i) y[first + i] = unit_interval(uint32_t(p.word[2][i]), uint32_t(p.word[3][i]));
+  }
+}
+
 uint64_t poisson(DType t, void* out, int64_t n, const void* means, uint64_t seed, uint64_t counter) {
+  constexpr int64_t kPart = 1024;
   auto draw = [=](auto* to) {
     auto* mean = static_cast<decltype(to)>(const_cast<void*>(means));
-    parallel_chunks(n, 1024, [=](int64_t begin, int64_t end) {
+    parallel_chunks(n, kPart, [=](int64_t begin, int64_t end) {
+      alignas(64) double none[kPart], unit[kPart];
+      exp_of_minus(mean + begin, end - begin, none);
+      first_units(seed, counter, uint64_t(begin), end - begin, unit);
       for (int64_t i = begin; i < end; ++i) {
-        RandomSequence random(seed, counter, uint64_t(i));
-        to[i] = std::remove_pointer_t<decltype(to)>(poisson_count(double(mean[i]), random));
+        double m = double(mean[i]), y = m;
+        if (m >= 10) {
+          RandomSequence random(seed, counter, uint64_t(i));
+          y = large_poisson(m, random);
+        } else if (m > 0) {
+          y = small_poisson(m, none[i - begin], unit[i - begin]);
+        }
+        to[i] = std::remove_pointer_t<decltype(to)>(y);
       }
     });
     return uint64_t(1);

@@ -1,8 +1,13 @@
-// Special functions of one number at a time, in double: series, continued fractions and integrals
-// rather than tables.
+// Special functions in double. Those marked WEFT_MATH have no branches, so that loops over them become vector code; the
+// others take one number at a time.
 #pragma once
 
+#include <iterator>
+#include <utility>
+
+#include "loops/lanes.h"
 #include "loops/math.h"
+#include "loops/math_bessel.h"
 #include "loops/parallel.h"
 
 namespace weft::WEFT_ISA::special {
@@ -18,45 +23,45 @@ constexpr int64_t kManySteps = 1 << 16;  // of a loop whose length a number deci
 
 inline double lgamma(double x) { return math::lgamma(x); }
 
-// The sum of (q + k)^-s over k >= 0 (Hurwitz): the first terms as they are, the rest by Euler and
-// Maclaurin.
-inline double zeta(double s, double q) {
+// The tail of zeta from a on, by Euler and Maclaurin; power is a^-s. No loops, since these would not become vectors.
+template <size_t K = 0>
+WEFT_MATH double zeta_terms(double s, double square) {
+  constexpr double over_factorial[] = {
+    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
+  if constexpr (K + 1 == std::size(over_factorial))
+    return over_factorial[K];
+  else
+    return over_factorial[K] + (s + (2 * K + 1)) * (s + (2 * K + 2)) * square * zeta_terms<K + 1>(s, square);
+}
+template <size_t... K>
+WEFT_MATH double zeta_head(double s, double q, std::index_sequence<K...>) {
+  return (math::magnitude_of_power(q + double(K), -s) + ...);
+}
+// The sum of (q + k)^-s over k >= 0 (Hurwitz) for q > 0
+WEFT_MATH double zeta(double s, double q) {
+  constexpr int head = 10;
+  double a = q + head, power = math::magnitude_of_power(a, -s);
+  double tail = power * (0.5 + s / a * zeta_terms(s, 1 / (a * a)));
+  double sum = zeta_head(s, q, std::make_index_sequence<head>()) + math::magnitude_of_power(a, 1 - s) / (s - 1);
+  sum += power > 0 ? tail : 0;
+  double y = s == 1 ? inf<double> : sum;
+  return s < 1 ? nan<double> : y;
+}
+// The same for q <= 0: the terms below zero one by one, which can be many.
+inline double zeta(long double order, long double start) {
+  double s = double(order), q = double(start), sum = 0;
   if (s == 1) return inf<double>;
   if (!(s > 1)) return nan<double>;
-  if (q <= 0) {
-    if (q == math::floor(q)) return inf<double>;
-    if (s != math::floor(s)) return nan<double>;  // a negative number to a broken power
-  }
-  double sum = 0, a = q;
+  if (q == math::floor(q)) return inf<double>;
+  if (s != math::floor(s)) return nan<double>;  // a negative number to a broken power
   int64_t steps = 0;
-  do {
+  for (; q <= 0; q += 1) {
     if (++steps % kManySteps == 0) leave_if_interrupted();
-    double term = __builtin_pow(a, -s);
+    double term = __builtin_pow(q, -s);
     sum += term;
     if (abs(term) < kTiny * abs(sum)) return sum;
-    a += 1;
-  } while (a < 12);
-  sum += __builtin_pow(a, 1 - s) / (s - 1) + 0.5 * __builtin_pow(a, -s);
-  constexpr double bernoulli_over_factorial[] = {
-    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
-  double term = s * __builtin_pow(a, -s - 1), k = s;
-  for (double c : bernoulli_over_factorial) {
-    sum += c * term;
-    term *= (k + 1) * (k + 2) / (a * a);
-    k += 2;
   }
-  return sum;
-}
-
-// The n-th derivative of digamma. For negative x the reflection is left to zeta's own terms.
-inline double polygamma(int64_t n, double x) {
-  if (n == 0) return math::digamma(x);
-  if (n == 1 && x < 0) {  // trigamma by reflection
-    double s = __builtin_sin(math::turn_of(x));
-    return pi<double> * pi<double> / (s * s) - zeta(2, 1 - x);
-  }
-  double sign = n % 2 ? 1 : -1;
-  return sign * __builtin_tgamma(double(n) + 1) * zeta(double(n) + 1, x);
+  return sum + zeta(s, q);
 }
 
 // x^a e^-x / gamma(a), by logarithms of what is close to its maximum
@@ -64,7 +69,7 @@ inline double gamma_density(double a, double x) {
   if (a < 20) return __builtin_exp(a * __builtin_log(x) - x - lgamma(a));
   double u = (x - a) / a;
   double exponent = a * (math::log1p(u) - u);
-  double stirling = 1 / (12 * a) - 1 / (360 * a * a * a);
+  double r = 1 / a, stirling = r * math::horner(r * r, math::coefficients::stirling);
   return math::sqrt(a / (2 * pi<double>)) * __builtin_exp(exponent - stirling);
 }
 
@@ -91,6 +96,66 @@ inline double igammac_fraction(double a, double x) {
   }
   return h * gamma_density(a, x);
 }
+// The same for floats: the two kinds are collected from a block, and computed a vector at a time.
+template <bool upper>
+struct IncompleteGamma {
+  using V = Vec<double>;
+  static constexpr int kBlock = 128, kWide = kLanes<double>;
+  static constexpr double kEnough = 1e-9;  // for floats
+  struct Some {
+    double a[kBlock], x[kBlock], y[kBlock];
+    int64_t at[kBlock], count = 0;
+  };
+  static void run(float* out, int64_t n, const float* a, const float* x);
+
+ private:
+  static V at(const double* p) { return load<V>(p); }
+  // The last vector is filled up with its first element.
+  template <class F>
+  static void each_vector(Some& s, const F& f) {
+    for (int64_t i = s.count; i % kWide; ++i) s.a[i] = s.a[i / kWide * kWide], s.x[i] = s.x[i / kWide * kWide];
+    for (int64_t i = 0; i < s.count; i += kWide) store(s.y + i, f(at(s.a + i), at(s.x + i)));
+  }
+  static V series(V a, V x) {
+    V term = 1 / a, sum = term;
+    for (int k = 1; k < 10000 && any_lane(term > kEnough * sum); k += 4)
+      for (int j = 0; j < 4; ++j) {
+        term *= x / (a + double(k + j));
+        sum += term;
+      }
+    return sum;
+  }
+  // Wallis' recurrence for the fraction's numerators and denominators, which are scaled down every fourth step.
+  static V fraction(V a, V x) {
+    V top = splat(1.0), bottom = x + 1 - a, top_before = V{}, bottom_before = top, h = top / bottom, before;
+    int k = 1;
+    do {
+      before = h;
+      for (int j = 0; j < 4; ++j, ++k) {
+        V c = double(k) * (a - double(k)), b = x + double(2 * k + 1) - a;
+        V t = b * top + c * top_before, u = b * bottom + c * bottom_before;
+        top_before = top, bottom_before = bottom, top = t, bottom = u;
+      }
+      V scale = 1 / bottom;
+      top *= scale, top_before *= scale, bottom_before *= scale;
+      bottom = splat(1.0);
+      h = top;
+    } while (k < 10000 && any_lane((h - before) * (h - before) > (kEnough * kEnough) * h * h));
+    return h;
+  }
+  // gamma_density of all of them
+  [[gnu::noinline]] static void scale(Some& s) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < s.count; ++i) {
+      double a = s.a[i], x = s.x[i], u = (x - a) / a;
+      double near = a * (math::log1p(u) - u) - 1 / (12 * a) + 1 / (360 * a * a * a);  // enough for floats
+      double factor = a < 20 ? 1 : math::sqrt(a / (2 * pi<double>));
+      double exponent = a < 20 ? a * math::log(x) - x - math::log_gamma(a) : near;
+      s.y[i] *= factor * math::exp(exponent);
+    }
+  }
+};
+
 inline double igamma(double a, double x) {
   if (!(a >= 0 && x >= 0)) return nan<double>;
   if (a == 0) return x > 0 ? 1 : nan<double>;
@@ -107,147 +172,143 @@ inline double igammac(double a, double x) {
   if (x == inf<double>) return 0;
   return x < a + 1 ? 1 - igamma_series(a, x) : igammac_fraction(a, x);
 }
+template <bool upper>
+void IncompleteGamma<upper>::run(float* out, int64_t n, const float* a, const float* x) {
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    Some low, high;
+    for (int64_t i = begin; i < n && i < begin + kBlock; ++i) {
+      if (!(a[i] > 0 && x[i] > 0 && a[i] < inf<float> && x[i] < inf<float>)) {
+        out[i] = float(upper ? igammac(a[i], x[i]) : igamma(a[i], x[i]));
+        continue;
+      }
+      Some& s = double(x[i]) < double(a[i]) + 1 ? low : high;
+      s.a[s.count] = a[i], s.x[s.count] = x[i], s.at[s.count++] = i;
+    }
+    each_vector(low, series);
+    each_vector(high, fraction);
+    scale(low);
+    scale(high);
+    for (int64_t k = 0; k < low.count; ++k) out[low.at[k]] = float(upper ? 1 - low.y[k] : low.y[k]);
+    for (int64_t k = 0; k < high.count; ++k) out[high.at[k]] = float(upper ? high.y[k] : 1 - high.y[k]);
+  }
+}
 
 // ---- the normal distribution
 
 // exp(x^2) erfc(x)
-inline double erfcx(double x) {
-  if (x < 0.75) return __builtin_exp(x * x) * (x < -0.75 ? 2 : math::erfc(x)) - (x < -0.75 ? erfcx(-x) : 0);
-  if (x < 25) return math::erfcx(x);
-  double z = 1 / (2 * x * x);
+WEFT_MATH double erfcx(double x) {
+  double a = abs(x), e = math::exp(x * x), z = 1 / (2 * x * x);
   double series = 1 - z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z * (1 - 9 * z * (1 - 11 * z)))));
-  return series / (x * math::sqrt(pi<double>));
+  double right = a < 25 ? math::erfcx(a) : series / (a * 1.77245385090551602730);
+  double tail = x < 0 ? 2 * e - right : right;
+  return a < 0.75 ? e * (1 - math::erf_centre(x)) : tail;
 }
-inline double log_ndtr(double x) {
+WEFT_MATH double log_ndtr(double x) {
   double t = x * 0.70710678118654752440;
-  return x < -1 ? __builtin_log(0.5 * erfcx(-t)) - t * t : math::log1p(-0.5 * math::erfc(t));
-}
-// Where the normal distribution reaches p: Newton's method on its logarithm, from the tail's first
-// term.
-inline double ndtri(double p) {
-  if (!(p >= 0 && p <= 1)) return nan<double>;
-  if (p == 0 || p == 1) return p == 0 ? -inf<double> : inf<double>;
-  double q = p < 0.5 ? p : 1 - p;
-  if (q > 0.02) return 1.41421356237309504880 * math::erfinv(2 * p - 1);
-  double target = __builtin_log(q), w = -2 * target;
-  double x = -math::sqrt(w - __builtin_log(2 * pi<double> * w));
-  for (int k = 0; k < 6; ++k) {
-    double slope = 0.79788456080286535588 / erfcx(-x * 0.70710678118654752440);
-    double step = (log_ndtr(x) - target) / slope;
-    x -= step;
-    if (abs(step) < 1e-16 * abs(x)) break;
-  }
-  return p < 0.5 ? x : -x;
+  double left = math::log(0.5 * erfcx(-t)) - t * t, right = math::log1p(-0.5 * math::erfc(t));
+  return x < -1 ? left : right;
 }
 
-// ---- Bessel functions
+// ---- Bessel functions: both parts of loops/math_bessel.h, for loops that do not tell them apart
 
-// exp(-|x|) I_n(x), n = 0 or 1: the power series while its terms are few, then the asymptotic one
-inline double scaled_bessel_i(int n, double x) {
-  double a = abs(x), y;
-  if (a < 20) {
-    double z = 0.25 * a * a, term = n ? 0.5 * a : 1, sum = term;
-    for (int k = 1; k < 100 && term > kTiny * sum; ++k) {
-      term *= z / (double(k) * (k + n));
-      sum += term;
-    }
-    y = sum * __builtin_exp(-a);
-  } else {
-    double term = 1, sum = 1, mu = 4 * n * n;
-    for (int k = 1; k < 30 && abs(term) > kTiny; ++k) {
-      double odd = 2 * k - 1, next = -term * (mu - odd * odd) / (8 * a * k);
-      if (abs(next) > abs(term)) break;
-      term = next;
-      sum += term;
-    }
-    y = sum / math::sqrt(2 * pi<double> * a);
-  }
-  y = a == inf<double> ? 0 : y;
-  return n && x < 0 ? -y : y;
+WEFT_MATH double i0(double x) { return abs(x) <= 8 ? math::i0_near(x) : math::i0_far(abs(x)) * math::exp(abs(x)); }
+WEFT_MATH double i1(double x) {
+  return abs(x) <= 8 ? math::i1_near(x) : math::copysign(math::i1_far(abs(x)), x) * math::exp(abs(x));
+}
+WEFT_MATH double i0e(double x) {
+  return abs(x) <= 8 ? math::i0_near(x) * math::exp_in_range(-abs(x)) : math::i0_far(abs(x));
+}
+WEFT_MATH double i1e(double x) {
+  return abs(x) <= 8 ? math::i1_near(x) * math::exp_in_range(-abs(x)) : math::copysign(math::i1_far(abs(x)), x);
 }
 
-// exp(x) K_v(x): the integral of exp(-x (cosh t - 1)) cosh(v t), which the trapezoidal rule meets
-// exactly; near 0, where that gets long, the first terms of the series.
-inline double scaled_bessel_k(double v, double x) {
-  if (!(x >= 0)) return nan<double>;
-  if (x == 0) return inf<double>;
-  if (x == inf<double>) return 0;
-  if (x < 1e-3 && v <= 1) {
-    double half = 0.5 * x, log_half = __builtin_log(half) + 0.57721566490153286061, z = half * half;
-    double k = v == 0 ? -log_half * (1 + z) + z : 1 / x + half * (log_half - 0.5 + 0.5 * z * (log_half - 1.25));
-    return k * __builtin_exp(x);
-  }
-  constexpr double h = 1.0 / 16;
-  double sum = 0.5;
-  for (double t = h;; t += h) {
-    double term = __builtin_exp(-x * (__builtin_cosh(t) - 1)) * __builtin_cosh(v * t);
-    sum += term;
-    if (term < 1e-18 * sum) return h * sum;
-  }
-}
-
-// Ai(x): the power series in the middle, K_1/3 to the right, the asymptotic waves to the left
-inline double airy_ai(double x) {
-  if (x > 2) {
-    double z = x * math::sqrt(x) * 2 / 3;
-    return z > 745 ? 0 : math::sqrt(x / 3) / pi<double> * scaled_bessel_k(1.0 / 3, z) * __builtin_exp(-z);
-  }
-  if (x > -8) {
-    long double f = 1, g = x, u = 1, w = x, cube = g * g * g;  // large terms cancel
-    for (int k = 1; k < 80; ++k) {
-      u *= cube / ((3.0L * k - 1) * (3 * k));
-      w *= cube / ((3.0L * k + 1) * (3 * k));
-      f += u;
-      g += w;
-    }
-    return double(0.355028053887817239260L * f - 0.258819403792806798405L * g);
-  }
-  double a = -x, z = a * math::sqrt(a) * 2 / 3, term = 1, even = 1, odd = 0;
-  for (int k = 1; k < 20; ++k) {
-    double next = term * (6 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216.0 * k * (2 * k - 1) * z);
-    if (abs(next) > abs(term) || abs(next) < kTiny) break;
-    term = next;
-    double sign = (k / 2) % 2 ? -1 : 1;
-    (k % 2 ? odd : even) += sign * term;
-  }
-  double phase = z + 0.25 * pi<double>;
-  return (even * __builtin_sin(phase) - odd * __builtin_cos(phase)) /
+// Away from zero; very far, the C library reduces the angle.
+#define WEFT_AWAY(name)                                                  \
+  WEFT_MATH double name##_away(double x) { return math::name##_far(x); } \
+  inline double name##_away(long double x) { return __builtin_##name(double(x)); }
+WEFT_AWAY(j0)
+WEFT_AWAY(j1)
+WEFT_AWAY(y0)
+WEFT_AWAY(y1)
+#undef WEFT_AWAY
+WEFT_MATH double airy_away(double x) { return math::airy_far(x); }
+inline double airy_away(long double far) {
+  double a = double(-far), z = a * math::sqrt(a) * 2 / 3, phase = z + 0.25 * pi<double>;
+  return (__builtin_sin(phase) - 5 / (72 * z) * __builtin_cos(phase)) /
          (math::sqrt(pi<double>) * math::sqrt(math::sqrt(a)));
 }
 
-// ---- orthogonal polynomials: p(k + 1) = (a x + b) p(k) - c p(k - 1)
+// ---- orthogonal polynomials: p(0) = 1, p(1) = second, p(k + 1) = step
 
-template <class Step>
-inline double recurrence(double n, double first, double second, Step step) {
-  if (!(n > -1)) return n != n ? n : 0;
-  int64_t last = n < 0x1p62 ? int64_t(n) : int64_t(1) << 62;
-  if (last == 0) return first;
-  double before = first, now = second;
-  for (int64_t k = 1; k < last; ++k) {
-    if (k % kManySteps == 0) {
-      if (now != now) break;
-      leave_if_interrupted();
+struct ChebyshevT {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double, auto p, auto q) { return 2.0 * x * p - q; }
+};
+struct ChebyshevU : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x; }
+};
+struct ChebyshevV : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x - 1.0; }
+};
+struct ChebyshevW : ChebyshevT {
+  static auto second(auto x) { return 2.0 * x + 1.0; }
+};
+struct HermiteH {
+  static auto second(auto x) { return 2.0 * x; }
+  static auto step(auto x, double k, auto p, auto q) { return 2.0 * x * p - 2.0 * k * q; }
+};
+struct HermiteHe {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double k, auto p, auto q) { return x * p - k * q; }
+};
+struct LaguerreL {
+  static auto second(auto x) { return 1.0 - x; }
+  static auto step(auto x, double k, auto p, auto q) { return ((2.0 * k + 1.0 - x) * p - k * q) / (k + 1.0); }
+};
+struct LegendreP {
+  static auto second(auto x) { return x; }
+  static auto step(auto x, double k, auto p, auto q) { return ((2.0 * k + 1.0) * x * p - k * q) / (k + 1.0); }
+};
+
+// A vector of polynomials at a time, each of a degree of its own.
+template <class Poly, bool shifted = false>
+struct Polynomial {
+  using V = Vec<double>;
+  template <class T>
+  static void run(T* out, int64_t n, const T* x, const T* degree) {
+    constexpr int lanes = kLanes<double>;
+    for (int64_t i = 0; i < n; i += lanes) {
+      V at = {}, last = {}, y;
+      int m = int(n - i < lanes ? n - i : lanes);
+      double most = 0;
+      for (int k = 0; k < m; ++k) {
+        at[k] = shifted ? 2 * double(x[i + k]) - 1 : double(x[i + k]);
+        last[k] = double(degree[i + k]);
+        most = most < last[k] ? last[k] : most;
+      }
+      y = values(at, last, most);
+      for (int k = 0; k < m; ++k) out[i + k] = T(y[k]);
     }
-    double next = step(double(k), now, before);
-    before = now;
-    now = next;
   }
-  return now;
-}
-inline double chebyshev(double x, double n, double second) {
-  return recurrence(n, 1, second, [=](double, double p, double q) { return 2 * x * p - q; });
-}
-inline double hermite_h(double x, double n) {
-  return recurrence(n, 1, 2 * x, [=](double k, double p, double q) { return 2 * x * p - 2 * k * q; });
-}
-inline double hermite_he(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) { return x * p - k * q; });
-}
-inline double laguerre_l(double x, double n) {
-  return recurrence(n, 1, 1 - x, [=](double k, double p, double q) { return ((2 * k + 1 - x) * p - k * q) / (k + 1); });
-}
-inline double legendre_p(double x, double n) {
-  return recurrence(n, 1, x, [=](double k, double p, double q) { return ((2 * k + 1) * x * p - k * q) / (k + 1); });
-}
+
+ private:
+  static V values(V x, V last, double most) {
+    V one = splat(1.0), before = one, now = Poly::second(x), y = last < 1 ? one : now;
+    int64_t steps = most < 0x1p62 ? int64_t(most) : int64_t(1) << 62;
+    for (int64_t i = 1; i < steps; ++i) {
+      if (i % kManySteps == 0) {
+        if (!any_lane((now == now) & (last > double(i)))) break;  // NaN stays
+        leave_if_interrupted();
+      }
+      V next = Poly::step(x, double(i), now, before);
+      before = now;
+      now = next;
+      y = last >= double(i + 1) ? now : y;
+    }
+    V none = {};
+    y = last > -1 ? y : none;
+    return last == last ? y : last;
+  }
+};
 
 }  // namespace weft::WEFT_ISA::special

@@ -128,7 +128,7 @@ WEFT_ROWS(activation) {
       d(keep::x0 | keep::x1, [](auto g, auto x, auto limit, auto, auto) { return where(x <= limit, lit(g, 0.0), g); }));
   r.ternary({"hardtanh(Tensor input, Tensor|Scalar min_val, Tensor|Scalar max_val) -> Tensor",
              "input kept between two values; the gradient is zero at both.", Rule::promote, kInplace | kHidden},
-            types::number, cheap([](auto x, auto lo, auto hi) { return x <= lo  ? lo
+            types::number, bounded([](auto x, auto lo, auto hi) { return x <= lo  ? lo
                                                                        : x > hi ? hi
                                                                                 : x; }),
             d(keep::x0 | keep::x1 | keep::x2,

@@ -8,7 +8,8 @@ namespace weft {
 namespace {
 
 const OpRef clamp_both{"clamp.both"}, clamp_min{"clamp_min"}, clamp_max{"clamp_max"}, floor_divide{"floor_divide"},
-    trunc_divide{"trunc_divide"}, round_plain{"round"}, nan_to_num{"nan_to_num.values"};
+    trunc_divide{"trunc_divide"}, round_plain{"round"}, nan_to_num{"nan_to_num.values"}, view_as_real{"view_as_real"},
+    view_as_complex{"view_as_complex"};
 
 Value scaled(Call& c, int at, const Value& factor, const char* op) {
   const Value& other = c.arg(at);
@@ -125,7 +126,8 @@ tensor([0., 1.]))",
                      : x.dtype() == DType::BFloat16 ? 3.3895313892515355e38
                                                     : double(std::numeric_limits<float>::max());
         double nan = c.has(1) ? c.real(1) : 0, high = c.has(2) ? c.real(2) : top, low = c.has(3) ? c.real(3) : -top;
-        c.give(0, nan_to_num(x, nan, high, low));
+        if (!is_complex(x.dtype())) return c.give(0, nan_to_num(x, nan, high, low));
+        c.give(0, view_as_complex(nan_to_num(view_as_real(x), nan, high, low)));
       },
 };
 

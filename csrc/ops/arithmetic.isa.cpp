@@ -1,4 +1,6 @@
 // Arithmetic of two and three operands.
+#include <concepts>
+
 #include "ops/rows.h"
 
 namespace weft::WEFT_ISA::rows {
@@ -79,6 +81,24 @@ template <class T>
   else
     return pow(a, b);
 }
+// Where none of a block's exponents is a usual one, what math::pow makes of those is left out.
+struct PowerLoop {
+  template <std::floating_point T>
+  static void run(T* out, int64_t n, const T* x, const T* y) {
+    constexpr int64_t kBlock = 64;
+    for (int64_t i = 0; i < n; i += kBlock) {
+      int64_t m = n - i < kBlock ? n - i : kBlock;
+      uint32_t usual = 0;
+      for (int64_t k = i; k < i + m; ++k) usual |= math::abs(y[k]) <= 3 && math::round(2 * y[k]) == 2 * y[k];
+      (usual ? each<true, T> : each<false, T>)(out + i, m, x + i, y + i);
+    }
+  }
+  template <bool usual, class T>
+  [[gnu::noinline]] static void each(T* out, int64_t n, const T* x, const T* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = usual ? math::pow(x[i], y[i]) : math::general_pow(x[i], y[i]);
+  }
+};
 template <class T>
 constexpr T larger(T a, T b) {  // NaN wins: a comparison with it is false
   return b >= a ? b : isnan(b) ? b : a;
@@ -88,12 +108,8 @@ constexpr T smaller(T a, T b) {
   return b <= a ? b : isnan(b) ? b : a;
 }
 template <class T>
-T without_nan(T x, T nan, T high, T low) {
-  if constexpr (complex_v<T>)
-    return T(without_nan(x.real(), nan.real(), high.real(), low.real()),
-             without_nan(x.imag(), nan.real(), high.real(), low.real()));
-  else
-    return isnan(x) ? nan : x == math::inf<T> ? high : x == -math::inf<T> ? low : x;
+constexpr T without_nan(T x, T nan, T high, T low) {
+  return isnan(x) ? nan : x == math::inf<T> ? high : x == -math::inf<T> ? low : x;
 }
 #if WEFT_BASE
 inline Tensor whole_div(const Tensor& a, const Tensor& b) { return floor(a / b); }
@@ -153,7 +169,7 @@ WEFT_ROWS(arithmetic) {
            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto) { return -g * trunc_div(a, b); }));
   r.binary({"pow(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor", "input to the power of exponent.",
             Rule::promote, kInplace | kRefusesNegative},
-           types::all, by_value<1>([](auto a, auto b) WEFT_INLINE { return power(a, b); }),
+           types::all, by_value<1>(by_loop<PowerLoop>([](auto a, auto b) WEFT_INLINE { return power(a, b); })),
            d(keep::x0 | keep::x1, by_value<2>([](auto g, auto a, auto b, auto) WEFT_INLINE {
                return g * where(b == 0, lit(a, 0.0), conj(b * pow(a, b - 1)));
              })),
@@ -204,7 +220,7 @@ WEFT_ROWS(arithmetic) {
              kInplace,
              {},
              "clip"},
-            types::number, cheap([](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); }),
+            types::number, bounded([](auto x, auto lo, auto hi) { return smaller(larger(x, lo), hi); }),
             d(keep::x0 | keep::x1 | keep::x2,
               [](auto g, auto x, auto lo, auto hi, auto) { return where(x >= lo && x <= hi, g, lit(g, 0.0)); }),
             d(keep::x0 | keep::x1 | keep::x2,
@@ -263,6 +279,6 @@ tensor([3.]))",
   r.quaternary(
       {"nan_to_num.values(Tensor input, Tensor|Scalar nan, Tensor|Scalar posinf, Tensor|Scalar neginf) -> Tensor",
        "input with NaN and the infinities replaced by these numbers.", Rule::promote, kInplace | kHidden},
-      types::inexact, [](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); },
+      types::floating, bounded([](auto x, auto nan, auto high, auto low) { return without_nan(x, nan, high, low); }),
       d(keep::x0, [](auto g, auto x, auto...) { return where(x - x == 0, g, lit(g, 0.0)); }));
 }

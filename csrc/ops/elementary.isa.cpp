@@ -45,12 +45,14 @@ auto argument(T x) {
   else
     return isnan(x) ? x : x < 0 ? math::pi<T> : T(0);
 }
+// The next number: floats of one sign are ordered like their bits.
 template <class T>
 T after(T x, T towards) {
-  if constexpr (sizeof(T) == 4)
-    return __builtin_nextafterf(x, towards);
-  else
-    return __builtin_nextafter(x, towards);
+  using Bits = math::BitsOf<T>;
+  Bits b = math::bits(x), step = (towards > x) == (x > 0) ? Bits(1) : Bits(-1);
+  T y = x == 0 ? math::copysign(math::from_bits(Bits(1)), towards) : math::from_bits(Bits(b + step));
+  y = x == towards ? towards : y;
+  return isnan(x) || isnan(towards) ? x + towards : y;
 }
 template <class T>
 constexpr T step_at_zero(T x, T at_zero) {

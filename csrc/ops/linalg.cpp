@@ -1,7 +1,10 @@
 // Products of vectors, matrices and batches of them.
 #include "loops/copy.h"
 #include "loops/gemm.h"
+#include "loops/parallel.h"
 #include "ops/product.h"
+#include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -224,6 +227,39 @@ tensor(7))",
       [](Grad& d) {
         if (d.needs(0)) d.give(0, d.g() * conj_of(d.x(1)));
         if (d.needs(1)) d.give(1, d.g() * conj_of(d.x(0)));
+      },
+};
+
+WEFT_OP{
+  .signature = "row_dots(Tensor input, Tensor other) -> Tensor",
+  .doc = "The inner products of the rows of two real tensors of one shape.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dtype() != DType::Float && x.dtype() != DType::Double)
+          fail_missing("row_dots: not implemented for '", name_of(x.dtype()), "'");
+        check_types(c, x, c.tensor(1));
+        expect_dim(c, 0, 1);
+        expect_shape(c, 1, x.sizes());
+        c.give(0, meta(x.dtype(), Dims(x.sizes().data(), x.dim() - 1)));
+      },
+  .run =
+      [](Call& c) {
+        DType type = c.tensor(0).dtype();
+        LaidOut a(c.tensor(0), type), b(c.tensor(1), type);
+        int64_t rows = c.out[0].numel(), n = c.tensor(0).size(-1), item = item_size(type);
+        parallel_chunks(rows, 1 + kGrain / std::max<int64_t>(n, 1), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            dot(type, n, a.data() + i * n * item, 1, b.data() + i * n * item, 1, c.out[0].data() + i * item);
+        });
+      },
+  .keeps = keep::x0 | keep::x1,
+  .back =
+      [](Grad& d) {
+        Tensor g = unsqueeze(d.g(), int64_t(-1));
+        if (d.needs(0)) d.give(0, g * d.x(1));
+        if (d.needs(1)) d.give(1, g * d.x(0));
       },
 };
 

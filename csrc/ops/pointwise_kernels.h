@@ -15,7 +15,7 @@ constexpr int kRowOperands = 4;  // of a row, at most
 
 struct PointwiseKernels {
   PointwiseKernel forward[kDTypes] = {};
-  PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or the second, is one element for all n
+  PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or all after the first, are one for all n
   PointwiseKernel back[kRowOperands][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
   bool real_result = false;                          // of complex operands
 };

@@ -93,7 +93,9 @@ bool run_flat(const Tensor& out, const Operands& in, DType type, DType result, c
   run.p[0] = last ? as_it_lies(out) : out.data(), run.step[0] = item_size(out.dtype());
   run.from[0] = out.dtype(), run.converts[0] = out.dtype() != result, run.same[0] = 0;
   run.kernel = loops.all;
-  if (singles == 1 && in.count == 2 && loops.single[single[1]]) run.kernel = loops.single[single[1]], singles = 0;
+  bool after_first = !single[0] && singles == in.count - 1, first_of_two = singles == 1 && in.count == 2;
+  if ((after_first || first_of_two) && singles && loops.single[after_first])
+    run.kernel = loops.single[after_first], singles = 0;
   bool whole = singles == 0;  // the kernel needs no copies of a single element
   int64_t length = converts ? run.length : kBlock;
   Buffers buffers;

@@ -8,6 +8,7 @@
 #include "loops/copy.h"
 #include "loops/parallel.h"
 #include "ops/random.h"
+#include "ops/reduced.h"
 
 namespace weft {
 namespace {
@@ -281,47 +282,65 @@ tensor([0, 1, 2, 3]))",
 
 // ---- choices
 
+template <class T>
 struct Weights {
-  const double* at;
+  const T* at;
   int64_t count;
 
-  // Their sum; fails where one is not a weight, or too few are left to choose from.
-  double check(int64_t choices, bool replacement) const {
-    double sum = 0;
+  // Fails where one is not a weight, or too few are left to choose from.
+  void check(int64_t choices, bool replacement) const {
+    constexpr T inf = std::numeric_limits<T>::infinity();
+    bool valid = true;
     int64_t positive = 0;
     for (int64_t i = 0; i < count; ++i) {
-      if (!(at[i] >= 0 && at[i] < std::numeric_limits<double>::infinity()))
-        fail("multinomial: probability tensor contains either `inf`, `nan` or element < 0: got ", at[i]);
+      valid &= at[i] >= 0 && at[i] < inf;
       positive += at[i] > 0;
-      sum += at[i];
     }
-    if (!(sum > 0)) fail("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+    for (int64_t i = 0; !valid && i < count; ++i)
+      if (!(at[i] >= 0 && at[i] < inf))
+        fail("multinomial: probability tensor contains either `inf`, `nan` or element < 0: got ", at[i]);
+    if (positive == 0) fail("multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
     if (!replacement && positive < choices)
       fail(
           "multinomial: invalid multinomial distribution (with replacement=False, not enough "
           "non-negative category to "
           "sample): ",
           choices, " wanted, ", positive, " there");
-    return sum;
   }
 };
 
-// Each uniform number falls between two partial sums.
-void choose_with_replacement(Weights w, double sum, const double* units, int64_t n, int64_t* out) {
-  std::vector<double> partial(static_cast<size_t>(w.count));
-  std::partial_sum(w.at, w.at + w.count, partial.begin());
+// Each uniform number falls between two partial sums: those of blocks are kept, those in a block are made again.
+template <class T>
+void choose_with_replacement(Weights<T> w, const double* units, int64_t n, int64_t* out) {
+  constexpr int64_t block = 64, lanes = 8;
+  std::vector<double> ends(static_cast<size_t>((w.count + block - 1) / block));
+  double total = 0;
+  for (int64_t b = 0; b * block < w.count; ++b) {
+    double sums[lanes] = {};
+    int64_t i = b * block, end = std::min(w.count, i + block);
+    for (; i + lanes <= end; i += lanes)
+      for (int64_t k = 0; k < lanes; ++k) sums[k] += double(w.at[i + k]);
+    for (; i < end; ++i) sums[0] += double(w.at[i]);
+    for (double s : sums) total += s;
+    ends[size_t(b)] = total;
+  }
   int64_t last = w.count - 1;
   while (w.at[last] == 0) --last;
-  for (int64_t i = 0; i < n; ++i) {
-    auto above = std::upper_bound(partial.begin(), partial.end(), units[i] * sum);
-    out[i] = std::min(last, int64_t(above - partial.begin()));
+  for (int64_t k = 0; k < n; ++k) {
+    double target = units[k] * total;
+    int64_t b = std::upper_bound(ends.begin(), ends.end(), target) - ends.begin();
+    int64_t i = b * block, end = std::min(last, i + block - 1);
+    for (double sum = b ? ends[size_t(b - 1)] : 0; i < end && (sum += double(w.at[i])) <= target;) ++i;
+    for (i = std::min(i, last); w.at[i] == 0;) --i;  // only where rounding has left no more than zeros
+    out[k] = i;
   }
 }
 
 // The largest of weight / exponential number come first with the right odds, one after the other.
-void choose_without_replacement(Weights w, double* waits, int64_t n, int64_t* out) {
+template <class T>
+void choose_without_replacement(Weights<T> w, double* waits, int64_t n, int64_t* out) {
   for (int64_t i = 0; i < w.count; ++i)
-    waits[i] = w.at[i] > 0 ? waits[i] / w.at[i] : std::numeric_limits<double>::infinity();
+    waits[i] = w.at[i] > 0 ? waits[i] / double(w.at[i]) : std::numeric_limits<double>::infinity();
   std::vector<int64_t> order(static_cast<size_t>(w.count));
   std::iota(order.begin(), order.end(), 0);
   std::partial_sort(order.begin(), order.begin() + n, order.end(),
@@ -360,26 +379,31 @@ tensor([1, 1]))",
         bool replacement = c.flag(2);
         int64_t draws = replacement ? n : count;
         if (rows == 0) return;
-        Elements weights(x, x.sizes(), DType::Double);
-        std::vector<double> sums(static_cast<size_t>(rows));
-        for (int64_t r = 0; r < rows; ++r)
-          sums[size_t(r)] = Weights{weights.as<double>() + r * count, count}.check(n, replacement);
         Generator& generator = generator_of(c, 3);
-        int64_t all = Size(rows) * draws;
-        Scratch numbers(Size(all) * 8);
-        auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
-        draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(), generator.take(all));
-        draw_into(c.out[0], [&](char* to) {
-          parallel_each(rows, [&](int64_t r) {
-            Weights w{weights.as<double>() + r * count, count};
-            double* number = numbers.as<double>() + r * draws;
-            int64_t* out = reinterpret_cast<int64_t*>(to) + r * n;
-            if (replacement)
-              choose_with_replacement(w, sums[size_t(r)], number, n, out);
-            else
-              choose_without_replacement(w, number, n, out);
+        DType type = x.dtype() == DType::Double ? DType::Double : DType::Float;
+        LaidOut weights(x, type);
+        auto choose = [&](auto* at) {
+          for (int64_t r = 0; r < rows; ++r) Weights{at + r * count, count}.check(n, replacement);
+          int64_t all = Size(rows) * draws;
+          Scratch numbers(Size(all) * 8);
+          auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
+          draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(), generator.take(all));
+          draw_into(c.out[0], [&](char* to) {
+            parallel_each(rows, [&](int64_t r) {
+              Weights w{at + r * count, count};
+              double* number = numbers.as<double>() + r * draws;
+              int64_t* out = reinterpret_cast<int64_t*>(to) + r * n;
+              if (replacement)
+                choose_with_replacement(w, number, n, out);
+              else
+                choose_without_replacement(w, number, n, out);
+            });
           });
-        });
+        };
+        if (type == DType::Double)
+          choose(reinterpret_cast<const double*>(weights.data()));
+        else
+          choose(reinterpret_cast<const float*>(weights.data()));
       },
   .no_derivative = kRandom,
 };

@@ -103,7 +103,14 @@ void parse_results(Op& op, std::string_view text) {
 
 // "log_softmax" -> "LogSoftmaxBackward0"; a fused op has the name that its last part has in PyTorch
 std::string node_name_of(const std::string& base) {
-  if (base == "cross_entropy_rows") return "NllLossBackward0";
+  static const std::unordered_map<std::string_view, const char*> others = {
+    {"cross_entropy_rows", "NllLossBackward0"},
+    {"nll_classes", "NllLossBackward0"},
+    {"multi_margin_rows", "MultiMarginLossBackward0"},
+    {"multilabel_margin_rows", "MultilabelMarginLossBackward0"},
+    {"ctc_rows", "CtcLossBackward0"},
+  };
+  if (auto found = others.find(base); found != others.end()) return found->second;
   std::string s;
   bool upper = true;
   for (char ch : base) {

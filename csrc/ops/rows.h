@@ -199,6 +199,54 @@ constexpr ByValue<F, operand> by_value(F) {
   return {};
 }
 
+// A lambda with a loop of its own for some element types: Loop::run(out, n, in...).
+template <class F, class Loop>
+struct ByLoop : F {
+  using Own = Loop;
+};
+template <class Loop, class F>
+constexpr ByLoop<F, Loop> by_loop(F) {
+  return {};
+}
+
+// A function in two parts, of which Test chooses: blocks of elements of one kind are computed by that part alone,
+// others by both. What `careful` finds far is given to Away.
+template <class Test, class Near, class Away>
+struct Parts {
+  template <class... T>
+  WEFT_MATH auto operator()(T... x) const {
+    if constexpr ((std::is_same_v<T, long double> || ...)) {
+      return Away{}(x...);
+    } else {
+      auto near = Near{}(x...), away = Away{}(x...);
+      return Test{}(x...) ? near : away;
+    }
+  }
+  struct Own {
+    template <class T, class... More>
+    static void run(T* out, int64_t n, const T* in, const More*... more) {
+      constexpr int64_t kBlock = 64;
+      for (int64_t i = 0; i < n; i += kBlock) {
+        int64_t m = n - i < kBlock ? n - i : kBlock;
+        int32_t near = 0;
+        for (int64_t k = i; k < i + m; ++k) near += Test{}(in[k], more[k]...);
+        (near == m ? each<Near, T, More...>
+         : near    ? each<Parts, T, More...>
+                   : each<Away, T, More...>)(out + i, m, in + i, (more + i)...);
+      }
+    }
+    template <class F, class T, class... More>
+    [[gnu::noinline]] static void each(T* out, int64_t n, const T* in, const More*... more) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) out[i] = T(F{}(in[i], more[i]...));
+    }
+  };
+};
+template <class Test, class Near, class Away>
+constexpr Parts<Test, Near, Away> parts(Test, Near, Away) {
+  return {};
+}
+
 // A lambda of two operands that is nothing but an operator, so that reading and writing is all that takes time.
 template <class F>
 struct Light : F {
@@ -271,6 +319,27 @@ constexpr OnBits<F, G> on_bits(F, G) {
   return {};
 }
 
+// A lambda whose operands after the first are mostly numbers: then they are read once.
+template <class F>
+struct Bounded : F {
+  using IsBounded = void;
+};
+template <class F>
+constexpr Bounded<F> bounded(F) {
+  return {};
+}
+template <class F, class T, size_t... I>
+void bounded_map(char* const* p, int64_t n, std::index_sequence<I...>) {
+  T* out = reinterpret_cast<T*>(p[0]);
+  const T *x = reinterpret_cast<const T*>(p[1]), bounds[] = {*reinterpret_cast<const T*>(p[2 + I])...};
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = F{}(x[i], bounds[I]...);
+}
+template <class F, class T, int N>
+void bounded_kernel(char* const* p, int64_t n) {
+  bounded_map<F, T>(p, n, std::make_index_sequence<N - 1>());
+}
+
 // The loop for one value. A function of its own: inlined behind a chain of comparisons, the compiler takes the loops
 // for unlikely ones and does not vectorise them.
 template <class F, class T, int half, class R, size_t... I>
@@ -313,6 +382,7 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
   }
   if constexpr (requires { F::kOperand; } && std::is_floating_point_v<T>)
     if (n > 0 && map_by_value<F, T>(out, in, n, F::kHalves, std::index_sequence<I...>())) return;
+  if constexpr (requires { F::Own::run(out, n, in[I]...); }) return F::Own::run(out, n, in[I]...);
 #if defined(__AVX512F__)
   if constexpr (requires(lanes::V<T> x) { F::Lanes::template of<T>(x); })
     return lanes::map<typename F::Lanes>(in[0], out, n);
@@ -417,6 +487,8 @@ class Rows {
     }
     if constexpr (requires { typename F::Bits; } && std::is_same_v<T, float>)
       k.forward[int(DType::Half)] = k.forward[int(DType::BFloat16)] = &kernel<typename F::Bits, uint16_t, N>;
+    if constexpr (requires { typename F::IsBounded; } && !complex_v<T>)
+      k.single[1][int(dtype_of<T>)] = &bounded_kernel<F, T, N>;
     if constexpr (WEFT_BASE && complex_v<T>)
       if (gives_real<F, T>(std::make_index_sequence<N>())) k.real_result = true;
   }

@@ -68,8 +68,8 @@ tensor([4., 9.], dtype=torch.float64))",
 Tensor polygamma(int64_t n, const Tensor& x) {
   if (n < 0) fail("polygamma(n, x) does not support negative n, got ", n);
   if (n == 0) return digamma(x);
-  double factor = (n % 2 ? 1 : -1) * std::tgamma(double(n) + 1);
-  return zeta(double(n + 1), x) * factor;
+  Tensor sum = zeta(double(n + 1), x);
+  return n == 1 ? sum : sum * ((n % 2 ? 1 : -1) * std::tgamma(double(n) + 1));
 }
 
 WEFT_OP{

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.linalg.common import _same_dtype
 from weft.linalg.systems import inv
@@ -55,7 +56,13 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.vecdot: sizes {x.shape[dim]} and {y.shape[dim]} along dim {dim} do not match"
         )
+    if x.shape == y.shape and x.dtype == y.dtype and x.dtype in _DOTS:
+        if x.ndim and dim in (-1, x.ndim - 1):
+            return _row_dots(x, y)
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
+
+
+_row_dots, _DOTS = _C._op_function("row_dots"), (weft.float32, weft.float64)
 
 
 @op(name="linalg_multi_dot", function=False, method=False, out=True)

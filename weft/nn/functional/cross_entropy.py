@@ -6,11 +6,22 @@ import weft
 from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.activation import logsigmoid
-from weft.nn.functional.common import functional, legacy_reduction, reduced
+from weft.nn.functional.common import functional, hot, legacy_reduction, reduced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def reduction_code(reduction: str) -> int:
+    """Return the number by which native losses know a reduction."""
+    code = _REDUCTIONS.get(reduction)
+    if code is None:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return code
 
 
 def _check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> int:
@@ -54,7 +65,7 @@ def plain_nll(
     return weft.where(kept, loss * share, 0.0), share
 
 
-@functional
+@hot
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -69,20 +80,12 @@ def nll_loss(
     >>> weft.nn.functional.nll_loss(weft.tensor([[-0.5, -1.0]]), weft.tensor([1]))
     tensor(1.)
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    d = _check_classes("nll_loss", input, target, weight)
-    return _nll(input, target, weight, ignore_index, reduction, d)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, reduction)
+    return _nll_classes(input, target, weight, ignore_index, reduction_code(reduction))
 
 
-def _nll(
-    logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, d: int
-) -> Tensor:
-    loss, share = plain_nll(logs, target.reshape(()) if d == 0 else target, weight, ignore_index, d)
-    if reduction == "mean":
-        return loss.sum() / share.sum()
-    if d == 0 and reduction == "none":
-        return loss.reshape(target.shape)
-    return reduced(loss, reduction)
+_nll_classes = _C._op_function("nll_classes")
 
 
 @functional
@@ -111,7 +114,6 @@ def cross_entropy(
 
 
 _rows = _C._op_function("cross_entropy_rows")
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def plain_cross_entropy(
@@ -134,7 +136,7 @@ def plain_cross_entropy(
     d = _check_classes("cross_entropy", input, target, weight)
     logs = weft.log_softmax(input, d)
     if label_smoothing == 0:
-        return _nll(logs, target, weight, ignore_index, reduction, d)
+        return _nll_classes(logs, target, weight, ignore_index, reduction_code(reduction))
     loss, share = plain_nll(logs, target.reshape(()) if d == 0 else target, weight, ignore_index, d)
     even = -(logs if weight is None else logs * _classes(weight, input.ndim, d)).sum(d)
     even = weft.where(target.reshape(even.shape) == ignore_index, 0.0, even)
@@ -218,7 +220,7 @@ def linear_cross_entropy(
 # ---- many classes at once ------------------------------------------------------------------------
 
 
-@functional
+@hot
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -234,37 +236,17 @@ def multi_margin_loss(
     >>> weft.nn.functional.multi_margin_loss(weft.tensor([[0.5, 1.0]]), weft.tensor([1]))
     tensor(0.2500)
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if p not in (1, 2):
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, reduction)
+    if p != 1 and p != 2:
         raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
-    if input.ndim > 2 or (input.ndim and input.shape[-1] == 0):
-        raise RuntimeError(
-            "multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, "
-            f"but got: {list(input.shape)}"
-        )
-    x = input.reshape(-1, input.shape[-1]) if input.ndim else input.reshape(1, 1)
-    if target.ndim > 1 or target.numel() != x.shape[0]:
-        raise RuntimeError(
-            f"multi_margin_loss: inconsistent target size, expected {x.shape[0]} but got "
-            f"{list(target.shape)}"
-        )
-    if weight is not None and (weight.ndim != 1 or weight.shape[0] != x.shape[1]):
-        raise RuntimeError(
-            f"multi_margin_loss: inconsistent weight size, expected {x.shape[1]} but got "
-            f"{list(weight.shape)}"
-        )
-    index = target.reshape(-1, 1)
-    z = margin - x.gather(1, index) + x
-    z = weft.where(z > 0, z, 0.0)
-    z = z if p == 1 else z * z
-    if weight is not None:
-        z = z * weight.index_select(0, index.reshape(-1)).unsqueeze(1)
-    others = weft.arange(x.shape[1]) != index
-    loss = weft.where(others, z, 0.0).sum(1) / x.shape[1]
-    return reduced(loss.reshape(input.shape[:-1]), reduction)
+    return _multi_margin(input, target, weight, int(p), margin, reduction_code(reduction))
 
 
-@functional
+_multi_margin = _C._op_function("multi_margin_rows")
+
+
+@hot
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -280,21 +262,12 @@ def multilabel_margin_loss(
     >>> F.multilabel_margin_loss(weft.tensor([[0.5, 1.0]]), y)
     tensor(0.2500)
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if input.ndim > 2 or (input.ndim and input.shape[-1] == 0) or target.shape != input.shape:
-        raise RuntimeError(
-            "multilabel_margin_loss: Expected non-empty vectors or matrices of equal size, but got "
-            f"{list(input.shape)} and {list(target.shape)}"
-        )
-    x = input.reshape(-1, input.shape[-1] if input.ndim else 1)
-    y = target.reshape(x.shape)
-    listed = (y >= 0).to(weft.int64).cumprod(1) > 0
-    safe = weft.where(listed, y, 0)
-    is_target = weft.zeros_like(y).scatter_reduce(1, safe, listed.to(weft.int64), "amax") > 0
-    margins = (1 - x.gather(1, safe)).unsqueeze(2) + x.unsqueeze(1)
-    counts = listed.unsqueeze(2) & ~is_target.unsqueeze(1) & (margins > 0)
-    loss = weft.where(counts, margins, 0.0).sum((1, 2)) / x.shape[1]
-    return reduced(loss.reshape(input.shape[:-1]), reduction)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, reduction)
+    return _multilabel_margin(input, target, reduction_code(reduction))
+
+
+_multilabel_margin = _C._op_function("multilabel_margin_rows")
 
 
 @functional
@@ -321,83 +294,11 @@ def multilabel_soft_margin_loss(
 # ---- sequences without alignment -----------------------------------------------------------------
 
 
-def _log_sum(parts: list[Tensor]) -> Tensor:
-    """Return log(sum(exp)) of tensors; minus infinity has derivative zero."""
-    x = weft.stack(parts)
-    top = x.detach().amax(0)
-    top = weft.where(top == -float("inf"), 0.0, top)
-    total = weft.exp(x - top).sum(0)
-    none = total == 0
-    return weft.where(none, -float("inf"), weft.log(weft.where(none, 1.0, total)) + top)
-
-
-def _lengths(name: str, given: Any, batch: int) -> Tensor:
+def _lengths(name: str, given: Any) -> Tensor:
     t = given if isinstance(given, Tensor) else weft.tensor(list(given))
-    if t.is_floating_point():
-        raise RuntimeError(f"{name} must be of integral type")
-    t = t.reshape(-1).to(weft.int64)
-    if t.numel() != batch:
-        raise RuntimeError(f"ctc_loss: {name} must be of size batch_size {batch}, got {t.numel()}")
-    return t
-
-
-def _label_rows(targets: Tensor, lengths: Tensor, batch: int) -> Tensor:
-    """Return the targets as one row for each example."""
-    longest = int(lengths.max()) if batch else 0
-    if targets.ndim == 2:
-        if targets.shape[0] != batch or targets.shape[1] < longest:
-            raise RuntimeError(
-                f"ctc_loss: Expected tensor to have size at least {longest} at dimension 1, but got "
-                f"size {list(targets.shape)} for targets"
-            )
-        return targets[:, :longest].to(weft.int64)
-    if int(lengths.sum()) != targets.numel():
-        raise RuntimeError(
-            f"ctc_loss: Expected tensor to have size {int(lengths.sum())} at dimension 0, but got "
-            f"size {targets.numel()} for targets"
-        )
-    places = (lengths.cumsum(0) - lengths).unsqueeze(1) + weft.arange(longest)
-    flat = targets.reshape(-1).to(weft.int64)
-    return flat[places.clamp_max(max(flat.numel() - 1, 0))] if flat.numel() else places[:, :0]
-
-
-def plain_ctc(logs: Tensor, labels: Tensor, frames: Tensor, counts: Tensor, blank: int) -> Tensor:
-    """Return minus the log probability of all alignments: logs (T, N, C), labels (N, S)."""
-    batch, places = labels.shape
-    states = 2 * places + 1  # blank, label, blank, label, ..., blank
-    odd = weft.arange(states) % 2 == 1
-    padded = weft.cat([labels, labels.new_full((batch, 1), blank)], 1)
-    symbol = weft.where(odd, padded.repeat_interleave(2, 1)[:, :states], blank)
-    skips = weft.zeros_like(symbol, dtype=weft.bool)
-    if states > 2:
-        skips = weft.cat([skips[:, :2], odd[2:] & (symbol[:, 2:] != symbol[:, :-2])], 1)
-    never = -float("inf")
-    empty = logs.new_full((batch, 2), never)
-    emitted = logs.gather(2, symbol.expand(logs.shape[0], -1, -1))
-    first = weft.arange(states) < 2
-    alpha = weft.where(
-        first & (weft.arange(states) < 2 * counts.unsqueeze(1) + 1), emitted[0], never
-    )
-    for t in range(1, logs.shape[0]):
-        shifted = weft.cat([empty, alpha], 1)
-        over = weft.where(skips, shifted[:, :states], never)
-        new = _log_sum([alpha, shifted[:, 1 : states + 1], over]) + emitted[t]
-        alpha = weft.where((t < frames).unsqueeze(1), new, alpha)
-    last = 2 * counts.unsqueeze(1)
-    ends = [alpha.gather(1, last).squeeze(1)]
-    before = alpha.gather(1, (last - 1).clamp_min(0)).squeeze(1)
-    ends.append(weft.where(counts > 0, before, never))
-    return -_log_sum(ends)
-
-
-def _as_of_scores(logs: Tensor, frames: Tensor) -> Tensor:
-    """Return zeros with the derivative exp(logs): PyTorch's is that of the scores below them.
-
-    Behind a log_softmax it makes no difference.
-    """
-    inside = (weft.arange(logs.shape[0]).unsqueeze(1) < frames).unsqueeze(-1)
-    total = weft.where(inside, weft.exp(logs), 0.0).sum((0, 2))
-    return total - total.detach()
+    if t.is_floating_point() and t.numel():
+        raise RuntimeError(f"ctc_loss: {name} must be of integral type")
+    return t if t.dtype == weft.int64 else t.to(weft.int64)
 
 
 @functional
@@ -412,31 +313,20 @@ def ctc_loss(
 ) -> Tensor:
     """Return minus the log probability of labels, summed over all ways to align them in time.
 
-    log_probs has (time, batch, classes); between labels, the blank may be emitted.
+    log_probs has (time, batch, classes); between labels, the blank may be emitted. The derivative
+    is that of the scores below a log_softmax, as PyTorch's.
 
     >>> x = weft.zeros(2, 1, 2).log_softmax(2)
     >>> F, one = weft.nn.functional, weft.tensor([1])
     >>> F.ctc_loss(x, weft.tensor([[1]]), weft.tensor([2]), one).exp()
     tensor(1.3333)
     """
-    logs = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
-    batch = logs.shape[1]
-    if logs.ndim != 3 or not 0 <= blank < logs.shape[2]:
-        raise RuntimeError("ctc_loss: blank must be in label range")
-    frames = _lengths("input_lengths", input_lengths, batch)
-    counts = _lengths("target_lengths", target_lengths, batch)
-    if batch and int(frames.max()) > logs.shape[0]:
-        raise RuntimeError(
-            f"ctc_loss: Expected input_lengths to have value at most {logs.shape[0]}, but got value "
-            f"{int(frames.max())}"
-        )
-    if batch and (int(counts.min()) < 0 or int(frames.min()) < 0):
-        raise RuntimeError("ctc_loss: Expected lengths to have value at least 0")
-    loss = plain_ctc(logs, _label_rows(targets, counts, batch), frames, counts, blank)
-    loss = loss + _as_of_scores(logs, frames)
-    if zero_infinity:
-        loss = weft.where(loss == float("inf"), 0.0, loss)
-    if reduction == "mean":
-        return (loss / counts.clamp_min(1)).mean()
-    loss = loss if log_probs.ndim == 3 else loss.squeeze(0)
-    return reduced(loss, reduction)
+    logs = log_probs.unsqueeze(1) if log_probs.ndim == 2 else log_probs
+    frames = _lengths("input_lengths", input_lengths)
+    counts = _lengths("target_lengths", target_lengths)
+    code = reduction_code(reduction)
+    loss = _ctc_rows(logs, targets, frames, counts, blank, code, zero_infinity)[0]
+    return loss.squeeze(0) if code == 0 and log_probs.ndim == 2 else loss
+
+
+_ctc_rows = _C._op_function("ctc_rows")

@@ -386,11 +386,10 @@ def cosine_embedding_loss(
             f"cosine_embedding_loss: {target.ndim}D target tensor expects {ndim}D input tensors, "
             f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
-    d = target.ndim
-    eps = 1e-12
-    dots = (input1 * input2).sum(d)
-    sizes = ((input1 * input1).sum(d) + eps) * ((input2 * input2).sum(d) + eps)
-    cos = dots / weft.sqrt(sizes)
+    eps, dots = 1e-12, weft.linalg.vecdot
+    sizes = (dots(input1, input1) + eps) * (dots(input2, input2) + eps)
+    alike = input1.shape == input2.shape
+    cos = (dots(input1, input2) if alike else (input1 * input2).sum(-1)) / weft.sqrt(sizes)
     near = weft.where(target == 1, 1 - cos, 0.0)
     return reduced(near + weft.where(target == -1, (cos - margin).clamp_min(0), 0.0), reduction)
 
