@@ -473,7 +473,13 @@ LOOKS_AT_VALUES = {
     *(
         f"nn.functional.{name}"
         for name in (
-            *("binary_cross_entropy", "embedding_bag", "gaussian_nll_loss", "grouped_mm", "one_hot"),
+            *(
+                "binary_cross_entropy",
+                "embedding_bag",
+                "gaussian_nll_loss",
+                "grouped_mm",
+                "one_hot",
+            ),
         )
     ),
 }

@@ -129,8 +129,8 @@ WEFT_ROWS(activation) {
   r.ternary({"hardtanh(Tensor input, Tensor|Scalar min_val, Tensor|Scalar max_val) -> Tensor",
              "input kept between two values; the gradient is zero at both.", Rule::promote, kInplace | kHidden},
             types::number, bounded([](auto x, auto lo, auto hi) { return x <= lo  ? lo
-                                                                       : x > hi ? hi
-                                                                                : x; }),
+                                                                         : x > hi ? hi
+                                                                                  : x; }),
             d(keep::x0 | keep::x1 | keep::x2,
               [](auto g, auto x, auto lo, auto hi, auto) { return where(x > lo && x < hi, g, lit(g, 0.0)); }));
 }

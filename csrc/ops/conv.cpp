@@ -226,8 +226,9 @@ WEFT_OP{
   .signature =
       "convolve_hardtanh(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int "
       "groups, float min_val, float max_val) -> Tensor",
-  .doc = "Each place of the result: the sum of a window of input, weighted, kept between two values. Without "
-         "gradients.",
+  .doc =
+      "Each place of the result: the sum of a window of input, weighted, kept between two values. Without "
+      "gradients.",
   .traits = kHidden,
   .infer =
       [](Call& c) {

@@ -67,7 +67,8 @@ void run_pad(const Padded& p, const T* from, T value, T* to) {
   const Dims &x = p.x, &y = p.y, &before = p.before;
   const int n = y.size() - 2;  // dimensions of planes
   const int64_t in = x[n + 1], out = y[n + 1], left = before[n + 1];
-  const int64_t height = n < 0 ? 1 : int64_t(x[n]), rows = n < 0 ? 1 : int64_t(y[n]), top = n < 0 ? 0 : int64_t(before[n]);
+  const int64_t height = n < 0 ? 1 : int64_t(x[n]), rows = n < 0 ? 1 : int64_t(y[n]),
+                top = n < 0 ? 0 : int64_t(before[n]);
   const int64_t numel = numel_of(y);
   const int64_t first = std::clamp<int64_t>(left, 0, out), end = std::clamp<int64_t>(left + in, first, out);
   const int64_t skip = std::max<int64_t>(-left, 0), bytes = (end - first) * int64_t(sizeof(T));

@@ -319,8 +319,7 @@ void add_operand(Plan& plan, const Tensor& t, bool last) {
   plan.data[i] = last ? as_it_lies(t) : t.data();
   plan.dtypes[i] = t.dtype();
   Dims strides = last ? last_strides(t.sizes()) : t.strides();
-  for (int d = 0; d < plan.dims; ++d)
-    plan.strides[i][d] = d < shift || t.size(d - shift) == 1 ? 0 : strides[d - shift];
+  for (int d = 0; d < plan.dims; ++d) plan.strides[i][d] = d < shift || t.size(d - shift) == 1 ? 0 : strides[d - shift];
 }
 
 }  // namespace

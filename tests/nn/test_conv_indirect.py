@@ -1,4 +1,4 @@
-"""Convolutions whose pixels are found by pointers, beside a twin in NumPy, on any number of threads and instruction set."""
+"""Convolutions whose pixels are found by pointers, beside a twin in NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Case = dict[str, Any]
 
 
 def draw(r: random.Random) -> Case:
-    """Return a convolution: shapes that end in the middle of vectors, tiles and blocks; steps, gaps, groups, padding."""
+    """Return a convolution of steps, gaps, groups and padding, and of sizes between vectors and tiles."""
     dims = r.choice([1, 2, 2, 3])
     groups = r.choice([1, 1, 1, 2, 3, 8, 16])
     channels = groups * r.choice([1, 2, 4, 8, 3, 16, 20, 33])
@@ -46,7 +46,10 @@ def twin(c: Case, x: Any, w: Any, g: Any) -> tuple[Any, Any, Any]:
     padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in c["padding"])])
     y = np.zeros(g.shape)
     dx, dw = np.zeros_like(padded), np.zeros_like(w)
-    split = lambda t: t.reshape(n, groups, t.shape[1] // groups, -1)
+
+    def split(t: Any) -> Any:
+        return t.reshape(n, groups, t.shape[1] // groups, -1)
+
     for tap in itertools.product(*(range(k) for k in w.shape[2:])):
         at = tuple(
             slice(t * d, t * d + s * (m - 1) + 1, s)
