@@ -292,7 +292,7 @@ WEFT_OP{
         int64_t states = c.out[0].size(1), *out = c.out[0].data<int64_t>();
         Scratch symbols(8 * (2 * batch.longest + 1));
         batch.each(symbols.as<int64_t>(), [&](int64_t n, const CtcSample& s, int64_t) {
-          for (int64_t i = 0; i < states; ++i) out[n * states + i] = i < s.states ? s.symbol[i] : int64_t(c.integer(4));
+          for (int64_t i = 0; i < states; ++i) out[n * states + i] = i < s.states ? s.symbol[i] : int64_t{c.integer(4)};
         });
       },
   .no_derivative = "whole numbers",

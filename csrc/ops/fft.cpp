@@ -140,7 +140,7 @@ WEFT_OP{
         expect_complex(c);
         expect_axes(c, 1, x);
         int last = int(c.ints(1).back());
-        int64_t n = c.integer(3);
+        Size n = c.integer(3);
         if (n < 1 || x.size(last) != n / 2 + 1) refuse(c, 3, "be such that input has n // 2 + 1 elements along dim");
         Dims sizes = x.sizes();
         sizes[last] = n;

@@ -93,7 +93,7 @@ WEFT_OP{
           using T = decltype(zero);
           auto* x = reinterpret_cast<const T*>(scores.data());
           T* out = static_cast<T*>(loss.data());
-          int64_t reduction = c.integer(4);
+          Size reduction = c.integer(4);
           double sum = 0, total = 0;
           each_target(c.tensor(0), reinterpret_cast<const int64_t*>(target.data()),
                       reinterpret_cast<const T*>(weight.data()), c.integer(3), [&](int64_t i, int64_t place, T share) {
@@ -143,7 +143,7 @@ WEFT_OP{
           auto* y = reinterpret_cast<const int64_t*>(target.data());
           auto* w = reinterpret_cast<const T*>(weight.data());
           T* out = static_cast<T*>(dx.data());
-          int64_t reduction = c.integer(5);
+          Size reduction = c.integer(5);
           double total = 1;
           if (reduction == kMean) {
             total = 0;

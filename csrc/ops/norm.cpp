@@ -83,7 +83,7 @@ WEFT_OP{
         Given w(c, 1, type), b(c, 2, type);
         if (is_half(c.tensor(0).dtype())) {
           const LaidOut x(c.tensor(0), c.tensor(0).dtype());
-          const int64_t n = c.integer(3);
+          const Size n = c.integer(3);
           return in_wide_rows(c.tensor(0).dtype(), c.out[1].numel(), n, {&x}, c.out[0].data(),
                               [&](int64_t, int64_t first, int64_t rows, const float* x, float* y) {
                                 norm_kernels().rows(type, rows, n, x, w.data(), b.data(), c.real(4), y,
@@ -124,7 +124,7 @@ WEFT_OP{
 void wide_rows_back(Call& c, const char* w) {
   const DType type = c.tensor(1).dtype();
   const LaidOut g(c.tensor(0), type), x(c.tensor(1), type);
-  const int64_t n = c.integer(5), rows = c.tensor(1).numel() / n;
+  const Size n = c.integer(5), rows = c.tensor(1).numel() / n;
   float* to[2] = {c.flag(6) ? c.out[1].data<float>() : nullptr, c.flag(7) ? c.out[2].data<float>() : nullptr};
   Scratch memory(kWideChunks * 4 * n * item_size(DType::Float));
   auto* sums = memory.as<float>();  // of each chunk: weight, bias, and the same of one block

@@ -181,7 +181,7 @@ WEFT_OP{
       [](Call& c) {
         need_image(c, "upscale_factor");
         const Tensor& x = c.tensor(0);
-        const int64_t r = c.integer(1), n = x.size(-3), h = x.size(-2), w = x.size(-1);
+        const Size r = c.integer(1), n = x.size(-3), h = x.size(-2), w = x.size(-1);
         if (n % (r * r))
           fail(
               "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, ",
@@ -199,7 +199,7 @@ WEFT_OP{
       [](Call& c) {
         need_image(c, "downscale_factor");
         const Tensor& x = c.tensor(0);
-        const int64_t r = c.integer(1), n = x.size(-3), h = x.size(-2), w = x.size(-1);
+        const Size r = c.integer(1), n = x.size(-3), h = x.size(-2), w = x.size(-1);
         if (h % r || w % r)
           fail("pixel_unshuffle expects height and width to be divisible by downscale_factor, but ", Dims{h, w},
                " is not divisible by ", r);
@@ -215,7 +215,7 @@ WEFT_OP{
   .compose =
       [](Call& c) {
         const Tensor& x = c.tensor(0);
-        const int64_t groups = c.integer(1);
+        const Size groups = c.integer(1);
         if (x.dim() < 3) fail("channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
         if (groups <= 0) fail("channel_shuffle: Number of groups to divide channels in must be positive, got ", groups);
         if (x.size(1) % groups)

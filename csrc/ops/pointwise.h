@@ -17,6 +17,7 @@ struct Row {
   Rule rule;
   uint32_t keeps[kRowOperands] = {};  // what the derivative of each operand reads
   Tensor (*derivative[kRowOperands])(const Tensor* g_inputs_result) = {};
+  bool passes[kRowOperands] = {};  // the derivative is the gradient itself
   const PointwiseKernels* best = nullptr;
 
   Loops forward(DType t) const {

@@ -56,7 +56,8 @@ Tensor row_gradient(const Row& row, int i, const Tensor* t, bool recorded, const
   const Tensor& g = t[0];
   bool real = true;
   for (int k = 0; k < row.operands + 2; ++k) real = real && (!t[k] || is_floating(t[k].dtype()));
-  if (recorded || !real || g.sparse() || !row.back(i, compute_of(g.dtype()))) return row.derivative[i](t);
+  if (recorded || !real || g.sparse() || row.passes[i] || !row.back(i, compute_of(g.dtype())))
+    return row.derivative[i](t);
   if (t_recorder) {
     auto given = [&](int k) { return k < row.operands + 2 && t[k] ? Value(t[k]) : Value(); };
     return gradient_op(std::string(op), int64_t(i), g, given(1), given(2), given(3), given(4), given(5));

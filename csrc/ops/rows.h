@@ -422,7 +422,7 @@ template <class F>
 struct Derivative {
   uint32_t keeps;
 };
-// The derivative of sums: the gradient itself, without a loop.
+// The derivative of sums: the gradient itself. The walk back passes it on; only graphs have a loop for it.
 struct Passed {
   template <class G, class... T>
   G operator()(const G& g, const T&...) const {
@@ -502,7 +502,6 @@ class Rows {
   }
   template <int N, class F>
   static void add_back_of(PointwiseKernels& k, int which, Derivative<F>*) {
-    if constexpr (std::is_same_v<F, Passed>) return;
     k.back[which][int(DType::Float)] = &kernel<F, float, N + 2>;
     k.back[which][int(DType::Double)] = &kernel<F, double, N + 2>;
   }
@@ -517,6 +516,7 @@ class Rows {
   template <int N, class F>
   static void set_derivative(Row& row, int i, Derivative<F> d) {
     row.keeps[i] = d.keeps;
+    row.passes[i] = std::is_same_v<F, Passed>;
     row.derivative[i] = []<size_t... I>(std::index_sequence<I...>) {
       return &on_tensors<F, I...>;
     }(std::make_index_sequence<N + 2>());

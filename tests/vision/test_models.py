@@ -94,18 +94,26 @@ def test_classifiers_on_the_way_can_be_left_out() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_models_learn(name: str) -> None:
-    """Right shapes; eval gives the same twice; steps of gradient descent lower the loss."""
+    """Right shapes; eval gives the same twice; steps of gradient descent lower the loss.
+
+    Batches of four make some losses very steep: steps are so short that each should lower the loss by 0.01.
+    """
     make, size = SMALL[name]
     net, x, y = make(), weft.randn(4, *size), weft.tensor([0, 1, 2, 3])
-    loss = nn.CrossEntropyLoss()
-    before = loss(net(x), y)
-    optimizer = weft.optim.SGD(net.parameters(), lr=0.001)
+    optimizer = weft.optim.SGD(net.parameters(), lr=1.0)
+
+    def loss() -> weft.Tensor:
+        weft.manual_seed(7)  # the same dropout each time
+        return nn.CrossEntropyLoss()(net(x), y)
+
+    before = loss().item()
     for _ in range(3):
         optimizer.zero_grad()
-        loss(net(x), y).backward()
+        loss().backward()
+        slope = sum(p.grad.square().sum().item() for p in net.parameters())
+        optimizer.param_groups[0]["lr"] = 0.01 / slope
         optimizer.step()
-    assert all(p.grad is not None for p in net.parameters())
-    assert loss(net(x), y).item() < before.item()
+    assert before - 0.06 < loss().item() < before - 0.01
     net.eval()
     with weft.no_grad():
         first, second = net(x), net(x)
