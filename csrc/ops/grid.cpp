@@ -81,6 +81,7 @@ WEFT_OP{
   .back =
       [](Grad& d) {
         bool moves = d.needs(1) && d.arg(2).text() != "nearest";
+        if (d.needs(1) && !moves) d.give(1, zeros_like(d.x(1)));
         if (!d.needs(0) && !moves) return;
         TensorList got;
         if (d.create_graph) {  // in NumPy's types

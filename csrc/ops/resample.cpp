@@ -322,6 +322,7 @@ Axis Axis::transposed() const {
       int32_t to = next[size_t(index[size_t(k)])]++;
       t.index[size_t(to)] = int32_t(o);
       t.weight[size_t(to)] = weight[size_t(k)] / (count.empty() ? 1.0 : count[size_t(o)]);
+      t.single = t.single && t.weight[size_t(to)] == 1;
     }
   for (int64_t i = 0; i < in; ++i) t.single = t.single && t.begin[size_t(i)] == i;
   return t;

@@ -4,6 +4,7 @@
 # ruff: noqa: B023
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -379,3 +380,33 @@ def test_views_that_overlap_add_up() -> None:
             for k in range(size):
                 np.moveaxis(want, dim, 0)[o * step + k] += np.moveaxis(g.numpy(), dim, 0)[o][..., k]
         assert np.allclose(gradient(lambda x: x.unfold(dim, size, step), x, g).numpy(), want)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [weft.float64, weft.float32])
+def test_gradients_of_planes_of_one_element(dims: int, dtype: weft.dtype) -> None:
+    """Linear maps, so <y, g> = <x, dx>: also where an axis has one element, of which padding makes a share."""
+    pool = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[dims - 1]
+    adaptive = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1]
+    maps = [
+        lambda x: pool(x, 3, 1, 1),
+        lambda x: pool(x, 3, 1, 1, count_include_pad=False),
+        lambda x: pool(x, 2, 2, 1, True),
+        lambda x: adaptive(x, 2),
+        lambda x: F.interpolate(x, scale_factor=1.5),
+        lambda x: F.interpolate(x, size=[1] * dims, mode="area"),
+        lambda x: F.pad(x, [1, -1] + [0, 0] * (dims - 1)) if x.size(-1) > 1 else x * 1,
+        lambda x: F.pad(x, [1, 1] * dims, mode="replicate"),
+    ]
+    for sizes in itertools.product((1, 2, 3), repeat=dims):
+        for apply in maps:
+            x = weft.randn(2, 3, *sizes, dtype=dtype, requires_grad=True)
+            y = apply(x)
+            g = weft.randn(y.shape, dtype=dtype)
+            y.backward(g)
+            there, back = (y * g).sum().item(), (x * x.grad).sum().item()
+            assert abs(there - back) < (1e-4 if dtype is weft.float32 else 1e-10) * 10, (
+                sizes,
+                there,
+                back,
+            )

@@ -53,7 +53,7 @@ FLOAT = frozenset(
     + [f"linalg_{name}" for name in _LINALG]
     + [f"fft_{name}" for name in _FFT]
     + "cdist cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve "
-    "fake_quantize_per_tensor_affine "
+    "fake_quantize_per_tensor_affine multi_margin_rows multilabel_margin_rows nll_classes "
     "matrix_exp nanquantile orgqr ormqr pinverse polar prod qr quantile slogdet stft svd trace "
     "triangular_solve view_as_complex".split()
 )
