@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kDepth = 1024;  // numbers of each column that are multiplied in one go: a sliver of them stays near
-constexpr int64_t kPointers = 4096, kMostPlaces = 256, kLeastPlaces = 64;  // of a block
+constexpr int64_t kPointers = 4096, kMostPlaces = 256;  // of a block
 constexpr int64_t kFewChannels = 32;
 constexpr int64_t kFloat = sizeof(float);
 
@@ -234,8 +234,9 @@ class Packed final : public PackedKernel {
   Scratch packed_;
 };
 
+// Few where there are very many taps: their pointers are memory too.
 int64_t places_at_once(int64_t taps) {
-  return std::clamp<int64_t>(kPointers / std::max<int64_t>(taps, 1) / 8 * 8, kLeastPlaces, kMostPlaces);
+  return std::clamp<int64_t>(kPointers / std::max<int64_t>(taps, 1) / 8 * 8, taps < kPointers ? 64 : 8, kMostPlaces);
 }
 
 // Calls f(rows, rows of the result) for blocks of places of the result, which has so many channels.
@@ -338,6 +339,7 @@ void each_outer(const Reads& from, int64_t batch, int64_t tap, const float* zero
   const float* at[kOuterPlaces];
   int64_t total = batch * from.grid.count();
   for (int64_t begin = 0; begin < total; begin += kOuterPlaces) {
+    leave_if_interrupted();
     Block b(from.grid, begin, std::min(begin + kOuterPlaces, total));
     b.read(from.grid.shifts[size_t(tap)], from.images, zeros, at);
     bool reads = std::any_of(at, at + b.count, [&](const float* p) { return p != zeros; });
