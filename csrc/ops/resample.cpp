@@ -151,6 +151,11 @@ void give_like(Call& c, int dims, const Dims& sizes) {
   c.give(0, resamples_last(x, dims) ? meta_last_as(x, x.dtype(), sizes) : meta(x.dtype(), sizes));
 }
 
+void need_inexact(Call& c) {
+  if (!is_floating(c.tensor(0).dtype()) && !is_complex(c.tensor(0).dtype()))
+    refuse(c, 0, "be of a floating or complex dtype");
+}
+
 // The tables of the last n dimensions, or the transposed ones: make(i, in, out) gives one.
 template <class Make>
 void run_map(Call& c, int n, bool transposed, const Make& make) {
@@ -202,6 +207,7 @@ WEFT_OP{
   .traits = kHidden,
   .infer =
       [](Call& c) {
+        need_inexact(c);
         const Dims &g = c.tensor(0).sizes(), &size = c.ints(1);
         if (size.size() > g.size()) refuse(c, 1, "name dimensions of ", g);
         Dims made = with_last(g, size);
@@ -297,8 +303,7 @@ WEFT_OP{
   .infer =
       [](Call& c) {
         expect_not_negative(c, 1);
-        if (!is_floating(c.tensor(0).dtype()) && !is_complex(c.tensor(0).dtype()))
-          refuse(c, 0, "be of a floating or complex dtype");
+        need_inexact(c);
         expect_shape(c, 0, padded_sizes(c, 2, c.ints(1)));
         give_like(c, c.ints(2).size() / 2, c.ints(1));
       },
