@@ -174,6 +174,8 @@ bool rows_suit(const Conv& c) {
 }
 bool small_images(const Conv& c) { return rows_suit(c) && c.places() <= 16 && c.in >= 256; }
 bool few_channels(const Conv& c) { return rows_suit(c) && c.in < 16; }
+// One channel lies the same way in any order: windows are rows of a matrix, as for other types.
+bool single_channel(const Conv& c) { return c.in == 1 && c.out == 1 && rows_suit(c); }
 bool small(const Conv& c) {
   return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16;
 }
@@ -199,6 +201,11 @@ void conv_forward(const Conv& c, const float* x, const float* w, Ending end, flo
   if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y);
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
   if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
+  if (single_channel(c)) {
+    plain_conv_forward(DType::Float, c, x, w, end.bias, y);
+    if (end.bounds) apply_bounds(DType::Float, end.bounds, 1, c.batch * c.places(), y, c.batch * c.places());
+    return;
+  }
   if (small(c)) return direct_conv_forward(c, x, w, end, y);
   indirect_conv_forward(c, x, w, end, y, packed);
 }
@@ -207,6 +214,7 @@ void conv_input(const Conv& c, const float* g, const float* w, float* dx) {
   if (depthwise_suits(c)) return depthwise_conv_input(c, g, w, dx);
   if (winograd_suits(c)) return winograd_conv_input(c, g, w, dx);
   if (joined_suits_input(c)) return joined_conv_input(c, g, w, dx);
+  if (single_channel(c)) return plain_conv_input(DType::Float, c, g, w, dx);
   if (few_channels(c)) return rows_conv_input(c, g, w, dx);
   indirect_conv_input(c, g, w, dx);
 }
@@ -215,6 +223,7 @@ void conv_weight(const Conv& c, const float* x, const float* g, float* dw) {
   if (depthwise_suits(c)) return depthwise_conv_weight(c, x, g, dw);
   if (winograd_suits(c) && c.in * c.out >= 512) return winograd_conv_weight(c, x, g, dw);
   if (joined_suits_weight(c)) return joined_conv_weight(c, x, g, dw);
+  if (single_channel(c)) return plain_conv_weight(DType::Float, c, x, g, dw);
   if (few_channels(c) || small_images(c)) return rows_conv_weight(c, x, g, dw);
   indirect_conv_weight(c, x, g, dw);
 }
