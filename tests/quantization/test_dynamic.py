@@ -260,3 +260,29 @@ def test_refused() -> None:
     assert type(Q.quantize_dynamic(m)[1]) is dynamic.Linear
     with pytest.raises(RuntimeError, match="expected an input of float32"):
         Q.quantize_dynamic(m)(weft.ones(1, 8, dtype=weft.float64))
+
+
+@pytest.mark.parametrize("most", [127, 255])
+def test_how_many_integers_are_used_is_saved(most: int) -> None:
+    """A state dict brings them along; one of a version that had no such entry keeps all 256."""
+    exact = weft.quantization.QConfig(
+        weft.quantization.PlaceholderObserver.with_args(quant_max=most),
+        weft.quantization.default_per_channel_weight_observer,
+    )
+    layer = weft.quantization.nn.dynamic.Linear.from_float(weft.nn.Linear(40, 30), exact)
+    state, x = layer.state_dict(), weft.randn(5, 40)
+    other = weft.quantization.nn.dynamic.Linear(40, 30)
+    other.load_state_dict(state)
+    assert other.reduce_range == (most == 127)
+    assert weft.equal(other(x), layer(x))
+    del state["reduce_range"]
+    other.load_state_dict(state)
+    assert other.reduce_range is False
+    assert weft.equal(other(x), layer(x)) == (most == 255)
+
+
+def test_other_ranges_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="quant_max=100 are not supported"):
+        weft.quantization.PlaceholderObserver(quant_max=100)
+    with pytest.raises(NotImplementedError, match="quant_min=-128"):
+        weft.quantization.PlaceholderObserver(quant_min=-128, quant_max=127)

@@ -386,8 +386,8 @@ class PlaceholderObserver(ObserverBase):
     Args:
         dtype: the type of the integers.
         is_dynamic: whether grids are found at run time.
-        quant_min: the lowest integer to use.
-        quant_max: the highest one.
+        quant_min: the lowest integer to use: 0.
+        quant_max: the highest one: 255 (the default) or 127.
 
     >>> weft.quantization.PlaceholderObserver(dtype=weft.quint8).dtype
     torch.quint8
@@ -401,9 +401,13 @@ class PlaceholderObserver(ObserverBase):
         quant_max: int | None = None,
     ) -> None:
         super().__init__(dtype)
+        if quant_min not in (None, 0) or quant_max not in (None, 127, 255):
+            raise NotImplementedError(
+                f"PlaceholderObserver: quant_min={quant_min} and quant_max={quant_max} are not "
+                "supported, only 0 with 127 or 255"
+            )
         self.is_dynamic = is_dynamic
-        self.quant_min = 0 if quant_min is None else quant_min
-        self.quant_max = 255 if quant_max is None else quant_max
+        self.quant_min, self.quant_max = 0, 255 if quant_max is None else quant_max
 
     def forward(self, x: Tensor) -> Tensor:
         return x

@@ -100,12 +100,13 @@ class Int8Layer(StoredNumbers):
 
     >>> from weft.quantization.nn.dynamic import Linear
     >>> sorted(Linear(2, 3).state_dict())
-    ['bias_float', 'weight_int8', 'weight_scale']
+    ['bias_float', 'reduce_range', 'weight_int8', 'weight_scale']
     """
 
     weight_int8: Tensor
     weight_scale: Tensor
     bias_float: Tensor | None
+    _numbers = _added = ("reduce_range",)
     reduce_range = True  # inputs become bytes up to 127, as ``default_dynamic_qconfig`` says
 
     def _make_weight(self, shape: Sequence[int], bias: bool) -> None:
