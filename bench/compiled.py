@@ -12,6 +12,7 @@ import importlib
 import os
 import random
 import tempfile
+import threading
 import time
 import timeit
 import warnings
@@ -22,7 +23,7 @@ from typing import Any
 from bench import dispatch, static, train
 from bench.fresh import in_fresh_process
 from bench.harness import MEANS, Mean, Row, Setup, Stmt, Value, register
-from bench.memory import COMPILED, growth
+from bench.memory import COMPILED, give_back, growth, resident
 from bench.models import Setting, build
 
 TORCH_COMPILE = ("compile",) if os.environ.get("WEFT_BENCH_TORCH_COMPILE") == "1" else ()
@@ -52,6 +53,9 @@ FIRST = 0.3  # seconds that the first call may take more than an eager one
 CACHED = 0.1  # and where kernels are on the disk already
 ABOVE = 2e-6  # seconds that a call may take above a call of an empty Python function
 MEMORY = 1 / 0.8
+SERVED = 64  # answers
+SERVING = 1 / 1.8  # of one thread's time, that 8 threads may take on two cores
+FLAT = 1 << 20  # bytes that a process may grow over 5,000 calls of 1,000 shapes
 
 
 def torch_modes(task: str) -> tuple[str, ...]:
@@ -235,6 +239,72 @@ def over_sizes(lib: Any, mode: str) -> Value:
     return Value(measure)
 
 
+def growth_over_shapes(module: str) -> float:
+    """Bytes by which a process grows from the 5,000th to the 10,000th call, of 1,000 shapes in turn."""
+    lib = importlib.import_module(module)
+    model = lib.nn.Sequential(lib.nn.Linear(16, 32), lib.nn.Tanh(), lib.nn.Linear(32, 4)).eval()
+    work = lib.compile(lambda x: (model(x) * 2 + 1).sigmoid())
+    lib.manual_seed(0)
+    order = [1 + n % 1000 for n in range(10_000)]
+    random.Random(0).shuffle(order)
+    with lib.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it runs eagerly
+        for n in order[:5000]:
+            work(lib.ones(n, 16))
+        gc.collect()
+        give_back()
+        before = resident("VmRSS")
+        for n in order[5000:]:
+            work(lib.ones(n, 16))
+        gc.collect()
+        give_back()
+    return max(resident("VmRSS") - before, 1)
+
+
+def memory_over_shapes(lib: Any, mode: str) -> Value:
+    """How far a fresh process grows over calls of ever other shapes."""
+    return Value(cache(partial(in_fresh_process, growth_over_shapes, lib.__name__)))
+
+
+# ----------------------------------------------------------------------------------------- serving
+
+
+def served(lib: Any, mode: str) -> Value:
+    """How long as many answers of one compiled model take in 8 threads, one thread's time being 1.
+
+    Every call runs on the thread that makes it. On a machine with two free cores 0.5 is the best.
+    """
+    made = build("resnet18", Setting(lib), batch=1)
+    work, x = lib.compile(made.model.eval()), made.inputs[0]
+
+    def answer(count: int) -> None:
+        with lib.no_grad():
+            for _ in range(count):
+                work(x)
+
+    def seconds(threads: int) -> float:
+        serving = [
+            threading.Thread(target=answer, args=(SERVED // threads,)) for _ in range(threads)
+        ]
+        start = time.perf_counter()
+        for t in serving:
+            t.start()
+        for t in serving:
+            t.join()
+        return time.perf_counter() - start
+
+    def measure() -> float:
+        before = lib.get_num_threads()
+        lib.set_num_threads(1)
+        try:
+            answer(COMPILED)
+            return seconds(8) / seconds(1)
+        finally:
+            lib.set_num_threads(before)
+
+    return Value(measure)
+
+
 # ------------------------------------------------------------------------------- answers and memory
 
 
@@ -338,6 +408,12 @@ def _first_calls() -> None:
 
 def _sizes() -> None:
     declare("sizes", "199_batches", {"weft": over_sizes}, {}, unit="x", limit=1.1)
+    setups: dict[str, Setup] = {"weft": memory_over_shapes}
+    declare("sizes", "memory_1000_shapes", setups, {}, unit="B", limit=FLAT, quick=())
+
+
+def _serving() -> None:
+    declare("serving", "8_threads", {"weft": served}, {}, unit="x", limit=SERVING, quick=())
 
 
 def _answers() -> None:
@@ -358,5 +434,5 @@ def _memory() -> None:
         declare("memory", task, setups, modes, threads=(2,), budget=budget, unit="B", quick=())
 
 
-for declare_group in (_steps, _first_calls, _sizes, _answers, _memory):
+for declare_group in (_steps, _first_calls, _sizes, _serving, _answers, _memory):
     declare_group()

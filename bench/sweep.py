@@ -2,7 +2,8 @@
 
 Ops and their calls come from ``tests/samples*.py``, made large by ``bench/enlarge.py``: a new op with a
 row there is here, too. Both libraries run in this process on one thread and take turns; the minimum of
-CPU time counts. Results: ``bench/results/sweep.md`` and ``sweep.json``.
+CPU time counts. Results: ``bench/results/sweep.md`` and ``sweep.json``. A long sweep can be run in parts:
+``--part 1/4 --merge`` puts each op that it has measured into these files, in the place of the same cells.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import gc
 import importlib
 import json
 import math
+import os
 import re
+import resource
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,19 +31,23 @@ from samples import ROWS, Row, S
 from tqdm import tqdm
 
 from bench.enlarge import enlarged
-from bench.report import amount, machine, three_digits
+from bench.reasons import reason
+from bench.report import Others, amount, machine, three_digits
 
 RESULTS = Path(__file__).resolve().parent / "results"
 FAMILIES = sorted((RESULTS.parent.parent / "tests").glob("samples_*.py"))
 SIZES = (1_000, 100_000, 1_000_000)
 OTHER_DTYPES = ("float64", "bfloat16", "complex64", "int64")
 EQUAL = 0.95  # ratios above count as equal: these machines are noisy
+FLOOR = 0.8  # ratios below need a reason
 SAMPLE = 4e-4  # seconds that a sample takes at least
 LONG = 0.3  # an op that takes longer is not tried at the next size
 MOST = 30_000_000  # elements of a result
-PATIENCE = 20  # seconds by the clock for the first call of anything
+MEMORY = 8 << 30  # bytes that this process may take: an op that wants more is left out
+PATIENCE = 6  # seconds of CPU time for the first call of anything
 
 Work = Callable[[], object]
+Wanted = Callable[[str], object]  # of a cell's name
 
 
 @dataclass
@@ -134,9 +141,10 @@ class Op:
         weft, op = self.libs[0], self.ops[0]
         s = lift(weft, cast(sample, "float32"), "float32")
         tensors = [x for x in flat([*s.args, *s.kwargs.values()]) if is_tensor(x)]
+        around = _without_tensors((s.args, s.kwargs))  # a call must not see its inputs twice
 
         def call(*given: Any) -> Any:
-            args, kwargs = _filled((s.args, s.kwargs), iter(given))
+            args, kwargs = _filled(around, iter(given))
             return op(*args, **kwargs)
 
         if all(is_tensor(a) for a in s.args) and not s.kwargs:
@@ -166,49 +174,72 @@ class Op:
         return errors[0] / errors[1] if errors[1] else (1.0 if not errors[0] else math.inf)
 
 
-def _filled(value: Any, tensors: Iterator[Any]) -> Any:
-    """Nested arguments with their tensors exchanged, in order."""
+HERE = "<a tensor>"
+
+
+def _without_tensors(value: Any) -> Any:
+    """Nested arguments, with HERE for each tensor."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_filled(v, tensors) for v in value)
+        return type(value)([_without_tensors(v) for v in value])
+    if isinstance(value, dict):
+        return {k: _without_tensors(v) for k, v in value.items()}
+    return HERE if is_tensor(value) else value
+
+
+def _filled(value: Any, tensors: Iterator[Any]) -> Any:
+    """Nested arguments with tensors in their places, in order."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_filled(v, tensors) for v in value])
     if isinstance(value, dict):
         return {k: _filled(v, tensors) for k, v in value.items()}
-    return next(tensors) if is_tensor(value) else value
+    return next(tensors) if value is HERE else value
 
 
-def measured(op: Op, quick: bool) -> Result:
-    """All cells of an op."""
+def label_of(elements: int) -> str:
+    """The name of a size: 1e5."""
+    return f"{elements:.0e}".replace("e+0", "e")
+
+
+def measured(op: Op, wanted: Wanted) -> Result:
+    """The cells of an op whose names are wanted."""
     result = Result(op.row.name)
     dtype = "float32" if "f" in op.row.dtypes else "int64" if "i" in op.row.dtypes else "bool"
     middle = None
-    for elements in SIZES[1:2] if quick else SIZES:
+    for elements in SIZES:
+        label = label_of(elements)
+        rest = elements == SIZES[1] and any(wanted(w) for w in (*OTHER_DTYPES, "compiled"))
+        if not (wanted(label) or wanted(label + " grad") or rest):
+            continue
         found = first_that_runs(op, elements, dtype)
         if found is None:
             break
         sample, seconds = found
         middle = sample if elements <= SIZES[1] else middle
-        label = f"{elements:.0e}".replace("e+0", "e")
-        add(result, label, sample, op.forward(sample, dtype), op)
-        if op.row.grad and dtype == "float32" and not op.row.mutates:
+        if wanted(label):
+            add(result, label, sample, op.forward(sample, dtype), op)
+        has_gradient = op.row.grad and dtype == "float32" and not op.row.mutates
+        if has_gradient and wanted(label + " grad"):
             attempt(result, label + " grad", sample, lambda s=sample: op.with_gradient(s))
         if seconds > LONG / 10:
             break
     if middle is None:
         result.skipped = result.skipped or "no large call of it runs in both libraries"
         return result
-    if not quick:
-        others(result, op, middle, dtype)
+    others(result, op, middle, dtype, wanted)
     return result
 
 
-def others(result: Result, op: Op, sample: S, dtype: str) -> None:
+def others(result: Result, op: Op, sample: S, dtype: str, wanted: Wanted) -> None:
     """The other dtypes and the compiled call, at the middle size."""
     for other in OTHER_DTYPES:
-        if other != "complex64" and other != dtype and other_fits(op.row, sample, other):
+        if other in ("complex64", dtype) or not wanted(other):
+            continue
+        if other_fits(op.row, sample, other):
             attempt(result, other, sample, lambda other=other: op.forward(sample, other))
     complex_call = in_complex(sample)
-    if dtype == "float32" and complex_call is not None:
+    if dtype == "float32" and complex_call is not None and wanted("complex64"):
         attempt(result, "complex64", complex_call, lambda: op.forward(complex_call, "float32"))
-    if dtype == "float32" and not op.row.mutates and op.row.values:
+    if dtype == "float32" and not op.row.mutates and op.row.values and wanted("compiled"):
         attempt(result, "compiled", sample, lambda: op.compiled(sample))
 
 
@@ -232,11 +263,8 @@ def attempt(
     """Add a cell unless one of the libraries cannot do it."""
     try:
         works = make()
-        if works is None:
+        if works is None or not ends(works):
             return
-        for work in works:
-            with limited():
-                work()
     except Exception:
         return
     add(result, what, sample, works)
@@ -247,8 +275,11 @@ def add(
 ) -> None:
     """Measure, and keep the cell."""
     ours, theirs = race(*works)
+    if theirs / ours < EQUAL:  # or is it noise?
+        again = race(*works, seconds=0.4)
+        ours, theirs = min(ours, again[0]), min(theirs, again[1])
     cell = Cell(what, ours, theirs, repr(sample)[:100])
-    if op is not None and what == f"{SIZES[1]:.0e}".replace("e+0", "e"):
+    if op is not None and what == label_of(SIZES[1]):
         try:
             cell.error = op.error(sample)
         except Exception:
@@ -258,7 +289,7 @@ def add(
 
 def first_that_runs(op: Op, elements: int, dtype: str) -> tuple[S, float] | None:
     """The first call of that size that both libraries accept, and how long weft takes for it."""
-    tried = 0
+    tried = late = 0
     for sample in enlarged(op.row, elements):
         if not fits(sample, dtype):
             continue
@@ -267,32 +298,44 @@ def first_that_runs(op: Op, elements: int, dtype: str) -> tuple[S, float] | None
             return None
         try:
             works = op.forward(sample, dtype)
+            if not ends(works):
+                continue
             start = time.perf_counter()
-            with limited():
-                out = works[0]()
+            out = works[0]()
             seconds = time.perf_counter() - start
-            if sum(x.numel() for x in flat(out) if is_tensor(x)) > MOST:
+        except TimeoutError:
+            late += 1
+            if late == 3:
                 return None
-            with limited():
-                works[1]()
-            return sample, seconds
+            continue
         except Exception:
             continue
+        large = sum(x.numel() for x in flat(out) if is_tensor(x)) > MOST
+        return None if large else (sample, seconds)
     return None
 
 
-class limited:
-    """Ends what takes too long, where it can be interrupted."""
+def ends(works: Iterable[Work]) -> bool:
+    """Whether the pieces of work end without an error, as a child process finds out.
 
-    def __enter__(self) -> None:
-        def late(*_: object) -> None:
-            raise TimeoutError
-
-        signal.signal(signal.SIGALRM, late)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-
-    def __exit__(self, *_: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    Raises TimeoutError where they take too long: a loop in C++ that nothing can interrupt would take this
+    process with it.
+    """
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            for work in works:
+                work()
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+        raise TimeoutError
+    return status == 0
 
 
 def race(ours: Work, theirs: Work, seconds: float = 0.06) -> tuple[float, float]:
@@ -319,6 +362,9 @@ def race(ours: Work, theirs: Work, seconds: float = 0.06) -> tuple[float, float]
 
 # ---- all of them -------------------------------------------------------------------------------
 
+CELLS = [label_of(e) for e in SIZES]
+CELLS = [*CELLS, *(c + " grad" for c in CELLS), *OTHER_DTYPES, "compiled"]
+
 
 def rows(only: str) -> Iterator[Row]:
     """The rows of all samples, each op once."""
@@ -339,14 +385,21 @@ def report(results: list[Result], about: dict[str, Any]) -> str:
     done = sorted((r for r in results if r.cells), key=lambda r: r.worst.ratio)
     cells = [c for r in done for c in r.cells]
     below = [c for c in cells if c.ratio < EQUAL]
+    share = about["others"]  # None: the parts of the sweep were run at different times
+    busy = "beside other work" + (
+        "" if share is None else f", which took {share:.0%} of the machine"
+    )
+    middle = {label_of(SIZES[1]), label_of(SIZES[1]) + " grad"}
+    quick = sum({c.what for c in r.cells} <= middle for r in done)
     lines = [
         "# Every op beside PyTorch",
         "",
         f"{about['date']}, {about['cpu']}, {about['isa']}, weft {about['weft']}, "
-        f"PyTorch {about['torch']}, one thread, minima of CPU time.",
+        f"PyTorch {about['torch']}, one thread, minima of CPU time, {busy}.",
         "",
         f"{len(done)} ops, {len(cells)} cells, geometric mean {three_digits(mean(cells))}; "
-        f"{len(below)} cells of {sum(r.worst.ratio < EQUAL for r in done)} ops below {EQUAL}.",
+        f"{len(below)} cells of {sum(r.worst.ratio < EQUAL for r in done)} ops below {EQUAL}; "
+        f"{quick} ops were measured at {label_of(SIZES[1])} only.",
         "",
         "PyTorch's time / weft's: below 1 weft is slower. Columns: elements of the largest tensor;",
         "*grad*: with the gradients of all inputs; other dtypes and the compiled call (against",
@@ -355,9 +408,7 @@ def report(results: list[Result], about: dict[str, Any]) -> str:
         "",
     ]
     columns = list(dict.fromkeys(c.what for r in done for c in r.cells))
-    order = [f"{e:.0e}".replace("e+0", "e") for e in SIZES]
-    order = [*order, *(o + " grad" for o in order), *OTHER_DTYPES, "compiled"]
-    columns = [c for c in order if c in columns]
+    columns = [c for c in CELLS if c in columns]
     lines += [
         "| op | worst | " + " | ".join(columns) + " | error | slowest call |",
         "| --- |" + " --- |" * (len(columns) + 3),
@@ -372,6 +423,7 @@ def report(results: list[Result], about: dict[str, Any]) -> str:
             f"{three_digits(max(errors)) if errors else ''} | "
             f"{w.what}: {amount(w.weft)}, PyTorch {amount(w.torch)} `{w.shapes}` |"
         )
+    lines += ["", f"## Below {FLOOR}, and why", "", *_explained(done)]
     missing = [r.name for r in results if not r.cells]
     lines += [
         "",
@@ -380,54 +432,130 @@ def report(results: list[Result], about: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Measure, print what is below, write the files."""
+def _explained(results: list[Result]) -> list[str]:
+    """A line for each reason, with the ops and their worst ratios; those without a known one first."""
+    ops: dict[str, dict[str, float]] = {"": {}}
+    for r in results:
+        for c in r.cells:
+            if c.ratio < FLOOR:
+                worst = ops.setdefault(reason(r.name, c.what), {})
+                worst[r.name] = min(c.ratio, worst.get(r.name, c.ratio))
+    return [
+        f"- {why or 'no reason known, to be mended'}: "
+        + (", ".join(f"`{name}` {three_digits(worst[name])}" for name in worst) or "none")
+        for why, worst in ops.items()
+    ]
+
+
+def stored(about: dict[str, Any]) -> dict[str, Result]:
+    """What the stored sweep measured on this machine with these libraries; nothing from another one."""
+    try:
+        old = json.loads((RESULTS / "sweep.json").read_text())
+    except FileNotFoundError:
+        return {}
+    if any(old.get(key) != about[key] for key in ("cpu", "isa", "weft", "torch")):
+        return {}
+    return {
+        r["name"]: Result(r["name"], [Cell(**c) for c in r["cells"]], r["skipped"])
+        for r in old["ops"]
+    }
+
+
+def merged(old: Result | None, new: Result) -> Result:
+    """An op's cells, the new ones in the place of old ones of the same name."""
+    if old is None:
+        return new
+    fresh = {c.what for c in new.cells}
+    cells = [*(c for c in old.cells if c.what not in fresh), *new.cells]
+    cells.sort(key=lambda c: CELLS.index(c.what))
+    return Result(new.name, cells, "" if cells else new.skipped)
+
+
+def write(folder: Path, results: Iterable[Result], about: dict[str, Any]) -> None:
+    """The table and the figures."""
+    results = list(results)
+    (folder / "sweep.md").write_text(report(results, about))
+    (folder / "sweep.json").write_text(
+        json.dumps({**about, "ops": [asdict(r) for r in results]}, indent=0) + "\n"
+    )
+
+
+def arguments() -> argparse.Namespace:
+    """What to measure, and where it is kept."""
     parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__)
     parser.add_argument("--only", default="", metavar="REGEX", help="ops whose name matches")
+    parser.add_argument(
+        "--cells", default="", metavar="REGEX", help=f"settings that match: {', '.join(CELLS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="float32 at 1e5 elements only")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="every Nth op from the Ith")
+    parser.add_argument(
+        "--merge", action="store_true", help="add to bench/results, in the place of the same cells"
+    )
     parser.add_argument(
         "--write", type=Path, help="folder of the results (bench/results for all ops)"
     )
     args = parser.parse_args()
+    if args.merge and args.write:
+        parser.error("--merge adds to bench/results, --write makes other files: not both")
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", args.part):
+        parser.error(f"--part: expected I/N such as 2/4, got {args.part}")
+    if args.quick:
+        args.cells = "^1e5( grad)?$"
+    return args
+
+
+def main() -> int:
+    """Measure, print what is below, write the files."""
+    args = arguments()
     import torch
 
     import weft
 
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     torch.set_num_threads(1)
     weft.set_num_threads(1)
     warnings.simplefilter("ignore")
     gc.disable()
-    results = []
-    for row in tqdm(list(rows(args.only)), unit=" ops", disable=None):
-        op = Op(row, weft, torch)
-        if not all(op.ops):
-            continue
-        try:
-            results.append(measured(op, args.quick))
-        except Exception as e:
-            results.append(Result(row.name, skipped=f"{type(e).__name__}: {e}"))
-        for c in results[-1].cells:
-            if c.ratio < EQUAL:
-                tqdm.write(
-                    f"{row.name:40} {c.what:10} x{three_digits(c.ratio)}  {amount(c.weft)} {c.shapes}"
-                )
-        gc.collect()
-        sys.stdout.flush()
     about = {
         "date": time.strftime("%Y-%m-%d"),
         "cpu": machine({})["cpu"],
         "isa": weft._C._isa(),
         "weft": weft.__version__,
         "torch": torch.__version__,
+        "others": None,
     }
-    text = report(results, about)
-    folder = args.write or (None if args.only or args.quick else RESULTS)
+    others = Others({})
+    partial = args.only or args.cells or args.part != "1/1"
+    folder = args.write or (RESULTS if args.merge or not partial else None)
+    results = stored(about) if args.merge else {}
+    first, step = (int(n) for n in args.part.split("/"))
+    wanted = re.compile(args.cells).search
+    saved = time.monotonic()
+    for row in tqdm(list(rows(args.only))[first - 1 :: step], unit=" ops", disable=None):
+        op = Op(row, weft, torch)
+        if not all(op.ops):
+            continue
+        try:
+            new = measured(op, wanted)
+        except Exception as e:
+            new = Result(row.name, skipped=f"{type(e).__name__}: {e}")
+        for c in new.cells:
+            if c.ratio < EQUAL:
+                tqdm.write(
+                    f"{row.name:40} {c.what:10} x{three_digits(c.ratio)}  {amount(c.weft)} {c.shapes}"
+                )
+        results[row.name] = merged(results.get(row.name), new)
+        gc.collect()
+        sys.stdout.flush()
+        if folder and time.monotonic() - saved > 30:
+            about["others"] = None if args.merge else others.share()
+            write(folder, results.values(), about)
+            saved = time.monotonic()
+    about["others"] = None if args.merge else others.share()
     if folder:
-        (folder / "sweep.md").write_text(text)
-        (folder / "sweep.json").write_text(
-            json.dumps({**about, "ops": [asdict(r) for r in results]}, indent=0) + "\n"
-        )
-    print(text.split("\n")[4])
+        write(folder, results.values(), about)
+    print(report(list(results.values()), about).split("\n")[4])
     return 0
 
 

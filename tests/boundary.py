@@ -14,6 +14,7 @@ import importlib
 import math
 import pkgutil
 import random
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,36 @@ DTYPES = {
 LARGEST = 4096  # elements of a tensor in a recorded call
 NUMBERS = (-(2**63), -(2**62), -(2**31), -2, -1, 0, 1, 2, 3, 7, 64, 65, 2**31 - 1, 2**31, 2**32)
 NUMBERS += (2**40, 2**62, 2**63 - 1)
+WORDS = (
+    "add",
+    "bounds",
+    "silu",
+    "tanh",
+    "mul",
+    "return",
+    "float32",
+    "int64",
+    "bool",
+    "v0",
+    "v1",
+    "v2",
+    ";",
+    "",
+)
+WORDS += (
+    "reflect",
+    "replicate",
+    "circular",
+    "nearest",
+    "linear",
+    "cubic",
+    "area",
+    "zeros",
+    "border",
+)
 REALS = (math.nan, math.inf, -math.inf, 0.0, -0.0, -1.0, 0.5, 1e-300, 1e300, 2.0**63)
 LAYOUTS = ("plain", "turned", "apart", "expanded", "behind")
+ODD = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-42, -0.5, 2.0**31)  # elements of floats
 
 Call = dict[str, Any]  # {"op": name, "args": [...], "inplace": bool}
 
@@ -281,7 +310,11 @@ def _by_hand() -> dict[str, list[Call]]:
         *((f"linear{a}", x, w, b) for a in ("", "_relu", "_tanh", "_sigmoid", "_gelu", "_gelu_tanh",
                                              "_silu", "_mish", "_hardswish")),
         ("convolve_relu", image, kernel, None, one, none, one, 1),
-        ("convolve_hardtanh", image, kernel, None, one, none, one, 1, 0.0, 6.0),
+        ("convolve_ending", image, kernel, None, one, none, one, 1, "silu add bounds 0 6",
+         weft.rand(1, 3, 3, 3)),
+        ("convolve_chain", image, [weft.rand(4, 2, 1, 1), weft.rand(4, 1, 3, 3)], [None, weft.rand(4)],
+         one, one, one, 4, 1, "silu;add", weft.rand(1, 4, 5, 5)),
+        ("without_nan", x),
         ("fused", [x], text),
         ("quantized_linear", x, byte, weft.rand(2), b, False, 0.1, 3, None, 0, True),
         ("quantized_round", x, x, 0.5, 3, True),
@@ -340,7 +373,7 @@ def hostile_tensor(x: dict[str, Any], rng: random.Random) -> Any:
     """A tensor of another shape, dtype, layout or, of whole numbers, other values."""
     dtype, shape, layout, values = x["tensor"]
     shape = list(shape)
-    kind = rng.randrange(9)
+    kind = rng.randrange(10)
     if kind == 0:
         dtype = rng.choice(list(DTYPES))
     elif kind == 1:
@@ -361,6 +394,8 @@ def hostile_tensor(x: dict[str, Any], rng: random.Random) -> Any:
         shape = [rng.choice((0, 1, 1, 2, 3)) for _ in range(rng.randrange(7))]
     elif kind == 8:
         shape = [n + rng.choice((-1, 1)) if n else 1 for n in shape]
+    elif kind == 9 and not values and dtype in ("float32", "float64", "float16", "bfloat16"):
+        values = [rng.choice((*ODD, 0.5, 1.5)) for _ in range(rng.choice((1, 3, 7)))]
     return {"tensor": [dtype, shape, layout, values]}
 
 
@@ -377,6 +412,28 @@ def hostile_numbers(x: list[Any], rng: random.Random) -> list[Any]:
         number = isinstance(x[at], int) and rng.random() < 0.5
         x[at] = x[at] + rng.choice((-2, -1, 1, 2)) if number else rng.choice(NUMBERS)
     return x
+
+
+def hostile_text(x: str, rng: random.Random) -> str:
+    """A text with a word or a letter changed; words such as those of fused programs, modes and endings."""
+    words = re.split(r"(\W+)", x)
+    at = rng.randrange(len(words))
+    kind = rng.randrange(6)
+    if kind == 0:
+        del words[at]
+    elif kind == 1:
+        words.insert(at, rng.choice(words))
+    elif kind == 2:
+        other = rng.randrange(len(words))
+        words[at], words[other] = words[other], words[at]
+    elif kind == 3:
+        words[at] = rng.choice(WORDS)
+    elif kind == 4:
+        words[at] = str(rng.choice((*NUMBERS, *REALS)))
+    else:
+        at = rng.randrange(len(x) + 1)
+        return x[:at] + rng.choice(("", " ", ";", "v9", "\0", "\udc80", "-", "e")) + x[at + 1 :]
+    return "".join(words)
 
 
 def any_value(rng: random.Random) -> Any:
@@ -398,6 +455,8 @@ def hostile(x: Any, rng: random.Random) -> Any:
         return not x
     if isinstance(x, int):
         return x + rng.choice((-2, -1, 1, 2)) if rng.random() < 0.3 else rng.choice(NUMBERS)
+    if isinstance(x, str):
+        return hostile_text(x, rng)
     if isinstance(x, dict) and "tensor" in x:
         return hostile_tensor(x, rng)
     if isinstance(x, dict) and "float" in x:

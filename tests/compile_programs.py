@@ -62,6 +62,18 @@ INPLACE = [
     "{0}.copy_({1})", "{0}.addcmul_({1}, {1}, value=0.1)", "{0}[0], {0}[1] = {0}[1].clone(), {0}[0].clone()",
     "{0}.index_add_(0, k, {1})", "{0}.masked_fill_({1} > 1, 0.0)", "{0}.uniform_()",
 ]  # fmt: skip
+CONTROL = [
+    "weft.cond({0}.sum() > {2}, lambda a, b: a * 2 + b, lambda a, b: a - b.tanh() * q, ({0}, {1}))",
+    "weft.cond(({0} > {2}).any(), lambda a: (a * p, a.sum()), lambda a: (a.sin(), p.sum()), ({0},))[1] + {1}",
+    "weft.while_loop(lambda i, a: (i < 4) & (a.abs().max() < 9), lambda i, a: (i + 1, a * 1.3 + {2}),"
+    " (weft.tensor(0), {0} * 1))[1] + {1}",
+    "weft.while_loop(lambda n, c: n < {0}.abs().max(), lambda n, c: (n + 1, {{'a': c['a'] * 0.5 + q}}),"
+    " (weft.tensor(0.0), {{'a': {1} * 1}}))[1]['a']",
+    "weft.scan(lambda c, r: (c * 0.5 + r, c * q), {0}[0] * 1, {1})[1]",
+    "weft.scan(lambda c, r: weft.cond(r.sum() > c.sum(), lambda c, r: (c + r, c * 2), lambda c, r: (c - r, r + q),"
+    " (c, r)), weft.zeros(4), {0}, reverse=True)[1] + {1}",
+    "weft.scan(lambda c, r: (c + r[0].mean(), r[1] * c), {0}.sum(), [{1}, {0}.tanh()], dim=1)[1] * {1}",
+]
 NUMBERS = [
     "{0}.sum() > {1}",
     "({0} > 0).all()",
@@ -96,7 +108,8 @@ class World:
 class Program:
     """A function's source, what happens between its calls, and what is done with its results."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, control: int = 0) -> None:
+        """Write a program with so many ops of control flow before its end."""
         self.seed = seed
         self.rng = random.Random(seed)
         self.optimizer = self.rng.choice(list(OPTIMIZERS))
@@ -109,6 +122,10 @@ class Program:
         body: list[str] = []
         for _ in range(self.rng.randint(2, 9)):
             body += self.statement(1)
+        for _ in range(control):
+            limit = round(self.rng.uniform(-1, 1), 1)
+            form = self.rng.choice(CONTROL).format(self.pick(), self.pick(), limit)
+            body.append(self.fresh(form))
         body += self.ending()
         self.source = "\n".join([
             "def make(w):",

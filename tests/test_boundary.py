@@ -187,7 +187,9 @@ def test_programs_are_built_once() -> None:
     with pytest.raises(RuntimeError, match="is finished already"):
         add()
     with pytest.raises(RuntimeError, match="not a float"):
-        program.set_number(0, 0, 1.0)
+        program.run((x(2, 3),), [(0, 0, 1.0)])
+    with pytest.raises(RuntimeError, match="has no op 7"):
+        program.run((x(2, 3),), [(7, 0, 1.0)])
     assert program.run((x(2, 3),))[0].equal(x(2, 3).exp())
 
 

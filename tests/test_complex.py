@@ -1,4 +1,4 @@
-"""Derivatives of ops of complex numbers that are easy to get wrong: each is checked twice."""
+"""Complex numbers: derivatives that are easy to get wrong, each checked twice; loops over pairs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ CALLS: dict[str, Any] = {
         z(1, 2, 2, 2),
     ),
     "conv_transpose1d": lambda: (F.conv_transpose1d, z(1, 2, 3), z(2, 1, 2), z(1)),
+    "vdot": lambda: (weft.vdot, z(3), z(3)),
     "pow": lambda: (weft.pow, z(3), z(3)),
     "pow of a number": lambda: (lambda x: 2.0**x, z(3)),
     "logcumsumexp": lambda: (lambda x: x.logcumsumexp(0), z(4)),
@@ -107,3 +108,83 @@ def test_quotients_at_the_ends(dtype: Any) -> None:
     assert q[3].real.isinf() and q[4] == 0
     ones = weft.ones(3, dtype=dtype)
     assert weft.equal((ones / weft.tensor([1, 0, 1], dtype=dtype))[::2], ones[::2])
+
+
+# ---- loops over pairs --------------------------------------------------------------------------
+
+KINDS = [(weft.complex64, 1e-5), (weft.complex128, 1e-13)]
+
+
+def draw(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Random complex numbers, as NumPy's."""
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def near(mine: weft.Tensor, right: Any, digits: float) -> bool:
+    """Say whether a result is as exact as its type allows, beside its largest element."""
+    right = np.asarray(right)
+    return bool(
+        np.abs(mine.numpy() - right).max(initial=0) <= digits * (1 + np.abs(right).max(initial=0))
+    )
+
+
+@pytest.mark.parametrize("dtype, digits", KINDS)
+@pytest.mark.parametrize(
+    "m, k, n", [(1, 1, 1), (2, 33, 70), (70, 33, 2), (17, 1, 9), (40, 41, 43), (0, 3, 2), (2, 0, 3)]
+)
+def test_products_of_matrices(dtype: Any, digits: float, m: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(m * 100 + n)
+    a, b, c = draw(rng, m, k), draw(rng, k, n), draw(rng, m, n)
+    of = lambda x: weft.tensor(np.ascontiguousarray(x)).to(dtype)  # noqa: E731
+    for left in (of(a), of(a.T).mT):
+        for right in (of(b), of(b.T).mT):
+            assert near(left @ right, a @ b, digits * 10)
+            assert near(
+                weft.addmm(of(c), left, right, beta=0.5, alpha=2), 0.5 * c + 2 * a @ b, digits * 10
+            )
+            batch = weft.stack([left, left * 2]) @ weft.stack([right, right])
+            assert near(batch, np.stack([a @ b, 2 * a @ b]), digits * 10)
+
+
+@pytest.mark.parametrize("dtype, digits", KINDS)
+@pytest.mark.parametrize("n", [0, 1, 7, 64, 1001, 20_003])
+def test_products_of_vectors(dtype: Any, digits: float, n: int) -> None:
+    rng = np.random.default_rng(n)
+    a, b = draw(rng, n), draw(rng, 2 * n)
+    x, y = weft.tensor(a).to(dtype), weft.tensor(b).to(dtype)
+    size = digits * (10 + n**0.5)
+    for s in (y[:n], y[::2]):
+        v = s.numpy().astype(np.complex128)
+        assert near(weft.dot(x, s), np.dot(a, v), size) and near(
+            weft.vdot(x, s), np.vdot(a, v), size
+        )
+
+
+@pytest.mark.parametrize("dtype, digits", KINDS)
+@pytest.mark.parametrize("shape", [(1,), (2, 3), (5, 47), (130, 3), (3, 1100), (9, 6, 17)])
+def test_sums_and_pointwise(dtype: Any, digits: float, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    a, b = draw(rng, *shape), draw(rng, *shape)
+    x, y = weft.tensor(a).to(dtype), weft.tensor(b).to(dtype)
+    for dim in range(len(shape)):
+        assert near(x.sum(dim), a.sum(dim), digits * 10) and near(x.mean(dim), a.mean(dim), digits)
+        assert near(x.prod(dim), a.prod(dim), digits * 100)
+    some = rng.random(shape) < 0.5
+    assert near(weft.where(weft.tensor(some), x, y), np.where(some, a, b), digits)
+    for weight in (0.3, 0.2 + 0.9j):
+        assert near(weft.lerp(x, y, weight), a + weight * (b - a), digits * 10)
+    assert (
+        near(x - y, a - b, digits)
+        and near(-x, -a, digits)
+        and near(x * (1 - 2j), a * (1 - 2j), digits)
+    )
+    assert near(1j * x, 1j * a, digits) and near(x.reciprocal(), 1 / a, digits)
+
+
+@pytest.mark.parametrize("dtype", [weft.complex64, weft.complex128])
+def test_reciprocals_of_all_sizes(dtype: Any) -> None:
+    """Where squares would overflow or lose digits, as where they do not."""
+    sizes = np.repeat([1e-37, 1e-25, 1e-10, 1.0, 1e10, 1e25, 1e37], 64)
+    a = (sizes * (0.6 + 0.8j)).astype(np.complex64)
+    mine = weft.tensor(a).to(dtype).reciprocal().numpy()
+    assert np.allclose(mine * a.astype(np.complex128), 1, rtol=1e-6)

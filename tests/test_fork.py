@@ -21,7 +21,7 @@ PREPARED = """
     weft.manual_seed(0)
     weft.set_num_threads(2)
 
-    def forked(work, seconds=20):
+    def forked(work, seconds=120):
         pid = os.fork()
         if pid == 0:
             try:
@@ -120,7 +120,7 @@ BUSY = {
 @pytest.mark.parametrize("name", BUSY)
 def test_children_of_a_busy_process(name: str) -> None:
     program = dedent(PREPARED) + dedent(BUSY[name]) + "while_in(busy, work, 40)\n"
-    assert run(program, 280) == "right\n"
+    assert run(program, 600) == "right\n"
 
 
 def test_a_child_that_forks() -> None:
@@ -132,4 +132,4 @@ def test_a_child_that_forks() -> None:
             return (a @ a).equal(expected) and forked(lambda: (a @ a).equal(expected)) == "right"
         while_in(lambda: a @ a, work, 10)
         """
-    assert run(dedent(PREPARED) + dedent(program), 120) == "right\n"
+    assert run(dedent(PREPARED) + dedent(program), 600) == "right\n"

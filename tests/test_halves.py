@@ -263,3 +263,43 @@ def test_images_between_convolutions_lie_as_they_like(dtype, rng):
     middle = F.conv2d(x, net[0].weight, net[0].bias, padding=1).contiguous().relu()
     by_hand = F.conv2d(middle, net[2].weight, net[2].bias, stride=2)
     assert np.array_equal(bits_of(net(x).contiguous()), bits_of(by_hand.contiguous()))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_bounds_may_be_rounded_first(dtype):
+    x = from_bits(EVERY, dtype)
+    v = wide(EVERY, dtype)
+    for low, high in ((-0.3, 0.7), (0.1, 0.1), (-1e-9, 60000.1), (1.0, -1.0)):
+        bounded = np.minimum(np.maximum(v, np.float32(low)), np.float32(high))
+        same_bits(bits_of(x.clamp(low, high)), rounded(bounded, dtype), dtype)
+        same_bits(bits_of(x.clamp_min(low)), rounded(np.maximum(v, np.float32(low)), dtype), dtype)
+        same_bits(
+            bits_of(x.clamp_max(high)), rounded(np.minimum(v, np.float32(high)), dtype), dtype
+        )
+    clean = np.nan_to_num(v, nan=0.3, posinf=7.1, neginf=-0.7).astype(np.float32)
+    same_bits(bits_of(x.nan_to_num(0.3, 7.1, -0.7)), rounded(clean, dtype), dtype)
+    for n in (1, 15, 17, 33, 47, 65, 1029):  # what is left of vectors
+        assert np.array_equal(bits_of((x[:n] * 2).contiguous()), bits_of((x * 2)[:n].clone()))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("shape", [(3,), (33,), (5, 47), (130, 3), (9, 6, 17)])
+def test_reductions_read_halves_where_they_lie(dtype, shape, rng):
+    x = weft.tensor(rng.standard_normal(shape)).to(dtype)
+    x.view(-1)[0] = float("nan")
+    for t in (x, x.mT if x.ndim > 1 else x, x[..., ::2]):
+        v = t.double()
+        for dim in range(t.ndim):
+            for name in ("nansum", "amax", "amin", "count_nonzero", "any", "all", "prod"):
+                mine, right = getattr(weft, name)(t, dim), getattr(weft, name)(v, dim)
+                mine, right = mine.double().numpy(), right.to(mine.dtype).double().numpy()
+                assert np.allclose(mine, right, rtol=2 * DIGITS[dtype], atol=1e-3, equal_nan=True)
+            for p in (0, 1, 2, 3, float("inf"), -float("inf")):
+                mine = weft.linalg.vector_norm(t[..., 1:], p, dim).double().numpy()
+                right = weft.linalg.vector_norm(v[..., 1:], p, dim).numpy()
+                assert np.allclose(mine, right, rtol=2 * DIGITS[dtype], equal_nan=True)
+    assert not weft.equal(x, x.clone())
+    y = x.nan_to_num()
+    assert weft.equal(y, y.clone()) and weft.equal(
+        weft.zeros(3, dtype=dtype), -weft.zeros(3, dtype=dtype)
+    )

@@ -196,16 +196,32 @@ def test_lstsq(dtype: str, seed: int) -> None:
 
 
 @dtypes
-def test_large(dtype: str) -> None:
-    """What is done by blocks."""
+@pytest.mark.parametrize("size", [63, 64, 97, 170])
+def test_large(dtype: str, size: int) -> None:
+    """What is done by blocks, or by weft's own solver of triangles."""
     d = Draw(dtype, 0)
-    d.size, d.batch = 170, (2,)
+    d.size, d.batch = size, (2,)
     a = d.definite()
     one = np.broadcast_to(np.eye(d.size, dtype=a.dtype), a.shape)
     for upper in (False, True):
         factor = weft.linalg.cholesky(d.tensor(a), upper=upper)
         d.close(a @ weft.cholesky_inverse(factor, upper).numpy(), one)
     d.close(a @ weft.linalg.inv(d.tensor(a)).numpy(), one)
+    a = d.array(size, size)  # whose rows are exchanged
+    wanted = np.linalg.inv(a.astype(np.complex128 if d.dtype.kind == "c" else np.float64))
+    condition = float(np.linalg.cond(a).max())
+    found = weft.linalg.inv(d.tensor(a)).numpy()
+    limit = 100 * condition * np.finfo(d.dtype).eps * float(abs(wanted).max())
+    assert abs(found - wanted).max() <= limit
+
+
+def test_large_without_elements_and_singular() -> None:
+    assert weft.linalg.inv(weft.zeros(0, 80, 80)).shape == (0, 80, 80)
+    assert weft.cholesky_inverse(weft.zeros(0, 80, 80)).shape == (0, 80, 80)
+    with pytest.raises(RuntimeError, match=r"cholesky_inverse.*singular"):
+        weft.cholesky_inverse(weft.zeros(2, 80, 80))
+    with pytest.raises(RuntimeError, match=r"inv.*singular"):
+        weft.linalg.inv(weft.ones(80, 80))
 
 
 def test_singular_triangles_are_refused() -> None:

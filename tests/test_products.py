@@ -18,6 +18,10 @@ SHAPES = [
     (20, 128, 1, False, False),  # inner products
     (64, 16, 1, False, True),
     (5, 15, 1, False, False),
+    (9, 64, 2, False, False),  # few columns
+    (274, 365, 2, False, True),
+    (65, 130, 3, False, False),
+    (300, 700, 4, False, True),
 ]
 
 

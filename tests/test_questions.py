@@ -63,30 +63,6 @@ def test_numbers_of_compilers_are_numbers() -> None:
     assert weft.sym_not(0) and weft.sym_ite(False, 1, 2) == 2 and weft.sym_sum([1, 2]) == 3
 
 
-def test_cond_differentiates_what_it_calls() -> None:
-    x = weft.tensor([2.0], requires_grad=True)
-    weft.cond(x > 1, lambda x: x * x, lambda x: x, (x,)).backward()
-    assert x.grad.tolist() == [4]
-    assert weft.cond(False, lambda: 1, lambda: 2) == 2
-    with pytest.raises(RuntimeError, match="one element"):
-        weft.cond(weft.ones(2), weft.sin, weft.cos, (x,))
-
-
-def test_cond_is_not_traced_but_compiled() -> None:
-    """A trace would keep the choice of its example for all inputs."""
-
-    def f(x: weft.Tensor) -> weft.Tensor:
-        return weft.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
-
-    x = weft.ones(2)
-    with pytest.raises(RuntimeError, match=r"trace: cond chooses.*weft\.where"):
-        weft.jit.trace(f, (x,))
-    assert weft.jit.trace(lambda x: weft.cond(True, weft.neg, weft.sin, (x,)), (x,))(x).sum() == -2
-    compiled = weft.compile(f)
-    for sign in (1, -1, 1, -1, 1, -1, 1, -1):
-        assert weft.equal(compiled(x * sign), f(x * sign))
-
-
 @pytest.mark.parametrize("wrap", [False, True])
 def test_fill_diagonal(wrap: bool) -> None:
     import numpy as np

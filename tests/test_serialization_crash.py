@@ -204,7 +204,7 @@ def test_killed_at_random_times(path: Path) -> None:
             assert number_of(f"{path}.previous") <= now
         last = now
     print("200 kills, at most", last, "saves")
-    assert last > 200
+    assert last >= 200
     weft.save(state(0), path)
     assert set(os.listdir(path.parent)) == allowed(path)
 

@@ -142,8 +142,8 @@ def test_waking_descriptors_get_one_byte() -> None:
 def test_ctrl_c_by_default_abandons_the_call() -> None:
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        in_loop(60, lambda: os.kill(os.getpid(), signal.SIGINT))
-    assert time.monotonic() - start < 30
+        in_loop(3600, lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert time.monotonic() - start < 600  # the whole loop takes longer on any machine
     assert WORK["sum"]().item() == WORK["sum"]().item()
 
 
@@ -188,7 +188,7 @@ def test_the_signal_of_a_thread_that_computes_reaches_the_main_thread() -> None:
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert done.stdout in ("[0]\n", "[1]\n"), done.stderr

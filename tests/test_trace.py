@@ -107,7 +107,7 @@ def test_a_trace_can_be_walked() -> None:
     assert list(first.inputs()) == graph.inputs
     assert list(second.inputs()) == first.outputs and second.outputs[0].producer is second
     assert third.outputs[0].shape == (2,) and third.outputs[0].dtype == weft.float32
-    assert graph.outputs is third.outputs[0]
+    assert graph.outputs == third.outputs
     assert second.outputs[0].kind == "float32[3, 2]"
 
 

@@ -120,6 +120,7 @@ _LAZY_FROM = {
     ),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
+    **dict.fromkeys(("cond", "scan", "while_loop"), "ops.control"),
     "compile": "jit.compile",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
@@ -151,7 +152,7 @@ pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm 
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
 _QUESTIONS = """
-as_strided_ cond detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
+as_strided_ detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
 is_distributed is_inference is_neg is_same_size is_signed is_warn_always_enabled
 set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
 sym_sum to_dlpack typename

@@ -356,9 +356,4 @@ def _size_new(cls: type, sizes: Iterable[int] = ()) -> Size:
 Size.__repr__ = _size_repr
 Size.numel = _size_numel
 Size.__new__ = staticmethod(_size_new)
-Size.__add__ = lambda self, other: Size(tuple.__add__(self, tuple(other)))
-Size.__mul__ = Size.__rmul__ = lambda self, n: Size(tuple.__mul__(self, n))
-Size.__getitem__ = lambda self, i: (
-    Size(tuple.__getitem__(self, i)) if isinstance(i, slice) else tuple.__getitem__(self, i)
-)
 Size.__reduce__ = lambda self: (Size, (tuple(self),))

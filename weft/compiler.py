@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import weft
 from weft import _C
 from weft.jit.compile import BACKENDS, compile
+from weft.jit.compile.dynamic import mark
 from weft.jit.compile.function import forget_all
 from weft.jit.compile.module import OptimizedModule
+from weft.jit.effects import declare_pure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,9 +131,13 @@ def _break(what: str) -> None:
 def allow_in_graph(fn: Any) -> Any:
     """Return the function itself: whatever is made of ops can be captured.
 
+    A function of a C library, of which weft cannot know what it does besides returning a value, is
+    taken to be pure from now on: a replay leaves it out.
+
     >>> weft.compiler.allow_in_graph(weft.relu) is weft.relu
     True
     """
+    declare_pure(fn)
     return fn
 
 
@@ -149,21 +155,41 @@ def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> li
 
 
 def mark_dynamic(t: weft.Tensor, index: Any) -> None:
-    """Say that a size will change. Here each shape is a variant of its own, so nothing follows.
+    """Say that sizes of a tensor will vary: calls with it are captured for any such sizes at once.
 
-    >>> weft.compiler.mark_dynamic(weft.ones(2, 3), 0)
+    Args:
+        t: the tensor; others that are given in its place later need no mark.
+        index: the dimension, or a list of them.
+
+    >>> f = weft.compile(lambda x: x.sum(0))
+    >>> for n in range(2, 6):
+    ...     x = weft.ones(n, 3)
+    ...     weft.compiler.mark_dynamic(x, 0)
+    ...     y = f(x)
+    >>> f.any_size[0].captures
+    2
     """
-    sizes = t.shape
-    for dim in index if isinstance(index, (list, tuple)) else [index]:
-        sizes[dim]  # it must be there
+    mark(t, _dims(t, index, "mark_dynamic"), True)
 
 
-def mark_static(t: weft.Tensor, index: Any = ()) -> None:
-    """Say that a size will not change, as is assumed of all.
+def mark_static(t: weft.Tensor, index: Any = None) -> None:
+    """Say that sizes of a tensor will not vary: each gets a program of its own.
+
+    Args:
+        t: the tensor.
+        index: the dimension, or a list of them; without it, all.
 
     >>> weft.compiler.mark_static(weft.ones(2, 3), 0)
     """
-    mark_dynamic(t, index)
+    mark(t, _dims(t, list(range(t.dim())) if index is None else index, "mark_static"), False)
+
+
+def _dims(t: weft.Tensor, index: Any, name: str) -> list[int]:
+    dims = list(index) if isinstance(index, (list, tuple, set)) else [index]
+    for d in dims:
+        if type(d) is not int or not -t.dim() <= d < t.dim():
+            raise IndexError(f"{name}: a tensor of shape {list(t.shape)} has no dimension {d!r}")
+    return [d % t.dim() for d in dims]
 
 
 def cudagraph_mark_step_begin() -> None:

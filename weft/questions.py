@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import weft
-from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "as_strided_", "cond", "detach_", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
+    "as_strided_", "detach_", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
     "is_distributed", "is_inference", "is_neg", "is_same_size", "is_signed",
     "is_warn_always_enabled", "set_flush_denormal", "set_warn_always", "sym_float", "sym_int", "sym_ite", "sym_max",
     "sym_min", "sym_not", "sym_sqrt", "sym_sum", "to_dlpack", "typename",
@@ -249,24 +247,6 @@ def sym_sum(args: Any) -> Any:
     6
     """
     return sum(args)
-
-
-def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()
-) -> Any:
-    """Call one of two functions, as a truth value or a tensor of one element says.
-
-    >>> x = weft.tensor([1.0, -1.0])
-    >>> weft.cond(x.sum() > 1, weft.sin, weft.neg, (x,))
-    tensor([-1.,  1.])
-    """
-    if isinstance(pred, Tensor) and pred.numel() != 1:
-        raise RuntimeError(
-            at_line(f"cond: pred must have one element, got a shape of {list(pred.shape)}")
-        )
-    if isinstance(pred, Tensor) and (recorder := _C._recorder()) is not None:
-        recorder.branches()
-    return (true_fn if pred else false_fn)(*operands)
 
 
 def detach_(input: Tensor) -> Tensor:

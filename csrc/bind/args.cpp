@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "bind/observer.h"
 #include "exec/program.h"
 #include "ops/api.h"
 #include "ops/record.h"
@@ -357,6 +358,8 @@ bool are_too_many(const Op& op, Py_ssize_t nargs) {
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const OpSet& set = *reinterpret_cast<PyOp*>(self)->set;
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (t_observer) [[unlikely]]
+    return tell_call(self, args, size_t(nargs), kwnames);
   return guarded([&]() -> PyObject* {
     for (const Op* op : set.ops) {
       if (are_too_many(*op, nargs)) continue;
@@ -423,7 +426,31 @@ bool push_operand(Call& c, PyObject* o) {
   return true;
 }
 
+// What Python calls the operator of an op.
+static const char* operator_of(const std::string& op, bool inplace) {
+  static const std::unordered_map<std::string, std::pair<const char*, const char*>> names{
+    {"add", {"add", "iadd"}},
+    {"sub", {"sub", "isub"}},
+    {"mul", {"mul", "imul"}},
+    {"div", {"truediv", "itruediv"}},
+    {"floor_divide", {"floordiv", "ifloordiv"}},
+    {"remainder", {"mod", "imod"}},
+    {"pow", {"pow", "ipow"}},
+    {"matmul", {"matmul", "imatmul"}},
+    {"bitwise_and", {"and_", "iand"}},
+    {"bitwise_or", {"or_", "ior"}},
+    {"bitwise_xor", {"xor", "ixor"}},
+    {"bitwise_left_shift", {"lshift", "ilshift"}},
+    {"bitwise_right_shift", {"rshift", "irshift"}},
+  };
+  auto found = names.find(op);
+  if (found == names.end()) return op.c_str();  // lt, le, eq …
+  return inplace ? found->second.second : found->second.first;
+}
+
 PyObject* call_binary(const OpRef& op, PyObject* a, PyObject* b, bool inplace) {
+  if (t_observer) [[unlikely]]
+    return tell_operator(operator_of(op.op().base, inplace), {a, b});
   return guarded([&]() -> PyObject* {
     Call c(op.op());
     if (!push_operand(c, a) || !push_operand(c, b)) Py_RETURN_NOTIMPLEMENTED;

@@ -5,6 +5,7 @@
 #include "bind/args.h"
 #include "bind/hooks.h"
 #include "bind/life.h"
+#include "bind/observer.h"
 #include "ops/api.h"
 #include "ops/record.h"
 #include "tape/backward.h"
@@ -559,8 +560,8 @@ void bind_autograd(nb::module_& m) {
 
   bind_hooks(m);
   m.def("_function_record", function_record);
-  m.def("_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-        nb::arg(), nb::arg());
+  define_observed(m, "_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+                  nb::arg().none(), nb::arg(), nb::arg());
   m.def("_arrivals_at", arrivals_at);
   m.def("_call_of", call_of);
   m.def("_grad_enabled", [] { return t_modes.grad; });

@@ -72,7 +72,15 @@ struct Found {
   }
 };
 
+thread_local const KnownOrigin* t_known_origin = nullptr;
+
 void here(void** code, int32_t* instruction, uint32_t* module) {
+  if (t_known_origin) [[unlikely]] {
+    *code = Py_NewRef(t_known_origin->code);
+    *instruction = t_known_origin->instruction;
+    *module = t_known_origin->module;
+    return;
+  }
   *module = t_module;
   *code = nullptr;
   Found found{code, instruction};
@@ -107,6 +115,9 @@ std::string describe(void* code, int32_t instruction, uint32_t module) {
 }
 
 }  // namespace
+
+WithOrigin::WithOrigin(const KnownOrigin* known) : before_(std::exchange(t_known_origin, known)) {}
+WithOrigin::~WithOrigin() { t_known_origin = before_; }
 
 std::string user_line() { return Origin::here().describe(); }
 

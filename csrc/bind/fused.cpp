@@ -40,19 +40,26 @@ FusedKernel::Step step_from(nb::handle row) {
     else
       fail_type("fused: argument '", param.name, "' of ", step.op->name, " must be ", name_of(param.type));
   }
+  for (size_t i = nb::len(plain); i < step.op->params.size(); ++i)
+    if (!step.op->params[i].has_default)
+      fail_type("fused: argument '", step.op->params[i].name, "' of ", step.op->name, " is missing");
   return step;
 }
 
-void add(const std::string& text, uintptr_t function, int lanes, nb::list inputs, nb::list steps,
-         std::vector<int> outputs, bool reduces) {
-  FusedKernel k;
-  k.function = reinterpret_cast<FusedKernel::Function>(function);
+// `code` keeps the machine code for as long as it lives; it has its address.
+void add(const std::string& text, nb::object code, int lanes, nb::list inputs, nb::list steps, std::vector<int> outputs,
+         bool reduces) {
+  Ref<FusedKernel> made(new FusedKernel);
+  FusedKernel& k = *made;
+  k.text = text;
+  k.function = reinterpret_cast<FusedKernel::Function>(nb::cast<uintptr_t>(code.attr("address")));
+  k.code = code.release().ptr();
   k.lanes = lanes;
   for (nb::handle i : inputs) k.inputs.push_back({dtype_from(nb::object(i[0])), nb::cast<bool>(nb::object(i[1]))});
   for (nb::handle s : steps) k.steps.push_back(step_from(s));
   k.outputs = std::move(outputs);
   k.reduces = reduces;
-  add_fused(text, std::move(k));
+  add_fused(std::move(made));
 }
 
 std::vector<Tensor> differentiate(const TensorList& outputs, const TensorList& grads, const TensorList& inputs,
@@ -74,7 +81,9 @@ void bind_fused(nb::module_& m) {
   g_make_fused = [](const std::string& text) {
     nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(text);
   };
+  g_drop_code = [](void* code) { Py_DECREF(static_cast<PyObject*>(code)); };
   m.def("_add_fused", add);
+  m.def("_forget_recent_fused", forget_recent_fused);
   m.def("_has_fused", has_fused);
   m.def("_fused_count", fused_count);
   m.attr("_MAX_FUSED") = kMaxFused;

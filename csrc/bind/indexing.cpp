@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bind/args.h"
+#include "bind/observer.h"
 #include "ops/api.h"
 
 namespace weft {
@@ -306,6 +307,8 @@ void set(const Tensor& x, PyObject* key, PyObject* object) {
 }  // namespace
 
 PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+  if (t_observer) [[unlikely]]
+    return tell_operator("getitem", {self, key});
   return guarded([&]() -> PyObject* {
     Tensor x = tensor_of(self);
     if (PyLong_CheckExact(key) && x.dim()) return wrap(select(x, 0, index_of(key)));
@@ -314,6 +317,10 @@ PyObject* tensor_getitem(PyObject* self, PyObject* key) {
 }
 
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+  if (t_observer) [[unlikely]] {
+    nb::object done = nb::steal(tell_operator("setitem", {self, key, value}));
+    return done.is_valid() ? 0 : -1;
+  }
   return guarded_int([&] { set(tensor_of(self), key, value); });
 }
 

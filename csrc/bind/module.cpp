@@ -91,6 +91,7 @@ NB_MODULE(_C, m) {
   bind_autograd(m);
   bind_interop(m);
   bind_sparse(m);
+  bind_library(m);
   bind_trace(m);
   bind_indexing(m);
   bind_random(m);
@@ -99,7 +100,9 @@ NB_MODULE(_C, m) {
   bind_fused(m);
   bind_way_back(m);
   bind_guards(m);
+  bind_dict_changes(m);
   bind_replay(m);
+  bind_call_sequence(m);
   bind_watch(m);
   bind_module_call(m);
   bind_modes(m);

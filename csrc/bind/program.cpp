@@ -1,6 +1,7 @@
 // Static programs (csrc/exec) as Python builds and runs them: weft/jit/graph.py.
 #include "exec/program.h"
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -35,16 +36,21 @@ std::vector<int> add(Program& p, const std::string& name, nb::tuple plain, nb::t
   return p.add(*op, std::move(arguments), inplace, derivative);
 }
 
+using Numbers = std::vector<std::tuple<int, int, double>>;  // op, argument, and what that is in this run
+
 // None where it does not take them.
-nb::object run(Program& p, nb::tuple inputs) {
+nb::object run(Program& p, nb::tuple inputs, const Numbers& numbers) {
   std::vector<Tensor> given;
   for (nb::handle t : inputs) {
     if (!is_tensor(t.ptr())) return nb::none();
     given.push_back(tensor_of(t.ptr()));
   }
+  p.wait_for_turn();
   if (!p.takes(given)) return nb::none();
+  Program::Run run(p);
+  for (const auto& [step, argument, number] : numbers) run.set_number(step, argument, number);
   nb::list found;
-  for (const Tensor& t : p.run(given)) found.append(nb::steal(wrap(t)));
+  for (const Tensor& t : run(given)) found.append(nb::steal(wrap(t)));
   return found;
 }
 
@@ -72,11 +78,34 @@ std::vector<std::vector<std::pair<int64_t, int64_t>>> gaps_of(
   return all;
 }
 
+// Places for pieces, (bytes, first step, last step), how many bytes they take together, and how many any places would.
+// `way`: in this order, by comparing all ("few") or not ("many"); else as programs do it.
+std::tuple<std::vector<int64_t>, int64_t, int64_t> stacked(const std::vector<std::tuple<int64_t, int, int>>& given,
+                                                           const std::string& way) {
+  std::vector<Piece> pieces;
+  for (const auto& [bytes, first, last] : given) {
+    if (bytes < 0 || first < 0 || last < 0) fail_value("_stacked: expected no negative numbers");
+    pieces.push_back({int(pieces.size()), bytes, 0, first, last});
+  }
+  int64_t total = way == "few" ? stack_few(pieces) : way == "many" ? stack_many(pieces) : stack(pieces);
+  std::vector<int64_t> at(given.size());
+  for (const Piece& p : pieces) at[size_t(p.buffer)] = p.at;
+  return {at, total, most_in_use(pieces)};
+}
+
+std::vector<std::tuple<int64_t, int64_t, int, int>> places_of(const Program& p) {
+  std::vector<std::tuple<int64_t, int64_t, int, int>> found;
+  if (p.plan())
+    for (const Piece& piece : p.plan()->pieces) found.push_back({piece.bytes, piece.at, piece.first, piece.last});
+  return found;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
   m.def("_side_by_side", turns_of);
   m.def("_gaps_between", gaps_of);
+  m.def("_stacked", stacked, nb::arg("pieces"), nb::arg("way") = "");
   nb::class_<Program>(m, "Program", "Ops in a row whose shapes and memory are settled before they run.")
       .def(nb::init<>())
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
@@ -84,13 +113,11 @@ void bind_program(nb::module_& m) {
       .def("add", add, "Adds an op; returns the numbers of its results.")
       .def("finish", &Program::finish, nb::arg("results"), nb::arg("lent") = std::vector<int>(),
            "Says which values are results, and lays out memory.")
-      .def("start_timing", &Program::start_timing, "From now on it measures how long each op takes.")
-      .def_prop_ro("seconds", &Program::seconds, "How long each op took, in all runs since then.")
       .def("set_learning", &Program::set_learning, "Says that its weights change from run to run.")
-      .def("set_number", &Program::set_number, "Lets plain data of an op be another number.")
-      .def("run", run, "Runs it; None, having done nothing, where it does not take these inputs now.")
-      .def_prop_ro("running", &Program::running, "Whether a thread is in it.")
-      .def_prop_ro("step", &Program::step, "The op that runs, or the one that failed.")
+      .def("run", run, nb::arg("inputs"), nb::arg("numbers") = Numbers(),
+           "Runs it; None, having done nothing, where it does not take these inputs now.")
+      .def_prop_ro("instances", &Program::instances, "How many calls it has memory for.")
+      .def_prop_ro("places", places_of, "What lies in its memory: (bytes, place, first step, last step).")
       .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
       .def("spread", &Program::spread, "Lets as many ops as can run at the same time, quicker or not: for tests.")
       .def_prop_ro("side_by_side", &Program::side_by_side, "How many of its ops run at the same time as another.")

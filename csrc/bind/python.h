@@ -92,6 +92,7 @@ void bind_autograd(nb::module_& m);
 void bind_interop(nb::module_& m);
 void bind_frames(nb::module_& m);
 void bind_sparse(nb::module_& m);
+void bind_library(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_indexing(nb::module_& m);
 void bind_random(nb::module_& m);
@@ -99,7 +100,11 @@ void bind_update(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_fused(nb::module_& m);
 void bind_guards(nb::module_& m);
+void bind_dict_changes(nb::module_& m);
 void bind_replay(nb::module_& m);
+void bind_call_sequence(nb::module_& m);
+bool is_call_sequence(PyObject* o);
+PyObject* run_call_sequence(PyObject* sequence, PyObject* args);  // NotImplemented where it does not hold
 void bind_way_back(nb::module_& m);
 void bind_watch(nb::module_& m);
 extern thread_local bool t_watched;  // a Watch looks at what this thread calls
@@ -108,8 +113,26 @@ void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
 void bind_threads(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
+PyObject* tensor_item(PyObject* self, PyObject*);
+int tensor_set_requires_grad(PyObject* self, PyObject* value, void*);
+void check_single(TensorImpl& t, const char* op);  // it has one element
+extern PyMethodDef tensor_methods[];
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 std::string user_line();  // "train.py:12, in step", for messages
+// The user's line of a captured call, which a replay has instead of frames.
+struct KnownOrigin {
+  PyObject* code = nullptr;
+  int32_t instruction = 0;
+  uint32_t module = 0;
+};
+class WithOrigin {  // for a scope; null: where the frames say
+ public:
+  explicit WithOrigin(const KnownOrigin* known);
+  ~WithOrigin();
+
+ private:
+  const KnownOrigin* before_;
+};
 // A Python string of which there is one only: many ops have the same name, and come from the same line.
 nb::object shared_text(const std::string& text);
 // The line of the user as such a string; worked out only where it is another one than in the call before.

@@ -6,56 +6,21 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "bind/guards.h"
+#include "bind/preconditions.h"
 #include "bind/replay_back.h"
-#include "ops/autocast.h"
-#include "ops/record.h"
 
 namespace weft {
 namespace {
 
-bool any(const Hooks& hooks) {
-  return std::any_of(hooks.begin(), hooks.end(), [](const Ref<Hook>& h) { return !h->removed; });
-}
-// Whether somebody is called when its gradient is there.
-bool has_hooks(const TensorImpl& t) {
-  if (t.extra && (any(t.extra->hooks) || any(t.extra->after_accumulate))) return true;
-  return t.grad_fn && t.grad_fn->hooks && (any(t.grad_fn->hooks->before) || any(t.grad_fn->hooks->after));
-}
-
-class Replay {
+class Replay : public Preconditions {
  public:
-  Replay(nb::object program, nb::object owner)
-      : program_(&nb::cast<Program&>(program)), default_dtype_(default_dtype()) {
+  Replay(nb::object program, nb::object owner) : program_(&nb::cast<Program&>(program)) {
     keep(program);
     keep(owner);
   }
 
   // ---- what must hold
 
-  void set_modes(bool grad, bool inference) {
-    grad_ = grad, inference_ = inference;
-    autocast_ = t_modes.autocast, small_ = t_autocast.type;
-  }
-  // The next argument is an input of the program: the next one, or one that was given before. It is of the class of
-  // that tensor, with the same role.
-  void take_input(size_t number, nb::object like) {
-    arguments_.push_back({nullptr, keep(like.type()), role(*tensor_of(like.ptr()).get()), number});
-  }
-  // The next argument is this object, or an equal one of the same simple type.
-  void take_value(nb::object o) { arguments_.push_back({keep(o), nullptr, 0, 0}); }
-  // What Python can see is as it was.
-  void set_guards(nb::object guards) {
-    keep(guards);
-    guards_ = &nb::cast<Guards&>(guards);
-  }
-  // No input is one of these tensors.
-  void set_strangers(const std::vector<Tensor>& tensors) {
-    tells_apart_ = true;
-    for (const Tensor& t : tensors) strangers_.insert(t.get());
-  }
-  // t has the role that it has now, and no hooks.
-  void require_role(Tensor t) { roles_.push_back({t, role(*t.get()), attributes(*t.get())}); }
   // t.grad is that one, or none.
   void require_grad(Tensor t, nb::object grad) {
     grads_before_.push_back({t, grad.is_none() ? Tensor() : to_tensor(grad, "a gradient")});
@@ -74,10 +39,12 @@ class Replay {
   // t.grad becomes a result, or none (-1), before op `set`; before op `cleared` it was taken away. Step `made` computes
   // the result.
   void set_grad(Tensor t, int result, int cleared, int set, int made) {
-    grads_after_.push_back({t, result, cleared, set, made});
+    grads_after_.push_back({t, -1, result, cleared, set, made});
+    program_->set_exclusive();
   }
   void set_input_grad(int input, int result, int cleared, int set, int made) {
-    input_grads_.push_back({size_t(input), {Tensor(), result, cleared, set, made}});
+    grads_after_.push_back({Tensor(), input, result, cleared, set, made});
+    program_->set_exclusive();
   }
   // What tells the line of an op, if it fails.
   void set_lines(nb::object line_of) { line_of_ = keep(line_of); }
@@ -100,39 +67,16 @@ class Replay {
 
   // None, having done nothing, where something does not hold.
   nb::object run(nb::handle args) {
-    if (!PyTuple_Check(args.ptr()) || t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly ||
-        t_modes.autocast != autocast_ || (autocast_ && t_autocast.type != small_) || t_recorder ||
-        g_interpreter.pack_active || default_dtype() != default_dtype_)
-      return nb::none();
-    size_t n = size_t(PyTuple_GET_SIZE(args.ptr()));
-    if (n != arguments_.size()) return nb::none();
     std::vector<Tensor> inputs;
-    inputs.reserve(n);
-    for (size_t i = 0; i < n; ++i) {
-      PyObject* given = PyTuple_GET_ITEM(args.ptr(), Py_ssize_t(i));
-      const Argument& a = arguments_[i];
-      if (a.value) {
-        if (!same(given, a.value)) return nb::none();
-      } else {
-        if (reinterpret_cast<PyObject*>(Py_TYPE(given)) != a.type) return nb::none();
-        TensorImpl& t = *impl_of(given);
-        if (number_of(t, inputs) != a.number) return nb::none();
-        if (a.number < inputs.size()) continue;
-        if (role(t) != a.role || has_hooks(t) || attributes(given)) return nb::none();
-        inputs.emplace_back(&t);
-      }
-    }
-    if ((guards_ && guards_->failing() >= 0) || (tells_apart_ && !are_strangers(inputs))) return nb::none();
-    for (const Role& r : roles_)
-      if (role(*r.t.get()) != r.role || has_hooks(*r.t.get()) || attributes(*r.t.get()) != r.attributes)
-        return nb::none();
-    for (const auto& [t, grad] : grads_before_)
-      if (t->grad.get() != grad.get()) return nb::none();
-    for (const auto& [i, grad] : input_grads_before_)
-      if (inputs[i]->grad.get() != grad.get()) return nb::none();
-    if (!program_->fits(inputs) || (apart_ && program_->shares_memory(inputs)) || !read_numbers()) return nb::none();
+    do {  // finding out may run Python, and so another thread
+      inputs.clear();
+      program_->wait_for_turn();
+      if (!holds(args, inputs)) return nb::none();
+    } while (!program_->is_my_turn());
+    Program::Run run(*program_);
+    if (!read_numbers(run)) return nb::none();
     ++calls_;
-    std::vector<Tensor> made = run_program(inputs);
+    std::vector<Tensor> made = run_program(run, inputs);
     for (Given& g : given_) {
       if (!g.spent) continue;
       if (!g.graph) g.graph = spent_node();
@@ -146,20 +90,23 @@ class Replay {
   }
 
   int64_t calls() const { return calls_; }
-  PyObject* refs() const { return refs_.ptr(); }
-  void drop_refs() { refs_ = nb::list(); }
 
  private:
-  struct Argument {
-    PyObject* value;  // null: a tensor
-    PyObject* type;   // of the tensor
-    int role;
-    size_t number;  // among the inputs
-  };
+  bool holds(nb::handle args, std::vector<Tensor>& inputs) {
+    if (!PyTuple_Check(args.ptr())) return false;
+    if (!hold(PySequence_Fast_ITEMS(args.ptr()), size_t(PyTuple_GET_SIZE(args.ptr())), inputs)) return false;
+    for (const auto& [t, grad] : grads_before_)
+      if (t->grad.get() != grad.get()) return false;
+    for (const auto& [i, grad] : input_grads_before_)
+      if (inputs[i]->grad.get() != grad.get()) return false;
+    return program_->fits(inputs) && !(apart_ && program_->shares_memory(inputs));
+  }
+
   struct GradAfter {
-    Tensor t;
+    Tensor t;  // or the input of this number
+    int input;
     int result, cleared, set, made;
-    Ref<TensorImpl> before;
+    TensorImpl& of(const std::vector<Tensor>& inputs) const { return *(input < 0 ? t : inputs[size_t(input)]).get(); }
   };
   struct Live {
     int step, argument;
@@ -172,18 +119,6 @@ class Replay {
     Ref<Node> graph;  // of one that is spent: each has its own, as gradients of other shapes arrive there
   };
 
-  // Which of the inputs a tensor is, or how many there are.
-  static size_t number_of(const TensorImpl& t, const std::vector<Tensor>& inputs) {
-    size_t i = 0;
-    while (i < inputs.size() && inputs[i].get() != &t) ++i;
-    return i;
-  }
-
-  PyObject* keep(nb::handle o) {
-    refs_.append(o);
-    return o.ptr();
-  }
-
   void record(std::vector<Tensor>&& inputs, const std::vector<Tensor>& made) {
     CompiledCall call;
     for (int s : saved_) call.kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
@@ -194,35 +129,30 @@ class Replay {
   }
 
   // Runs the program and sets gradients; where an op fails, those are what they would be by then.
-  std::vector<Tensor> run_program(const std::vector<Tensor>& inputs) {
-    for (auto& [i, g] : input_grads_) g.t = inputs[i];
-    auto each = [&](auto f) {
-      for (GradAfter& g : grads_after_) f(g);
-      for (auto& [i, g] : input_grads_) f(g);
-    };
+  std::vector<Tensor> run_program(Program::Run& run, const std::vector<Tensor>& inputs) {
     // If nothing can fail before they are taken away, what is there is not read: its memory is free.
-    each([](GradAfter& g) {
-      g.before = g.cleared > 0 ? g.t->grad : nullptr;
-      g.t->grad = nullptr;
-    });
+    std::vector<Ref<TensorImpl>> before(grads_after_.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      Ref<TensorImpl> grad = std::exchange(grads_after_[i].of(inputs).grad, nullptr);
+      if (grads_after_[i].cleared > 0) before[i] = std::move(grad);
+    }
     std::vector<Tensor> made;
     try {
-      made = program_->run(inputs, &made);
+      made = run(inputs);
     } catch (...) {
-      int step = program_->step(), op = step >= 0 && size_t(step) < ops_.size() ? ops_[size_t(step)] : -1;
-      each([&](GradAfter& g) {
+      int step = run.step(), op = step >= 0 && size_t(step) < ops_.size() ? ops_[size_t(step)] : -1;
+      made = run.unfinished();
+      for (size_t i = 0; i < before.size(); ++i) {
+        const GradAfter& g = grads_after_[i];
         if (op < g.cleared)
-          g.t->grad = g.before;
+          g.of(inputs).grad = before[i];
         else if (op >= g.set && step > g.made && g.result >= 0 && !made.empty())
-          g.t->grad = made[size_t(g.result)].ref();
-      });
-      forget(each);
+          g.of(inputs).grad = made[size_t(g.result)].ref();
+      }
       throw_with_line(op);
     }
-    each([&](GradAfter& g) {
-      if (g.result >= 0) g.t->grad = made[size_t(g.result)].ref();
-    });
-    forget(each);
+    for (const GradAfter& g : grads_after_)
+      if (g.result >= 0) g.of(inputs).grad = made[size_t(g.result)].ref();
     return made;
   }
   [[noreturn]] void throw_with_line(int op) {
@@ -236,13 +166,7 @@ class Replay {
     }
   }
 
-  template <class Each>
-  void forget(Each each) {
-    each([](GradAfter& g) { g.before = nullptr; });
-    for (auto& [i, g] : input_grads_) g.t = Tensor();
-  }
-
-  bool read_numbers() {
+  bool read_numbers(Program::Run& run) {
     for (Live& l : live_) {
       PyObject* found = found_in(l.where, l.key);
       if (found && l.place >= 0) {
@@ -252,37 +176,19 @@ class Replay {
       if (!found || !(PyFloat_CheckExact(found) || PyLong_CheckExact(found))) return false;
       double number = PyFloat_AsDouble(found);
       if (number == -1 && PyErr_Occurred()) throw nb::python_error();
-      program_->set_number(l.step, l.argument, number);
+      run.set_number(l.step, l.argument, number);
     }
     return true;
   }
 
-  bool are_strangers(const std::vector<Tensor>& inputs) const {
-    return std::none_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return strangers_.count(t.get()); });
-  }
-
-  nb::list refs_;  // every Python object that is held, where the collector sees them
   Program* program_;
   PyObject* line_of_ = nullptr;
-  DType default_dtype_;
-  bool grad_ = true, inference_ = false, autocast_ = false, apart_ = false, alone_ = false;
-  DType small_ = DType::BFloat16;  // with autocast
-  std::vector<Argument> arguments_;
-  Guards* guards_ = nullptr;
-  bool tells_apart_ = false;
-  std::unordered_set<const TensorImpl*> strangers_;
+  bool apart_ = false, alone_ = false;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
   std::vector<std::pair<size_t, Tensor>> input_grads_before_;
-  struct Role {
-    Tensor t;
-    int role;
-    Py_ssize_t attributes;
-  };
-  std::vector<Role> roles_;
   std::vector<GradAfter> grads_after_;
   std::vector<int> ops_;
-  std::vector<std::pair<size_t, GradAfter>> input_grads_;
   int64_t calls_ = 0;
   std::vector<Given> given_;
   // Of a call whose results have gradients.
@@ -326,7 +232,9 @@ thread_local bool t_eagerly = false;  // compiled functions run as they are
 
 struct Compiled {
   PyObject_HEAD;
-  PyObject* replay;  // of the last call, if that gives one tensor as it is; or null
+  PyObject* replay;    // of the last call, if that gives one tensor as it is; or null
+  PyObject* sequence;  // for any sizes; or null
+  Py_ssize_t rest;     // calls that try it before anybody looks what would be better
 };
 PyObject *g_call, *g_compiled;  // an interned name, and the class
 
@@ -339,6 +247,14 @@ PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (made != Py_None) return made;
     Py_DECREF(made);
   }
+  auto* compiled = reinterpret_cast<Compiled*>(self);
+  if (compiled->sequence && compiled->rest > 0 && !t_eagerly && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
+    --compiled->rest;
+    nb::object sequence = nb::borrow(compiled->sequence);
+    PyObject* made = run_call_sequence(sequence.ptr(), args);
+    if (made != Py_NotImplemented) return made;
+    Py_DECREF(made);
+  }
   nb::object names = kwargs ? nb::borrow(kwargs) : nb::steal(PyDict_New());
   PyObject* given[] = {self, args, names.ptr()};
   return names.is_valid() ? PyObject_VectorcallMethod(g_call, given, 3, nullptr) : nullptr;
@@ -346,10 +262,12 @@ PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 int compiled_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reinterpret_cast<Compiled*>(self)->replay);
+  Py_VISIT(reinterpret_cast<Compiled*>(self)->sequence);
   return 0;
 }
 int compiled_clear(PyObject* self) {
   Py_CLEAR(reinterpret_cast<Compiled*>(self)->replay);
+  Py_CLEAR(reinterpret_cast<Compiled*>(self)->sequence);
   return 0;
 }
 void compiled_dealloc(PyObject* self) {
@@ -421,6 +339,19 @@ void bind_replay(nb::module_& m) {
         Py_XDECREF(before);
       },
       nb::arg(), nb::arg().none());
+  // What it tries then, in the next so many calls.
+  m.def(
+      "_try_sequence",
+      [](nb::object compiled, nb::object sequence, Py_ssize_t calls) {
+        if (!nb::isinstance(compiled, g_compiled) || !(sequence.is_none() || is_call_sequence(sequence.ptr())))
+          throw nb::type_error("_try_sequence: takes a compiled function and a CallSequence");
+        auto* c = reinterpret_cast<Compiled*>(compiled.ptr());
+        c->rest = calls;
+        PyObject* next = sequence.is_none() ? nullptr : sequence.release().ptr();
+        PyObject* before = std::exchange(c->sequence, next);
+        Py_XDECREF(before);
+      },
+      nb::arg(), nb::arg().none(), nb::arg());
 }
 
 }  // namespace weft

@@ -236,10 +236,10 @@ class CompiledNode final : public Node {
     }
     for (size_t i : way->takes) inputs.push_back(kept_or_zeros(i));
     Program& program = *way->program;
-    while (program.running()) g_let_others_run();
+    program.wait_for_turn();
     if (!program.fits(inputs))
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");
-    std::vector<Tensor> made = program.run(inputs);
+    std::vector<Tensor> made = Program::Run(program)(inputs);
     Grads results(edge_count);
     for (uint32_t i = 0; i < edge_count; ++i) {
       const PartOfGradient& part = way->gradients[i];
@@ -447,7 +447,7 @@ PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)c
 
 bool CompiledBack::stale() const {
   for (const auto& [which, way] : ways)
-    if (!way->program->running() && way->program->stale()) return true;
+    if (way->program->stale()) return true;
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "bind/life.h"
+#include "bind/observer.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/pointwise.h"
@@ -39,6 +40,8 @@ PyObject* binary_into(PyObject* a, PyObject* b) {
 }
 template <const OpRef& op>
 PyObject* unary(PyObject* a) {
+  if (t_observer) [[unlikely]]
+    return tell_operator(op.op().base.c_str(), {a});
   return guarded([&] { return wrap(op(tensor_of(a))); });
 }
 PyObject* positive(PyObject* a) {
@@ -59,6 +62,8 @@ const OpRef floor_divide{"floor_divide"}, remainder{"remainder"}, bitwise_and{"b
     shift_right{"bitwise_right_shift"};
 
 PyObject* invert(PyObject* a) {
+  if (t_observer) [[unlikely]]
+    return tell_operator("invert", {a});
   return guarded([&] {
     if (is_inexact(impl_of(a)->dtype))
       fail_type("~: only integer and bool tensors have bits to invert, got ", name_of(impl_of(a)->dtype));
@@ -76,19 +81,6 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
   return call_binary(*ops[how], a, b, false);
 }
 
-void check_single(TensorImpl& t, const char* what) {
-  if (t.numel != 1)
-    fail(what, ": a Tensor with ", t.numel, " elements (shape ", t.sizes, ") cannot be converted to a single value");
-}
-
-PyObject* item(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl& t = *impl_of(self);
-    check_single(t, "item");
-    if (t_recorder) t_recorder->read("item()", Tensor(&t));
-    return wrap_number(t.dtype, t.data());
-  });
-}
 int truth(PyObject* self) {
   try {
     TensorImpl& t = *impl_of(self);
@@ -105,7 +97,7 @@ int truth(PyObject* self) {
 }
 PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
   return guarded([&]() -> PyObject* {
-    nb::object v = nb::steal(item(self, nullptr));
+    nb::object v = nb::steal(tensor_item(self, nullptr));
     if (!v.is_valid()) throw PythonError();
     if (PyComplex_Check(v.ptr())) {
       if (PyComplex_ImagAsDouble(v.ptr()) != 0)
@@ -131,6 +123,7 @@ Py_ssize_t length(PyObject* self) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
     return -1;
   }
+  if (t_observer && guarded_int([&] { tell_length(self); }) < 0) return -1;
   return Py_ssize_t(t.sizes[0]);
 }
 int assign(PyObject* self, PyObject* key, PyObject* value) {
@@ -144,11 +137,15 @@ Py_hash_t hash(PyObject* self) { return Py_hash_t(uintptr_t(self) >> 4); }
 
 // ---- attributes
 
+PyObject *g_grad_of, *g_set_grad, *g_data_of;  // functions that do the same, for the observer
+
 template <class F>
 PyObject* field(PyObject* self, F f) {
   return guarded([&]() -> PyObject* { return f(*impl_of(self)); });
 }
 PyObject* get_shape(PyObject* o, void*) {
+  if (t_observer) [[unlikely]]
+    return tell_shape(o);
   return field(o, [](TensorImpl& t) { return wrap_size(t.sizes); });
 }
 PyObject* get_dtype(PyObject* o, void*) {
@@ -157,23 +154,6 @@ PyObject* get_dtype(PyObject* o, void*) {
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
 PyObject* get_requires_grad(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) { return PyBool_FromLong(shows_grad(t)); });
-}
-int set_requires_grad(PyObject* o, PyObject* v, void*) {
-  return guarded_int([&] {
-    TensorImpl& t = *impl_of(o);
-    if (!v || !PyBool_Check(v)) fail("requires_grad must be a bool, not ", v ? Py_TYPE(v)->tp_name : "deleted");
-    bool on = v == Py_True;
-    if (t.grad_fn && !on)
-      fail(
-          "you can only change requires_grad flags of leaf variables. To use a computed variable in a subgraph that "
-          "doesn't "
-          "require differentiation use var_no_grad = var.detach().");
-    if (on && !is_inexact(t.dtype))
-      fail("only Tensors of floating point and complex dtype can require gradients, got ", name_of(t.dtype));
-    if (on && t.inference && !t_modes.inference)
-      fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-    if (!t.grad_fn) t.requires_grad = on;
-  });
 }
 PyObject* get_is_leaf(PyObject* o, void*) {
   return field(o, [](TensorImpl& t) {
@@ -188,12 +168,19 @@ PyObject* get_grad_fn(PyObject* o, void*) {
   });
 }
 PyObject* get_grad(PyObject* o, void*) {
+  if (t_observer) [[unlikely]]
+    return tell_call(g_grad_of, &o, 1);
   return field(o, [](TensorImpl& t) {
     if (t_recorder) t_recorder->grad_read(Tensor(&t));
     return wrap(Tensor(t.grad));
   });
 }
 int set_grad(PyObject* o, PyObject* v, void*) {
+  if (t_observer) {
+    PyObject* given[] = {o, v ? v : Py_None};
+    nb::object done = nb::steal(tell_call(g_set_grad, given, 2));
+    return done.is_valid() ? 0 : -1;
+  }
   return guarded_int([&] {
     TensorImpl& t = *impl_of(o);
     if (!v || v == Py_None) {
@@ -214,6 +201,8 @@ int set_grad(PyObject* o, PyObject* v, void*) {
   });
 }
 PyObject* get_data(PyObject* o, void*) {
+  if (t_observer) [[unlikely]]
+    return tell_call(g_data_of, &o, 1);
   return field(o, [](TensorImpl& t) {
     static const OpRef detach{"detach"};
     Tensor d = t_recorder ? detach(Tensor(&t)) : alias(Tensor(&t));  // a graph must know whose memory it is
@@ -269,6 +258,10 @@ PyObject* get_retains_grad(PyObject* o, void*) {
 }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(item_size(impl_of(o)->dtype)); }
 PyObject* get_nbytes(PyObject* o, void*) {
+  if (t_observer) [[unlikely]] {
+    nb::object count = nb::steal(tell_method("numel", {o})), bytes = nb::steal(get_itemsize(o, nullptr));
+    return count.is_valid() && bytes.is_valid() ? PyNumber_Multiply(count.ptr(), bytes.ptr()) : nullptr;
+  }
   return field(o, [](TensorImpl& t) {
     if (t.layout != Layout::Strided)
       fail("nbytes: not defined for a tensor of layout ", name_of(t.layout), ": add those of its indices and values");
@@ -281,7 +274,7 @@ PyGetSetDef fields[] = {
   {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
   {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
   {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-  {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.", nullptr},
+  {"requires_grad", get_requires_grad, tensor_set_requires_grad, "Whether gradients are wanted.", nullptr},
   {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
   {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
   {"grad", get_grad, set_grad, "The gradient that backward() added up.", nullptr},
@@ -296,130 +289,6 @@ PyGetSetDef fields[] = {
   {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
   {}};
 
-// ---- small methods
-
-PyObject* dims_or_one(const Dims& d, PyObject* const* args, Py_ssize_t n, bool size) {
-  return guarded([&]() -> PyObject* {
-    if (n == 0 || args[0] == Py_None) {
-      if (size) return wrap_size(d);
-      PyObject* t = PyTuple_New(d.size());
-      for (int i = 0; i < d.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(d[i]));
-      return t;
-    }
-    long long i = PyLong_AsLongLong(args[0]);
-    if (i == -1 && PyErr_Occurred()) throw PythonError();
-    const char* op = size ? "size" : "stride";
-    int dim = wrap_dim(i, d.size(), op);
-    if (d.size() == 0) fail_index(op, ": Dimension specified as ", i, " but tensor has no dimensions");
-    return PyLong_FromLongLong(d[dim]);
-  });
-}
-PyObject* size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
-  return dims_or_one(impl_of(o)->sizes, args, n + (kw ? PyTuple_GET_SIZE(kw) : 0), true);
-}
-PyObject* stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
-  return dims_or_one(impl_of(o)->strides, args, n + (kw ? PyTuple_GET_SIZE(kw) : 0), false);
-}
-PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->numel); }
-PyObject* dim(PyObject* o, PyObject*) { return PyLong_FromLong(impl_of(o)->sizes.size()); }
-PyObject* data_ptr(PyObject* o, PyObject*) {
-  return guarded([&] { return PyLong_FromVoidPtr(impl_of(o)->data()); });
-}
-PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->offset); }
-PyObject* storage_bytes(PyObject* o, PyObject*) { return PyLong_FromLongLong(impl_of(o)->storage->bytes); }
-PyObject* storage_ptr(PyObject* o, PyObject*) {
-  return guarded([&] {
-    impl_of(o)->data();  // puts the elements in order
-    return PyLong_FromVoidPtr(impl_of(o)->storage->data);
-  });
-}
-PyObject* is_contiguous(PyObject* o, PyObject* const*, Py_ssize_t, PyObject*) {
-  return PyBool_FromLong(impl_of(o)->contiguous);
-}
-PyObject* is_floating_point(PyObject* o, PyObject*) { return PyBool_FromLong(is_floating(impl_of(o)->dtype)); }
-PyObject* is_complex_(PyObject* o, PyObject*) { return PyBool_FromLong(is_complex(impl_of(o)->dtype)); }
-PyObject* is_inference(PyObject* o, PyObject*) { return PyBool_FromLong(impl_of(o)->inference); }
-
-PyObject* list_level(TensorImpl& t, int d, char* at) {
-  if (d == t.sizes.size()) return wrap_number(t.dtype, at);
-  int64_t n = t.sizes[d], step = t.strides[d] * item_size(t.dtype);
-  nb::object list = nb::steal(PyList_New(Py_ssize_t(n)));
-  if (!list) {
-    PyErr_Clear();
-    fail(ErrorKind::Memory, "tolist: out of memory: a list of ", n, " elements takes ", n * int64_t(sizeof(PyObject*)),
-         " bytes");
-  }
-  for (int64_t i = 0; i < n; ++i) {
-    if (i % 4096 == 4095) leave_if_interrupted();
-    PyObject* element = list_level(t, d + 1, at + i * step);
-    if (!element) throw PythonError();
-    PyList_SET_ITEM(list.ptr(), Py_ssize_t(i), element);
-  }
-  return list.release().ptr();
-}
-PyObject* tolist(PyObject* o, PyObject*) {
-  return guarded([&] {
-    if (t_recorder) t_recorder->read("tolist()", tensor_of(o));
-    return list_level(*impl_of(o), 0, impl_of(o)->data());
-  });
-}
-PyObject* detach_(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl& t = *impl_of(o);
-    if (t.base) fail("detach_: can't detach views in-place. Use detach() instead.");
-    if (t_recorder) t_recorder->lost("detach_()");
-    t.retain_grad(false);
-    t.set_history(nullptr, 0);
-    t.requires_grad = false;
-    Py_INCREF(o);
-    return o;
-  });
-}
-PyObject* requires_grad_(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw) {
-  return guarded([&] {
-    Py_ssize_t given = n + (kw ? PyTuple_GET_SIZE(kw) : 0);
-    if (given > 1) fail_type("requires_grad_(): takes at most 1 argument but ", given, " were given");
-    if (n == 0 && given == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw, 0), "requires_grad") != 0)
-      fail_type("requires_grad_(): got an unexpected keyword argument '", text_of(PyTuple_GET_ITEM(kw, 0)), "'");
-    if (given && !PyBool_Check(args[0]))
-      fail_type("requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(args[0])->tp_name);
-    if (set_requires_grad(o, given ? args[0] : Py_True, nullptr) < 0) throw PythonError();
-    Py_INCREF(o);
-    return o;
-  });
-}
-PyObject* retain_grad(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl& t = *impl_of(o);
-    if (!wants_grad(t)) fail("can't retain_grad on Tensor that has requires_grad=False");
-    t.retain_grad(true);
-    Py_RETURN_NONE;
-  });
-}
-
-#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
-PyMethodDef methods[] = {
-  {"item", item, METH_NOARGS, "The only element as a Python number."},
-  {"tolist", tolist, METH_NOARGS, "The elements as nested lists."},
-  {"size", FAST(size), "The shape, or one of its sizes."},
-  {"stride", FAST(stride), "The steps in memory between elements, per dimension."},
-  {"numel", numel, METH_NOARGS, "The number of elements."},
-  {"nelement", numel, METH_NOARGS, "The number of elements."},
-  {"dim", dim, METH_NOARGS, "The number of dimensions."},
-  {"ndimension", dim, METH_NOARGS, "The number of dimensions."},
-  {"data_ptr", data_ptr, METH_NOARGS, "The address of the first element."},
-  {"storage_offset", storage_offset, METH_NOARGS, "Where in its storage this tensor begins, in elements."},
-  {"_storage_bytes", storage_bytes, METH_NOARGS, "Bytes of the storage."},
-  {"_storage_ptr", storage_ptr, METH_NOARGS, "The address of the storage."},
-  {"is_contiguous", FAST(is_contiguous), "Whether the elements lie in order without gaps."},
-  {"is_floating_point", is_floating_point, METH_NOARGS, "Whether the elements are floating point."},
-  {"is_complex", is_complex_, METH_NOARGS, "Whether the elements are complex."},
-  {"is_inference", is_inference, METH_NOARGS, "Whether it was made in inference mode."},
-  {"detach_", detach_, METH_NOARGS, "Cuts this tensor off from the graph."},
-  {"requires_grad_", FAST(requires_grad_), "Sets requires_grad and returns self."},
-  {"retain_grad", retain_grad, METH_NOARGS, "Keeps the gradient of a non-leaf in .grad."},
-  {}};
-
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
                          {}};
@@ -430,7 +299,7 @@ PyType_Slot slots[] = {{Py_tp_new, (void*)tensor_new},
                        {Py_tp_traverse, (void*)tensor_traverse},
                        {Py_tp_clear, (void*)tensor_clear},
                        {Py_tp_setattro, (void*)tensor_setattr},
-                       {Py_tp_methods, methods},
+                       {Py_tp_methods, tensor_methods},
                        {Py_tp_getset, fields},
                        {Py_tp_members, members},
                        {Py_tp_richcompare, (void*)compare},
@@ -526,6 +395,19 @@ void bind_tensor(nb::module_& m) {
   if (!TensorType) throw nb::python_error();
   g_release_pyobj = [](void* o) { Py_DECREF((PyObject*)o); };
   m.attr("Tensor") = nb::handle((PyObject*)TensorType);
+  auto function = [&](const char* name, auto f) {
+    m.def(name, f);
+    return nb::object(m.attr(name)).release().ptr();
+  };
+  g_grad_of = function("_grad_of", [](nb::handle t) { return nb::steal(get_grad(t.ptr(), nullptr)); });
+  g_data_of = function("_data_of", [](nb::handle t) { return nb::steal(get_data(t.ptr(), nullptr)); });
+  m.def(
+      "_set_grad",
+      [](nb::handle t, nb::handle grad) {
+        if (set_grad(t.ptr(), grad.ptr(), nullptr) < 0) throw nb::python_error();
+      },
+      nb::arg(), nb::arg().none());
+  g_set_grad = nb::object(m.attr("_set_grad")).release().ptr();
   m.def("_make_subclass", [](nb::handle type, Tensor t, bool requires_grad) {
     Tensor a = alias(t);
     a->requires_grad = requires_grad;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -13,6 +14,7 @@
 #endif
 
 #include "bind/python.h"
+#include "core/interrupt.h"
 #include "loops/conv.h"
 #include "loops/parallel.h"
 
@@ -51,8 +53,9 @@ bool interrupted() {
   return yes;
 }
 
-// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one, on any machine.
-int64_t g_asked = 0, g_interrupt_at = 0;
+// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one. They ask whenever they can
+// then, so it does not matter how fast the machine is.
+std::atomic<int64_t> g_asked = 0, g_interrupt_at = 0;
 bool asked() {
   if (++g_asked == g_interrupt_at) PyErr_SetInterrupt();
   return interrupted();
@@ -60,8 +63,9 @@ bool asked() {
 // Returns how often they have asked since it was called last; 0: no Ctrl-C arrives.
 int64_t interrupt_at(int64_t n) {
   g_interrupt_at = n;
+  g_patience = n > 0 ? 0 : kPatience;
   g_ask_interpreter = asked;
-  return std::exchange(g_asked, 0);
+  return g_asked.exchange(0);
 }
 
 void find_signal_functions() {

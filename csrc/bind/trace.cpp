@@ -108,6 +108,7 @@ struct PyRecorder final : Recorder {
 };
 
 thread_local Recorder* t_paused = nullptr;
+thread_local std::vector<Recorder*> t_outer;  // those that wait while a nested one sees the ops
 
 // Whether a tensor is held by one owner in Python, and by nothing else.
 bool has_one_owner(PyObject* o) {
@@ -115,30 +116,32 @@ bool has_one_owner(PyObject* o) {
          impl_of(o)->layout == Layout::Strided;
 }
 
-// A recorder holds all tensors that it was told of, so that no other gets their address. Where nobody else does, their
-// memory and their history go: else a recorded call would need memory for all that it ever made. Looks only when more
-// than a few megabytes came since `mark`; returns the next one.
-int64_t forget_elements(nb::list held, int64_t mark) {
+// The keys of `values` are all tensors that a recorder was told of, so that no other gets their address. Where nobody
+// else holds them, their memory and their history go: else a recorded call would need memory for all that it ever made.
+// Looks only when more than a few megabytes came since `mark`; returns the next one.
+int64_t forget_elements(nb::dict values, int64_t mark) {
   constexpr int64_t kMuch = int64_t(4) << 20;
   int64_t now = memory_stats().live;
   if (now < mark + kMuch) return std::min(mark, now);
+  std::vector<PyObject*> held;  // what goes with a history may run Python code, which may record more
+  for (auto [t, value] : values) held.push_back(t.ptr());
   for (int round = 0; round < 2; ++round) {  // a history that goes may have held others
     std::unordered_map<Storage*, uint32_t> owners;
-    for (nb::handle o : held) {
-      if (!has_one_owner(o.ptr())) continue;
-      TensorImpl& t = *impl_of(o.ptr());
+    for (PyObject* o : held) {
+      if (!has_one_owner(o)) continue;
+      TensorImpl& t = *impl_of(o);
       t.set_history(nullptr, 0);
       t.base = nullptr;
     }
-    for (nb::handle o : held)
-      if (has_one_owner(o.ptr())) ++owners[impl_of(o.ptr())->storage.get()];
+    for (PyObject* o : held)
+      if (has_one_owner(o)) ++owners[impl_of(o)->storage.get()];
     std::erase_if(owners, [](const auto& each) {
       const auto& [s, count] = each;
       return !s->block || s->shown || s->readers || s->refs != count;
     });
-    for (nb::handle o : held) {
-      if (!has_one_owner(o.ptr())) continue;
-      TensorImpl& t = *impl_of(o.ptr());
+    for (PyObject* o : held) {
+      if (!has_one_owner(o)) continue;
+      TensorImpl& t = *impl_of(o);
       if (owners.count(t.storage.get())) t.set_geometry(Dims{0}, Dims{1}, 0);
     }
     for (auto& [s, count] : owners) s->forget();
@@ -245,13 +248,21 @@ void declare_op(std::string signature, std::string doc, nb::object infer, nb::ob
 }  // namespace
 
 void bind_trace(nb::module_& m) {
-  m.def("_start_recording", [](nb::object f) {
-    if (t_recorder) fail("a trace is already being taken on this thread");
-    auto* r = new PyRecorder;
-    r->target = f;
-    r->differentiated = nb::cast<bool>(f.attr("traces"));
-    t_recorder = r;
-  });
+  // Until _stop_recording, this recorder sees the ops, or none does; nested: the one that did sees them again after
+  // that.
+  m.def(
+      "_start_recording",
+      [](nb::object f, bool nested) {
+        if (t_recorder && !nested) fail("a trace is already being taken on this thread");
+        bool differentiated = !f.is_none() && nb::cast<bool>(f.attr("traces"));
+        t_outer.push_back(std::exchange(t_recorder, nullptr));
+        if (f.is_none()) return;
+        auto* r = new PyRecorder;
+        r->target = f;
+        r->differentiated = differentiated;
+        t_recorder = r;
+      },
+      nb::arg().none(), nb::arg() = false);
   m.def("_is_number", [](Tensor t) { return t->wrapped_number; });  // made from a Python number by an op
   m.def("_is_untracked", [](Tensor t) { return t->untracked; });    // .data
   m.def("_geometry", [](Tensor t) {                                 // its shape, dtype and strides, if it has some
@@ -280,7 +291,10 @@ void bind_trace(nb::module_& m) {
     return true;
   });
   m.def("_resume_recording", [] { t_recorder = std::exchange(t_paused, nullptr); });
-  m.def("_stop_recording", [] { delete std::exchange(t_recorder, nullptr); });
+  m.def("_stop_recording", [] {
+    delete std::exchange(t_recorder, t_outer.back());
+    t_outer.pop_back();
+  });
   m.def("_forget_elements", forget_elements);
   m.def("_has_op", [](const std::string& name) { return Registry::get().find(name) != nullptr; });
   m.def("_call_op", call_op);

@@ -1,5 +1,5 @@
 // dtype and Size.
-#include "bind/python.h"
+#include "bind/observer.h"
 
 namespace weft {
 
@@ -42,7 +42,44 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, (void*)dtype_repr},
                              {}};
 PyType_Spec dtype_spec = {"weft.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT, dtype_slots};
 
-PyType_Slot size_slots[] = {{Py_tp_doc, (void*)"The shape of a tensor: a tuple of ints."}, {}};
+// A tuple, which it takes, as a Size. What are no plain ints is for the constructor to convert or refuse; an observer
+// has symbolic ones.
+PyObject* size_from(PyObject* tuple) {
+  if (!tuple) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < n && !t_observer; ++i) plain = plain && PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i));
+  PyObject* made = plain ? SizeType->tp_alloc(SizeType, n) : PyObject_CallOneArg((PyObject*)SizeType, tuple);
+  for (Py_ssize_t i = 0; plain && made && i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    Py_INCREF(item);
+    PyTuple_SET_ITEM(made, i, item);
+  }
+  Py_DECREF(tuple);
+  return made;
+}
+
+// Parts and joins of sizes are sizes, too.
+PyObject* size_subscript(PyObject* self, PyObject* key) {
+  PyObject* found = PyTuple_Type.tp_as_mapping->mp_subscript(self, key);
+  return PySlice_Check(key) ? size_from(found) : found;
+}
+PyObject* size_concat(PyObject* self, PyObject* other) {
+  PyObject* tuple = PySequence_Tuple(other);
+  if (!tuple) return nullptr;
+  PyObject* joined = PyTuple_Type.tp_as_sequence->sq_concat(self, tuple);
+  Py_DECREF(tuple);
+  return size_from(joined);
+}
+PyObject* size_repeat(PyObject* self, Py_ssize_t n) {
+  return size_from(PyTuple_Type.tp_as_sequence->sq_repeat(self, n));
+}
+
+PyType_Slot size_slots[] = {{Py_mp_subscript, (void*)size_subscript},
+                            {Py_sq_concat, (void*)size_concat},
+                            {Py_sq_repeat, (void*)size_repeat},
+                            {Py_tp_doc, (void*)"The shape of a tensor: a tuple of ints."},
+                            {}};
 PyType_Spec size_spec = {"weft.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
 }  // namespace
@@ -85,6 +122,13 @@ void bind_types(nb::module_& m) {
   Py_DECREF(bases);
   m.attr("dtype") = nb::handle((PyObject*)DTypeType);
   m.attr("Size") = nb::handle((PyObject*)SizeType);
+  m.def("_size_of", [](nb::tuple items) {  // of integers of any kind
+    nb::object made = nb::steal(SizeType->tp_alloc(SizeType, Py_ssize_t(items.size())));
+    if (!made.is_valid()) throw PythonError();
+    for (size_t i = 0; i < items.size(); ++i)
+      PyTuple_SET_ITEM(made.ptr(), Py_ssize_t(i), nb::object(items[i]).release().ptr());
+    return made;
+  });
   for (int i = 0; i < kDTypes; ++i) {
     g_dtypes[i] = PyObject_New(PyObject, DTypeType);
     reinterpret_cast<PyDType*>(g_dtypes[i])->dtype = DType(i);

@@ -1,5 +1,5 @@
 // Steps of optimisers as weft/optim calls them: straight to the ops of csrc/ops/update.cpp.
-#include "bind/python.h"
+#include "bind/observer.h"
 
 namespace weft {
 namespace {
@@ -67,8 +67,8 @@ bool adam(nb::list params, nb::list grads, nb::list means, nb::list squares, nb:
 
 // Each returns false, having done nothing, where its tensors are not plain: then the ops of the twin in weft/optim run.
 void bind_update(nb::module_& m) {
-  m.def("_sgd", sgd);
-  m.def("_adam", adam);
+  define_observed(m, "_sgd", sgd);
+  define_observed(m, "_adam", adam);
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// What a call does that ops do not show (weft/jit/compile/watch.py): every call that Python makes meanwhile is looked
-// at, and the few that may show or tell something are passed on.
+// The calls of C functions that a captured call makes (weft/jit/compile/side_effects.py): each kind is judged once, by
+// a table in Python (weft/jit/effects.py).
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,42 +16,44 @@ thread_local bool t_watched = false, t_telling = false;
 
 namespace {
 
-enum class Kind { plain, telling, some_telling };
+// C functions that were judged to be harmless, by their definitions, which are static: those that the table knows are
+// in the interpreter, in NumPy or in weft. Never destroyed: used until the end of the process.
+std::unordered_set<const PyMethodDef*>& harmless() {
+  static auto& found = *new std::unordered_set<const PyMethodDef*>;
+  return found;
+}
 
-struct Watch {
-  nb::object tell;
-  std::unordered_set<std::string> world, tellers, names, files;
-  std::unordered_map<PyObject*, Kind> known;  // by a class, or by the name of a module
-  nb::list kept;                              // what `known` knows
-  nb::object importing;                       // the frame of an import: what happens in it happens once
+struct CallHook {
+  nb::object judge;  // of a C function, or of code: whether a replay may leave the call out
+  std::unordered_set<std::string> files;
+  std::unordered_set<PyObject*> made;  // classes whose __new__, one definition for all, was judged to be harmless
+  nb::list kept;                       // them
+  nb::object importing;                // the frame of an import: what happens in it happens once
 
-  Kind kind_of_module(nb::handle name) {
-    if (!name.is_valid() || !nb::isinstance<nb::str>(name)) return Kind::plain;
-    std::string text = nb::cast<std::string>(name);
-    return world.count(text) ? Kind::telling : tellers.count(text) ? Kind::some_telling : Kind::plain;
-  }
+  bool refused = false;  // the capture has failed: the rest of the call is not looked at
 
-  Kind kind_of(PyObject* function) {
-    PyObject* owner = PyCFunction_GET_SELF(function);
-    bool of_module = !owner || PyModule_Check(owner);
-    PyObject* key = reinterpret_cast<PyCFunctionObject*>(function)->m_module;
-    if (!of_module) key = PyType_Check(owner) ? owner : reinterpret_cast<PyObject*>(Py_TYPE(owner));
-    if (!key) return Kind::plain;
-    auto found = known.find(key);
-    if (found != known.end()) return found->second;
-    kept.append(nb::handle(key));
-    return known[key] = kind_of_module(of_module ? nb::borrow(key) : nb::getattr(key, "__module__", nb::none()));
+  bool is_harmless(nb::handle called) {
+    refused = !nb::cast<bool>(judge(called));
+    return !refused;
   }
 
   void called(PyObject* function) {
-    if (!PyCFunction_Check(function)) return;
-    Kind kind = kind_of(function);
-    if (kind == Kind::plain) return;
-    const char* name = reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name;
-    if (kind == Kind::telling || names.count(name)) tell(nb::handle(function));
+    if (refused || !PyCFunction_Check(function)) return;
+    const PyMethodDef* definition = reinterpret_cast<PyCFunctionObject*>(function)->m_ml;
+    if (harmless().count(definition)) return;
+    if (std::string_view(definition->ml_name) == "__new__") return called_new(function);
+    if (is_harmless(function)) harmless().insert(definition);
+  }
+
+  void called_new(PyObject* function) {
+    PyObject* cls = PyCFunction_GET_SELF(function);
+    if (!cls || made.count(cls) || !is_harmless(function)) return;
+    made.insert(cls);
+    kept.append(nb::handle(cls));
   }
 
   void entered(PyFrameObject* frame) {
+    if (refused) return;
     nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
     Py_ssize_t size = 0;
     const char* text = PyUnicode_AsUTF8AndSize(reinterpret_cast<PyCodeObject*>(code.ptr())->co_filename, &size);
@@ -60,20 +62,20 @@ struct Watch {
     if (file.substr(0, 17) == "<frozen importlib")
       importing = nb::borrow(reinterpret_cast<PyObject*>(frame));
     else if (file.size() < 200 && files.count(std::string(file)))
-      tell(code);
+      is_harmless(code);
   }
 };
 
-int on_event(PyObject* watch, PyFrameObject* frame, int what, PyObject* arg) {
+int on_event(PyObject* hook, PyFrameObject* frame, int what, PyObject* arg) {
   if (t_telling) return 0;
   try {
-    Watch& w = nb::cast<Watch&>(nb::handle(watch));
-    if (w.importing.is_valid()) {
-      if (what == PyTrace_RETURN && w.importing.ptr() == reinterpret_cast<PyObject*>(frame)) w.importing.reset();
+    CallHook& h = nb::cast<CallHook&>(nb::handle(hook));
+    if (h.importing.is_valid()) {
+      if (what == PyTrace_RETURN && h.importing.ptr() == reinterpret_cast<PyObject*>(frame)) h.importing.reset();
     } else if (what == PyTrace_C_CALL) {
-      w.called(arg);
+      h.called(arg);
     } else if (what == PyTrace_CALL) {
-      w.entered(frame);
+      h.entered(frame);
     }
   } catch (nb::python_error& e) {
     e.restore();
@@ -86,22 +88,14 @@ int on_event(PyObject* watch, PyFrameObject* frame, int what, PyObject* arg) {
 
 void bind_watch(nb::module_& m) {
   using Names = std::vector<std::string>;
-  nb::class_<Watch>(m, "Watch",
-                    "Sees the calls of a thread; tells of functions of some modules, and of code in some files.")
+  nb::class_<CallHook>(m, "CallHook", "Sees the calls of a thread, and asks whether C functions have side effects.")
       .def("__init__",
-           [](Watch* w, nb::object tell, Names world, Names tellers, Names names, Names files) {
-             new (w) Watch{tell,
-                           {world.begin(), world.end()},
-                           {tellers.begin(), tellers.end()},
-                           {names.begin(), names.end()},
-                           {files.begin(), files.end()},
-                           {},
-                           nb::list(),
-                           {}};
+           [](CallHook* h, nb::object judge, Names files) {
+             new (h) CallHook{judge, {files.begin(), files.end()}, {}, nb::list(), {}, false};
            })
       .def("start",
-           [](nb::object w) {
-             PyEval_SetProfile(on_event, w.ptr());
+           [](nb::object h) {
+             PyEval_SetProfile(on_event, h.ptr());
              t_watched = true;
            })
       .def("stop", [](nb::object) {

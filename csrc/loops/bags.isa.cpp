@@ -86,7 +86,23 @@ bool equal_of(const T* a, const T* b, int64_t n) {
   return true;
 }
 
+template <class H>
+bool equal_halves(const H* a, const H* b, int64_t n) {
+  constexpr int64_t kBlock = 1024;
+  float x[kBlock], y[kBlock];
+  for (int64_t i = 0, some = 0; i < n; i += some) {
+    if ((i & ((1 << 20) - 1)) == 64) leave_if_interrupted();
+    some = i ? kBlock : 64;  // most that differ do so at once
+    some = n - i < some ? n - i : some;
+    widen(a + i, x, some), widen(b + i, y, some);
+    if (!same_block(x, y, some)) return false;
+  }
+  return true;
+}
+
 bool equal(DType type, const void* a, const void* b, int64_t n) {
+  if (type == DType::Half) return equal_halves(static_cast<const Half*>(a), static_cast<const Half*>(b), n);
+  if (type == DType::BFloat16) return equal_halves(static_cast<const BFloat16*>(a), static_cast<const BFloat16*>(b), n);
   if (type == DType::Double) return equal_of(static_cast<const double*>(a), static_cast<const double*>(b), n);
   return equal_of(static_cast<const float*>(a), static_cast<const float*>(b), n);
 }

@@ -8,6 +8,8 @@
 #include "loops/conv_direct.h"
 #include "loops/conv_indirect.h"
 #include "loops/conv_joined.h"
+#include "loops/conv_planes.h"
+#include "loops/conv_single.h"
 #include "loops/conv_windows.h"
 #include "loops/conv_winograd.h"
 #include "loops/copy.h"
@@ -30,6 +32,7 @@
 #include "loops/scan.h"
 #include "loops/softmax.h"
 #include "loops/sort.h"
+#include "loops/triangular.h"
 #include "loops/update.h"
 
 namespace weft {
@@ -81,6 +84,7 @@ WEFT_CHOOSE_KERNELS(GridKernels, grid_kernels)
 WEFT_CHOOSE_KERNELS(HalfGemmKernels, half_gemm_kernels)
 WEFT_CHOOSE_KERNELS(IndexKernels, index_kernels)
 WEFT_CHOOSE_KERNELS(IndirectKernels, indirect_kernels)
+WEFT_CHOOSE_KERNELS(PlaneKernels, plane_kernels)
 WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
 WEFT_CHOOSE_KERNELS(LossKernels, loss_kernels)
@@ -94,6 +98,8 @@ WEFT_CHOOSE_KERNELS(SortKernels, sort_kernels)
 WEFT_CHOOSE_KERNELS(SoftmaxKernels, softmax_kernels)
 WEFT_CHOOSE_KERNELS(ScanKernels, scan_kernels)
 WEFT_CHOOSE_KERNELS(UpdateKernels, update_kernels)
+WEFT_CHOOSE_KERNELS(SlideKernels, slide_kernels)
+WEFT_CHOOSE_KERNELS(TriangularKernels, triangular_kernels)
 WEFT_CHOOSE_KERNELS(WindowKernels, window_kernels)
 WEFT_CHOOSE_KERNELS(WinogradKernels, winograd_kernels)
 

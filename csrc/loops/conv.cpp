@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "loops/conv_direct.h"
+#include "loops/conv_single.h"
 #include "loops/modular.h"
 #include "loops/packed_weight.h"
 #include "loops/parallel.h"
@@ -109,6 +110,7 @@ class Windows {
 }  // namespace
 
 void plain_conv_forward(DType type, const Conv& given, const void* x, const void* w, const void* bias, void* y) {
+  if (single_suits(type, given)) return single_conv_forward(type, given, x, w, bias, y);
   const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
@@ -128,6 +130,7 @@ void plain_conv_forward(DType type, const Conv& given, const void* x, const void
 }
 
 void plain_conv_input(DType type, const Conv& given, const void* g, const void* w, void* dx) {
+  if (single_suits(type, given)) return single_conv_input(type, given, g, w, dx);
   const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
@@ -146,6 +149,7 @@ void plain_conv_input(DType type, const Conv& given, const void* g, const void* 
 }
 
 void plain_conv_weight(DType type, const Conv& given, const void* x, const void* g, void* dw) {
+  if (single_suits(type, given)) return single_conv_weight(type, given, x, g, dw);
   const Conv c = moved_to_end(given);  // long rows
   Parts p(c);
   by_type(type, [&](auto zero) {
@@ -175,7 +179,9 @@ bool rows_suit(const Conv& c) {
 bool small_images(const Conv& c) { return rows_suit(c) && c.places() <= 16 && c.in >= 256; }
 bool few_channels(const Conv& c) { return rows_suit(c) && c.in < 16; }
 // One channel lies the same way in any order: windows are rows of a matrix, as for other types.
-bool single_channel(const Conv& c) { return c.in == 1 && c.out == 1 && rows_suit(c); }
+bool single_channel(const Conv& c) {
+  return (c.in == 1 && c.out == 1 && rows_suit(c)) || single_suits(DType::Float, c);
+}
 bool small(const Conv& c) {
   return c.groups == 1 && c.in >= 4 && c.in <= 8 && c.out <= kDirectChannels && c.pixels() <= 1 << 16;
 }
@@ -185,7 +191,7 @@ bool small(const Conv& c) {
 void product_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                           std::shared_ptr<PackedKernel>* packed) {
   Product p{false, true, c.batch * c.pixels(), c.out, c.in, x, c.in, w, c.in, y, c.out, 1, end.bias ? 1.0 : 0.0};
-  p.plus = end.bias, p.bounds = end.bounds;
+  p.plus = end.bias, p.bounds = end.bounds, p.finish = end.finish;
   gemm_by_weight(DType::Float, p, packed);
 }
 void product_conv_input(const Conv& c, const float* g, const float* w, float* dx) {
@@ -198,15 +204,23 @@ void product_conv_weight(const Conv& c, const float* x, const float* g, float* d
 void conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
                   std::shared_ptr<PackedKernel>* packed) {
   if (c.is_product()) return product_conv_forward(c, x, w, end, y, packed);
-  if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y);
+  if (depthwise_suits(c)) return depthwise_conv_forward(c, x, w, end, y, packed);
+  if (c.uneven) return indirect_conv_forward(c, x, w, end, y, packed);
   if (winograd_suits(c)) return winograd_conv_forward(c, x, w, end, y, packed);
-  if (joined_suits_forward(c)) return joined_conv_forward(c, x, w, end, y);
-  if (single_channel(c)) {
-    plain_conv_forward(DType::Float, c, x, w, end.bias, y);
-    if (end.bounds) apply_bounds(DType::Float, end.bounds, 1, c.batch * c.places(), y, c.batch * c.places());
-    return;
-  }
-  if (small(c)) return direct_conv_forward(c, x, w, end, y);
+  auto then_finish = [&](auto loop) {  // for loops that cannot
+    int64_t numbers = c.batch * c.places() * c.out;
+    loop(Ending{end.bias, end.bounds});
+    if (end.finish)
+      parallel_shares(numbers, kGrain, 64,
+                      [&](int64_t begin, int64_t stop) { gemm_kernels().finish(end.finish, y + begin, stop - begin); });
+  };
+  if (joined_suits_forward(c)) return then_finish([&](Ending e) { joined_conv_forward(c, x, w, e, y); });
+  if (single_channel(c))
+    return then_finish([&](Ending e) {
+      plain_conv_forward(DType::Float, c, x, w, e.bias, y);
+      if (e.bounds) apply_bounds(DType::Float, e.bounds, 1, c.batch * c.places(), y, c.batch * c.places());
+    });
+  if (small(c)) return then_finish([&](Ending e) { direct_conv_forward(c, x, w, e, y); });
   indirect_conv_forward(c, x, w, end, y, packed);
 }
 void conv_input(const Conv& c, const float* g, const float* w, float* dx) {

@@ -13,7 +13,8 @@ namespace weft {
 struct Conv {
   int64_t dims = 0, batch = 0, in = 0, out = 0, groups = 1;
   int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, result[3] = {1, 1, 1};
-  int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+  int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};  // pad: before the image
+  bool uneven = false;  // there is other padding behind it: forward only
 
   int64_t pixels() const { return size[0] * size[1] * size[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
@@ -37,11 +38,12 @@ struct PackedKernel {
 };
 
 // What happens to a place of the result before it is written: its channel's bias is added, if there is one; what is
-// beyond the bounds becomes them.
+// beyond the bounds becomes them. And what happens to it then.
 struct Ending {
   const float* bias = nullptr;
   Bounds bounds = {};
-  Ending of_channels_from(int64_t first) const { return {bias ? bias + first : nullptr, bounds}; }
+  Finish finish = {};
+  Ending of_channels_from(int64_t first) const { return {bias ? bias + first : nullptr, bounds, finish}; }
 };
 
 // float, by the fastest of the loops below. Images lie channels last, kernels and gradients of
@@ -62,7 +64,8 @@ void direct_conv_forward(const Conv& c, const float* x, const float* w, Ending e
 
 // The same where every channel has a kernel of its own.
 bool depthwise_suits(const Conv& c);
-void depthwise_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y);
+void depthwise_conv_forward(const Conv& c, const float* x, const float* w, Ending end, float* y,
+                            std::shared_ptr<PackedKernel>* packed);
 void depthwise_conv_input(const Conv& c, const float* g, const float* w, float* dx);
 void depthwise_conv_weight(const Conv& c, const float* x, const float* g, float* dw);
 

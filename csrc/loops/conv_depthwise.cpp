@@ -1,6 +1,7 @@
 // Depthwise convolutions, split over threads: forward by rows of the result, gradients by groups of channels.
 #include "loops/conv_depthwise.h"
 
+#include "core/memory.h"
 #include "loops/parallel.h"
 
 namespace weft {
@@ -28,18 +29,41 @@ void rows_of(const Conv& c, const float* x, const float* weights, Ending end, fl
   int64_t rows = c.batch * c.result[0] * c.result[1];
   parallel_shares(
       rows, std::max<int64_t>(1, kGrain / (c.result[2] * c.in * c.taps())), 1,
-      [&](int64_t begin, int64_t stop) { depthwise_kernels().forward(c, x, weights, end, y, begin, stop); });
+      [&](int64_t begin, int64_t stop) { depthwise_kernels().forward(c, x, -1, weights, end, y, begin, stop); });
 }
 
 }  // namespace
 
+class DepthwiseWeights final : public PackedKernel {
+ public:
+  DepthwiseWeights(const Conv& c, const float* w)
+      : taps(c.taps()), channels(c.in), numbers(taps * channels * int64_t(sizeof(float))) {
+    turn(channels, taps, w, numbers.as<float>());
+  }
+  const int64_t taps, channels;
+  const Scratch numbers;
+};
+
+std::shared_ptr<DepthwiseWeights> depthwise_weights(const Conv& c, const float* w,
+                                                    std::shared_ptr<PackedKernel>* packed) {
+  if (!packed) return std::make_shared<DepthwiseWeights>(c, w);
+  auto known = std::dynamic_pointer_cast<DepthwiseWeights>(*packed);  // another loop may have packed it
+  if (known && known->taps == c.taps() && known->channels == c.in) return known;
+  WithLoan outlives_the_call(nullptr);
+  known = std::make_shared<DepthwiseWeights>(c, w);
+  *packed = known;
+  return known;
+}
+
+const float* numbers_of(const DepthwiseWeights& weights) { return weights.numbers.as<float>(); }
+
 bool depthwise_suits(const Conv& c) { return c.groups > 1 && c.groups == c.in && c.in == c.out; }
 
-void depthwise_conv_forward(const Conv& plain, const float* x, const float* w, Ending end, float* y) {
+void depthwise_conv_forward(const Conv& plain, const float* x, const float* w, Ending end, float* y,
+                            std::shared_ptr<PackedKernel>* packed) {
   Conv c = moved_to_end(plain);
-  Scratch weights(c.taps() * c.in * int64_t(sizeof(float)));
-  turn(c.in, c.taps(), w, weights.as<float>());
-  rows_of(c, x, weights.as<float>(), end, y);
+  auto weights = depthwise_weights(c, w, packed);
+  rows_of(c, x, numbers_of(*weights), end, y);
 }
 
 void depthwise_conv_input(const Conv& plain, const float* g, const float* w, float* dx) {

@@ -31,6 +31,7 @@ Range places_inside(int64_t tap, int64_t pad, int64_t stride, int64_t size, int6
 // What one row of places reads: where its window begins along each dimension, and the taps inside.
 struct Row {
   const float* x;
+  int64_t ring;
   int64_t from[2];
   Range taps[2];
 };
@@ -50,7 +51,7 @@ inline void place_sums(const Conv& c, const Row& row, int64_t at, Range last, in
   for (int64_t i = row.taps[0].begin; i < row.taps[0].end; ++i)
     for (int64_t j = row.taps[1].begin; j < row.taps[1].end; ++j) {
       int64_t line = (row.from[0] + i * c.dilation[0]) * c.size[1] + row.from[1] + j * c.dilation[1];
-      const float* x = row.x + (line * c.size[2] + at) * c.in + channel;
+      const float* x = row.x + ((line & row.ring) * c.size[2] + at) * c.in + channel;
       const float* w = weights + (i * c.kernel[1] + j) * c.kernel[2] * c.in + channel;
       for (int64_t k = last.begin; k < last.end; ++k) {
         S::Vec wv[vectors];
@@ -76,33 +77,61 @@ inline void place_sums(const Conv& c, const Row& row, int64_t at, Range last, in
     }
 }
 
-// The same for kernels K wide without steps: the pixels that windows share are read once.
-constexpr int kMany = 8;  // places
-template <int K>
+// The same for kernels K wide, for P places and a vector of channels: the pixels that windows share are read once.
+// Edge: some of these may lie beyond the image.
+template <int K, int Step, int P, bool Edge>
 void shared_sums(const Conv& c, const Row& row, int64_t at, int64_t channel, int64_t lanes, const float* weights,
-                 Ending ending, float* y) {
-  S::Vec sum[kMany];
+                 const Ending& ending, float* y) {
+  S::Vec sum[P];
   S::Vec first = ending.bias ? S::load(ending.bias + channel, lanes) : S::Vec{};
 #pragma GCC unroll 8
-  for (int p = 0; p < kMany; ++p) sum[p] = first;
+  for (int p = 0; p < P; ++p) sum[p] = first;
+  const int64_t size = c.size[2], in = c.in;
   for (int64_t i = row.taps[0].begin; i < row.taps[0].end; ++i)
     for (int64_t j = row.taps[1].begin; j < row.taps[1].end; ++j) {
       int64_t line = (row.from[0] + i * c.dilation[0]) * c.size[1] + row.from[1] + j * c.dilation[1];
-      const float* x = row.x + (line * c.size[2] + at) * c.in + channel;
-      const float* w = weights + (i * c.kernel[1] + j) * K * c.in + channel;
+      const float* x = row.x + ((line & row.ring) * size + at) * in + channel;
+      const float* w = weights + (i * c.kernel[1] + j) * K * in + channel;
       S::Vec wv[K];
 #pragma GCC unroll 8
-      for (int k = 0; k < K; ++k) wv[k] = S::load(w + k * c.in, lanes);
-#pragma GCC unroll 16
-      for (int q = 0; q < kMany + K - 1; ++q) {
-        S::Vec pixel = S::load(x + q * c.in, lanes);
+      for (int k = 0; k < K; ++k) wv[k] = S::load(w + k * in, lanes);
+#pragma GCC unroll 32
+      for (int q = 0; q < (P - 1) * Step + K; ++q) {
+        if (Edge && uint64_t(at + q) >= uint64_t(size)) continue;
+        S::Vec pixel = S::load(x + q * in, lanes);
 #pragma GCC unroll 8
         for (int k = 0; k < K; ++k)
-          if (q - k >= 0 && q - k < kMany) sum[q - k] = S::fma(pixel, wv[k], sum[q - k]);
+          if (q - k >= 0 && (q - k) % Step == 0 && (q - k) / Step < P)
+            sum[(q - k) / Step] = S::fma(pixel, wv[k], sum[(q - k) / Step]);
       }
     }
 #pragma GCC unroll 8
-  for (int p = 0; p < kMany; ++p) S::store(y + p * c.in + channel, S::within(sum[p], ending.bounds), lanes);
+  for (int p = 0; p < P; ++p) S::store(y + p * in + channel, S::within(sum[p], ending.bounds), lanes);
+}
+
+constexpr int kMany = 8;  // places at a time
+using Shared = void (*)(const Conv&, const Row&, int64_t, int64_t, int64_t, const float*, const Ending&, float*);
+template <int K, int Step, int... P>
+Shared shared_of(int64_t places, bool edge, std::integer_sequence<int, P...>) {
+  static constexpr Shared whole[] = {shared_sums<K, Step, P + 1, false>...};
+  static constexpr Shared cut[] = {shared_sums<K, Step, P + 1, true>...};
+  return (edge ? cut : whole)[places - 1];
+}
+template <int K>
+Shared shared_of(int64_t step, int64_t places, bool edge) {
+  constexpr auto all = std::make_integer_sequence<int, kMany>();
+  return step == 1 ? shared_of<K, 1>(places, edge, all) : shared_of<K, 2>(places, edge, all);
+}
+// Kernels of other sizes, steps and gaps have none.
+bool has_shared(const Conv& c) {
+  int64_t k = c.kernel[2];
+  return (k == 3 || k == 5 || k == 7) && c.stride[2] <= 2 && c.dilation[2] == 1;
+}
+Shared shared_of(const Conv& c, int64_t places, bool edge) {
+  int64_t k = c.kernel[2], step = c.stride[2];
+  return k == 3   ? shared_of<3>(step, places, edge)
+         : k == 5 ? shared_of<5>(step, places, edge)
+                  : shared_of<7>(step, places, edge);
 }
 
 // Calls f(first, channels) for a vector of channels at a time.
@@ -121,17 +150,14 @@ void channel_sums(const Conv& c, const Row& row, int64_t at, Range last, const f
     place_sums<places, 1>(c, row, at, last, channel, c.in - channel < S::W ? c.in - channel : S::W, weights, ending, y);
 }
 
-void forward(const Conv& c, const float* x, const float* weights, Ending ending, float* y, int64_t begin, int64_t end) {
+void forward(const Conv& c, const float* x, int64_t ring, const float* weights, Ending ending, float* y, int64_t begin,
+             int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     int64_t j = r % c.result[1], i = r / c.result[1] % c.result[0], n = r / (c.result[0] * c.result[1]);
-    Row row{x + n * c.pixels() * c.in, {i * c.stride[0] - c.pad[0], j * c.stride[1] - c.pad[1]}, {}};
+    Row row{x + n * c.pixels() * c.in, ring, {i * c.stride[0] - c.pad[0], j * c.stride[1] - c.pad[1]}, {}};
     for (int d = 0; d < 2; ++d) row.taps[d] = taps_inside(row.from[d], c.kernel[d], c.dilation[d], c.size[d]);
     float* out = y + r * c.result[2] * c.in;
-    auto shared = c.stride[2] != 1 || c.dilation[2] != 1 ? nullptr
-                  : c.kernel[2] == 3                     ? shared_sums<3>
-                  : c.kernel[2] == 5                     ? shared_sums<5>
-                  : c.kernel[2] == 7                     ? shared_sums<7>
-                                                         : nullptr;
+    const bool shared = has_shared(c);
     for (int64_t p = 0; p < c.result[2];) {
       auto window = [&](int64_t p) {
         return taps_inside(p * c.stride[2] - c.pad[2], c.kernel[2], c.dilation[2], c.size[2]);
@@ -140,12 +166,14 @@ void forward(const Conv& c, const float* x, const float* weights, Ending ending,
         Range t = window(p);
         return t.begin == 0 && t.end == c.kernel[2];
       };
-      int64_t at = p * c.stride[2] - c.pad[2];
-      if (shared && p + kMany <= c.result[2] && whole(p) && whole(p + kMany - 1)) {
+      int64_t at = p * c.stride[2] - c.pad[2], first = p;
+      if (shared) {  // parts of the same length, as far as that goes
+        int64_t parts = (c.result[2] - p + kMany - 1) / kMany, count = (c.result[2] - p + parts - 1) / parts;
+        Shared sums = shared_of(c, count, !whole(p) || !whole(p + count - 1));
         for_vectors(0, c.in, [&](int64_t channel, int64_t lanes) {
-          shared(c, row, at, channel, lanes, weights, ending, out + p * c.in);
+          sums(c, row, at, channel, lanes, weights, ending, out + p * c.in);
         });
-        p += kMany;
+        p += count;
       } else if (p + kPlaces <= c.result[2] && whole(p) && whole(p + kPlaces - 1)) {
         channel_sums<kPlaces>(c, row, at, window(p), weights, ending, out + p * c.in);
         p += kPlaces;
@@ -153,6 +181,7 @@ void forward(const Conv& c, const float* x, const float* weights, Ending ending,
         channel_sums<1>(c, row, at, window(p), weights, ending, out + p * c.in);
         ++p;
       }
+      if (ending.finish) finish_part(ending.finish, out + first * c.in, (p - first) * c.in);
     }
   }
 }

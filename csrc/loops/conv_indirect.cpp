@@ -255,6 +255,12 @@ void each_block(const Grid& g, int64_t batch, int64_t reads, const float* x, int
   });
 }
 
+// A block of the result of a convolution, whose places lie side by side. What is added without a loop before it is
+// added as results are written.
+void finish(const Ending& end, float* const* result, int64_t places, int64_t channels) {
+  if (end.finish.loop) gemm_kernels().finish(end.finish, result[0], places * channels);
+}
+
 void multiply(const Grid& g, int64_t batch, int64_t groups, const float* x, const Packed& kernel, Ending end,
               float* y) {
   int64_t at_once = std::max<int64_t>(kDepth / kernel.depth, 1);  // taps
@@ -271,12 +277,14 @@ void multiply(const Grid& g, int64_t batch, int64_t groups, const float* x, cons
                                                group * kernel.columns);
                  }
                }
+               finish(end, result, all.places, groups * kernel.columns);
              });
 }
 
 void multiply(const Grid& g, int64_t batch, const float* x, const PackedSmall& kernel, Ending end, float* y) {
   each_block(g, batch, kernel.channels, x, kernel.channels, y, [&](const IndirectRows& rows, float* const* result) {
     indirect_kernels().multiply_small(rows, kernel.kernel(), end, result);
+    finish(end, result, rows.places, kernel.channels);
   });
 }
 

@@ -26,6 +26,10 @@ constexpr int rows_of(int) { return 4; }
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+inline const float* added_to(const Finish& how, const float* y) {
+  return reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(y) + uintptr_t(how.apart));
+}
+
 // Four vectors at the end are one tile, else two and two, since tiles of three and one would take longer.
 int64_t sliver(int64_t columns, int64_t begin) {
   int64_t left = columns - begin, vectors = (left + S::W - 1) / S::W;
@@ -68,6 +72,7 @@ struct Job {
   const float* bias;
   bool adds;
   Bounds bounds;
+  Finish finish;
   float* const* result;
   int64_t last;  // lanes of the last vector
 };
@@ -101,9 +106,11 @@ void tile(const Job& t, int64_t first) {
     }
   }
   const int64_t last = t.last;
+  const bool joins = t.finish.adds && !t.finish.loop;
 #pragma GCC unroll 8
   for (int i = 0; i < R; ++i) {
     float* y = t.result[first + i] + t.to;
+    const float* plus = added_to(t.finish, y);
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       auto load = [&](const float* p) { return v < V - 1 ? S::load(p) : S::load(p, last); };
@@ -111,6 +118,7 @@ void tile(const Job& t, int64_t first) {
       if (t.adds) made = load(y + v * S::W) + made;
       if (t.bias) made = made + load(t.bias + v * S::W);
       made = S::within(made, t.bounds);
+      if (joins) made = S::within(made + load(plus + v * S::W), t.finish.bounds);
       v < V - 1 ? S::store(y + v * S::W, made) : S::store(y + v * S::W, made, last);
     }
   }
@@ -131,8 +139,9 @@ void multiply(const IndirectRows& rows, int64_t offset, const IndirectKernel& ke
   const float* packed = kernel.packed;
   for (int64_t j = 0; j < kernel.columns;) {
     int64_t width = sliver(kernel.columns, j), lanes = filled(width);
-    Job t{rows,       offset, kernel.depth,          to + j, packed, end.bias ? end.bias + j : nullptr, adds,
-          end.bounds, result, S::W - (lanes - width)};
+    Job t{
+      rows,       offset, kernel.depth,          to + j, packed, end.bias ? end.bias + j : nullptr, adds, end.bounds,
+      end.finish, result, S::W - (lanes - width)};
     by_vectors(lanes / S::W, [&](auto vectors) { tiles<vectors>(t); });
     packed += kernel.taps * kernel.depth * lanes;
     j += width;
@@ -239,8 +248,11 @@ void small_tile(const IndirectRows& rows, int64_t first, int64_t channel, const 
   }
 #pragma GCC unroll 8
   for (int i = 0; i < R; ++i) {
-    Vec made = end.bias ? sum[i] + S::load(end.bias + channel) : sum[i];
-    S::store(result[first + i] + channel, S::within(made, end.bounds));
+    Vec made = S::within(end.bias ? sum[i] + S::load(end.bias + channel) : sum[i], end.bounds);
+    float* y = result[first + i] + channel;
+    if (end.finish.adds && !end.finish.loop)
+      made = S::within(made + S::load(added_to(end.finish, y)), end.finish.bounds);
+    S::store(y, made);
   }
 }
 

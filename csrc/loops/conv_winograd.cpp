@@ -150,6 +150,13 @@ int64_t tiles_at_once(const KernelPoints& k, int64_t tiles) {
   return ((tiles + parts - 1) / parts + 7) / 8 * 8;
 }
 
+// The places of a tile that are not beyond the edge.
+void finish(const Ending& ending, const float* beyond, float* const* places, int count, int64_t channels) {
+  if (!ending.finish) return;
+  for (int i = 0; i < count; ++i)
+    if (places[i] != beyond) gemm_kernels().finish(ending.finish, places[i], channels);
+}
+
 void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, Ending ending, float* y) {
   const Winograd& way = kernel.way;
   int64_t in = kernel.reads, out = kernel.makes, block = tiles_at_once(kernel, tiles.count);
@@ -166,6 +173,7 @@ void convolve(const Tiles& tiles, const float* x, const KernelPoints& kernel, En
     for (int64_t t = begin; t < end; ++t) {
       tiles.places(t, y, out, behind.mine(), places);
       way.write_places(m + (t - begin) * out, made.apart, out, ending, places);
+      finish(ending, behind.mine(), places, way.makes * way.makes, out);
     }
   });
 }
@@ -208,6 +216,7 @@ void convolve_few(const Tiles& tiles, const float* x, const Kernel& kernel, Endi
       tiles.places(t, y, makes, behind.mine(), places);
       for (int i = 0; i < way.makes * way.makes; ++i) places[i] += begin;
       way.write_places(m + t * (end - begin), made.apart, end - begin, ending.of_channels_from(begin), places);
+      finish(ending, behind.mine() + begin, places, way.makes * way.makes, end - begin);
     }
   });
 }

@@ -17,6 +17,7 @@ constexpr int kMaxDims = kMaxRank;
 constexpr int64_t kBuffer = 512;     // elements converted at a time
 constexpr int64_t kSide = 64;        // the side of a block that is transposed at a time
 constexpr int64_t kRowPart = 16384;  // elements of a row that one task copies
+constexpr int64_t kShort = 8;        // rows of fewer elements are not worth a loop of their own
 
 struct Quad {
   uint64_t low, high;
@@ -129,7 +130,7 @@ void fill(DType type, void* dst, int64_t n, const void* value) {
 // ---- the walk over an n-d box ----
 
 struct Box {
-  int ndim = 0;
+  int ndim = 0, inner = 0;  // dimensions before the last two that lie inside of the one before the last in dst
   int64_t size[kMaxDims], dst[kMaxDims], src[kMaxDims];
 
   void push(int64_t n, int64_t d, int64_t s) {
@@ -186,14 +187,17 @@ void each_block(const Box& box, int64_t rows, int64_t cols, const F& f) {
   int64_t grain = inner >= kGrain ? 1 : kGrain / inner;
   parallel_shares(blocks, grain, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
-      int64_t rest = b / col_blocks, j = b % col_blocks * cols, i = rest % row_blocks * rows;
-      rest /= row_blocks;
-      int64_t d_at = i * box.dst[r] + j * box.dst[c], s_at = i * box.src[r] + j * box.src[c];
-      for (int d = r - 1; d >= 0 && rest; --d) {
+      int64_t rest = b / col_blocks, j = b % col_blocks * cols, d_at = j * box.dst[c], s_at = j * box.src[c];
+      auto step_to = [&](int d) {
         int64_t k = rest % box.size[d];
         rest /= box.size[d];
         d_at += k * box.dst[d], s_at += k * box.src[d];
-      }
+      };
+      for (int d = r - 1; d >= r - box.inner; --d) step_to(d);
+      int64_t i = rest % row_blocks * rows;
+      rest /= row_blocks;
+      d_at += i * box.dst[r], s_at += i * box.src[r];
+      for (int d = r - 1 - box.inner; d >= 0 && rest; --d) step_to(d);
       Block block{box.size[r] - i < rows ? box.size[r] - i : rows,
                   box.size[c] - j < cols ? box.size[c] - j : cols,
                   box.dst[r],
@@ -226,6 +230,29 @@ inline void move_row(T* __restrict dst, int64_t ds, const T* __restrict src, int
   }
 }
 
+// Rows of N elements.
+template <class T, int N>
+void move_short(T* __restrict dst, const T* __restrict src, const Block& b) {
+  if (b.dst_col == 1 && b.src_col == 1) {
+    for (int64_t i = 0; i < b.rows; ++i) std::memcpy(dst + i * b.dst_row, src + i * b.src_row, N * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < b.rows; ++i)
+    for (int j = 0; j < N; ++j) dst[i * b.dst_row + j * b.dst_col] = src[i * b.src_row + j * b.src_col];
+}
+template <class T>
+void move_block(T* dst, const T* src, const Block& b) {
+  switch (b.cols) {
+    case 1: return move_short<T, 1>(dst, src, b);
+    case 2: return move_short<T, 2>(dst, src, b);
+    case 3: return move_short<T, 3>(dst, src, b);
+    case 4: return move_short<T, 4>(dst, src, b);
+    default:
+      for (int64_t i = 0; i < b.rows; ++i)
+        move_row(dst + i * b.dst_row, b.dst_col, src + i * b.src_row, b.src_col, b.cols);
+  }
+}
+
 void convert_row(DType to, char* dst, int64_t ds, DType from, const char* src, int64_t ss, int64_t n) {
   int64_t to_size = item_size(to), from_size = item_size(from);
   if (ds == 1 && ss == 1) return convert(from, to, src, dst, n);
@@ -251,9 +278,25 @@ void convert_row(DType to, char* dst, int64_t ds, DType from, const char* src, i
   }
 }
 
-void copy_rows(const Box& box, DType to, char* dst, DType from, const char* src) {
+// Where rows are short, the longest of the other dimensions is walked inside of the rest.
+void lengthen_blocks(Box& box) {
+  const int r = box.ndim - 2;
+  int longest = r;
+  for (int d = 0; d < r; ++d)
+    if (box.size[d] > box.size[longest]) longest = d;
+  if (box.size[r + 1] >= kShort || box.size[r] >= 4 * kShort) return;
+  box.inner = r - longest;
+  for (int d = longest; d < r; ++d) box.swap(d, d + 1);
+}
+
+void copy_rows(Box& box, DType to, char* dst, DType from, const char* src) {
+  lengthen_blocks(box);
   int64_t length = box.size[box.ndim - 1] < kRowPart ? box.size[box.ndim - 1] : kRowPart;
   int64_t rows = kRowPart / length;
+  if (box.inner) {  // the inner dimensions write between the rows: while these are in the cache
+    int64_t apart = magnitude(box.dst[box.ndim - 2]);
+    rows = apart * 64 < kRowPart ? kRowPart / (apart + 1) : 64;
+  }
   if (to != from) {
     int64_t to_size = item_size(to), from_size = item_size(from);
     return each_block(box, rows, length, [&](const Block& b, int64_t d_at, int64_t s_at) {
@@ -267,9 +310,16 @@ void copy_rows(const Box& box, DType to, char* dst, DType from, const char* src)
     each_block(box, rows, length, [&](const Block& b, int64_t d_at, int64_t s_at) {
       T* d = reinterpret_cast<T*>(dst) + d_at;
       const T* s = reinterpret_cast<const T*>(src) + s_at;
-      for (int64_t i = 0; i < b.rows; ++i) move_row(d + i * b.dst_row, b.dst_col, s + i * b.src_row, b.src_col, b.cols);
+      move_block(d, s, b);
     });
   });
+}
+
+// dst[i * N + j] = src[j * ss + i]: N rows become columns.
+template <int N, class T>
+void interleave(const T* __restrict src, int64_t ss, T* __restrict dst, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int j = 0; j < N; ++j) dst[i * N + j] = src[j * ss + i];
 }
 
 // dst runs along the last dimension, src along the one before it.
@@ -279,13 +329,18 @@ void copy_transposed(const Box& box, DType to, char* dst, DType from, const char
     using T = decltype(zero);
     if constexpr (sizeof(T) <= 8) {
       int64_t cols = box.size[box.ndim - 1];
-      bool narrow = sizeof(T) == 4 && to == from && cols <= 8 && box.dst[box.ndim - 2] == cols;  // rows without gaps
+      bool narrow = to == from && cols <= (sizeof(T) == 4 ? 8 : 4) && box.dst[box.ndim - 2] == cols;  // no gaps
       each_block(box, narrow ? kSide * kSide / cols : kSide, kSide, [&](const Block& b, int64_t d_at, int64_t s_at) {
         const T* s = reinterpret_cast<const T*>(src) + s_at;
         if (to == from) {
           T* d = reinterpret_cast<T*>(dst) + d_at;
-          if constexpr (sizeof(T) == 4)
+          if (narrow && b.cols == 2) return interleave<2>(s, b.src_col, d, b.rows);
+          if constexpr (sizeof(T) == 4) {
             if (narrow) return transpose_narrow(s, b.src_col, d, b.rows, b.cols);
+          } else {
+            if (narrow && b.cols == 3) return interleave<3>(s, b.src_col, d, b.rows);
+            if (narrow && b.cols == 4) return interleave<4>(s, b.src_col, d, b.rows);
+          }
           return transpose_block(s, b.src_col, d, b.dst_row, b.rows, b.cols);
         }
         alignas(64) T turned[kSide * kSide];
@@ -303,6 +358,7 @@ bool is_transposed(Box& box, DType from) {
   if (box.dst[last] != 1 || box.src[last] == 1 || box.src[last] == 0 || item_size(from) > 8) return false;
   for (int d = 0; d < last; ++d) {
     if (box.src[d] != 1) continue;
+    if (box.size[d] < kShort && box.size[last] < kShort) return false;
     for (; d < last - 1; ++d) box.swap(d, d + 1);
     return true;
   }

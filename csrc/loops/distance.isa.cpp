@@ -75,6 +75,24 @@ struct Euclid : Count {
     return distance == 0 ? T(0) : g / distance;
   }
 };
+struct Cube : Count {
+  template <class V>
+  static V term(V sum, V d) {
+    return sum + magnitude(d) * (d * d);
+  }
+  template <class T>
+  static T end(T sum) {
+    return math::pow(sum, T(1.0 / 3.0));
+  }
+  template <class V>
+  static V slope(V factor, V d, V) {
+    return factor * (d * magnitude(d));
+  }
+  template <class T>
+  static T factor(T g, T distance) {
+    return distance == 0 ? T(0) : g / (distance * distance);
+  }
+};
 struct Largest : Sum {
   template <class V>
   static V term(V most, V d) {
@@ -288,6 +306,7 @@ void between(DType type, int64_t batch, int64_t m, int64_t n, int64_t k, double 
     if (p == 0) return distances<Count>(s, a, b, to);
     if (p == 1) return distances<Sum>(s, a, b, to);
     if (p == 2) return distances<Euclid>(s, a, b, to);
+    if (p == 3) return distances<Cube>(s, a, b, to);
     if (std::isinf(p)) return distances<Largest>(s, a, b, to);
     powers(s, T(p), a, b, to);
   });
@@ -304,6 +323,7 @@ void back(DType type, int64_t batch, int64_t m, int64_t n, int64_t k, double p, 
     if (p == 0) return norm_gradients<Count>(s, gs, a, b, d, to);
     if (p == 1) return norm_gradients<Sum>(s, gs, a, b, d, to);
     if (p == 2) return norm_gradients<Euclid>(s, gs, a, b, d, to);
+    if (p == 3) return norm_gradients<Cube>(s, gs, a, b, d, to);
     if (std::isinf(p)) return norm_gradients<Largest>(s, gs, a, b, d, to);
     power_gradients(s, T(p), gs, a, b, d, to);
   });

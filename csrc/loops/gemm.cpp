@@ -8,6 +8,7 @@
 #include <new>
 
 #include "loops/copy.h"
+#include "loops/gemm_complex.h"
 #include "loops/gemm_half.h"
 #include "loops/modular.h"
 #include "loops/parallel.h"
@@ -26,7 +27,6 @@ constexpr int64_t kBlockRows = 1024;         // rows of a that are packed at a t
 constexpr int64_t kNearRows = 128;           // the same where they are to stay in the L2 cache
 constexpr double kThreadedWork = 1 << 20;    // multiplications below which threads cost more than they bring
 constexpr int64_t kStreams = 32;             // rows that are read side by side from far away
-constexpr int64_t kDotChunk = 16384;
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 int64_t round_up_div(int64_t n, int64_t parts, int64_t unit) { return round_up((n + parts - 1) / parts, unit); }
@@ -59,7 +59,7 @@ Product part(DType type, const Product& p, int64_t i, int64_t m, int64_t j, int6
   r.c = at(p.c, type, i * p.ldc + j);
   if (p.plus) r.plus = at(p.plus, type, i * p.ld_plus + j);
   if (q) r.beta = 1, r.plus = nullptr;
-  if (q + k != p.k) r.bounds = {};
+  if (q + k != p.k) r.bounds = {}, r.finish = {};
   return r;
 }
 
@@ -268,23 +268,36 @@ void multiply_turned(DType type, const Product& p) {
     each_rows([&](char* t, int64_t* down, char* from, int64_t* across, int64_t* sizes) {
       copy(type, t, down, type, from, across, sizes, 2);
     });
-  multiply(type, Product{!p.trans_b, false, p.n, p.m, p.k, p.b, p.ldb, p.a, p.lda, turned, p.m, p.alpha, p.beta});
+  multiply(type, Product{!p.trans_b, !p.trans_a, p.n, p.m, p.k, p.b, p.ldb, p.a, p.lda, turned, p.m, p.alpha, p.beta});
   each_rows([&](char* t, int64_t* down, char* to, int64_t* across, int64_t* sizes) {
     copy(type, to, across, type, t, down, sizes, 2);
   });
 }
 
-// For loops that know no plus and no bounds: c takes plus in before them, bounds come after them.
+// For loops that cannot finish: f gets the product without that, then all of c is finished.
+template <class F>
+void then_finish(const Product& p, const F& f) {
+  Product plain = p;
+  plain.finish = {};
+  f(plain);
+  if (!p.finish) return;
+  parallel_shares(p.m, std::max<int64_t>(1, kGrain / p.n), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) gemm_kernels().finish(p.finish, static_cast<float*>(p.c) + i * p.ldc, p.n);
+  });
+}
+
+// For loops that know no plus and no bounds either: c takes plus in before them, bounds come after them.
 template <class F>
 void in_steps(DType type, const Product& p, const F& f) {
-  Product plain = p;
-  plain.plus = nullptr, plain.bounds = {};
-  if (p.plus && p.beta != 0) {
-    int64_t to[2] = {p.ldc, 1}, from[2] = {p.ld_plus, 1}, sizes[2] = {p.m, p.n};
-    copy_kernels().copy(type, static_cast<char*>(p.c), to, type, static_cast<const char*>(p.plus), from, sizes, 2);
-  }
-  f(plain);
-  if (p.bounds) apply_bounds(type, p.bounds, p.m, p.n, p.c, p.ldc);
+  then_finish(p, [&](Product plain) {
+    plain.plus = nullptr, plain.bounds = {};
+    if (p.plus && p.beta != 0) {
+      int64_t to[2] = {p.ldc, 1}, from[2] = {p.ld_plus, 1}, sizes[2] = {p.m, p.n};
+      copy_kernels().copy(type, static_cast<char*>(p.c), to, type, static_cast<const char*>(p.plus), from, sizes, 2);
+    }
+    f(plain);
+    if (p.bounds) apply_bounds(type, p.bounds, p.m, p.n, p.c, p.ldc);
+  });
 }
 
 void multiply(DType type, const Product& p) {
@@ -292,11 +305,11 @@ void multiply(DType type, const Product& p) {
   int64_t size = item_size(type);
   bool inner = p.trans_b && !p.trans_a;
   if (p.k * p.n * size <= kTinyBytes && p.m <= 64) {
-    bool column = p.n == 1 && p.ldc == 1 && (p.trans_b || p.ldb == 1) && !p.trans_a && !p.plus;
+    bool column = p.n == 1 && p.ldc == 1 && (p.trans_b || p.ldb == 1) && !p.trans_a && !p.plus && !p.finish;
     if (column && p.k >= kInnerDepth)  // of rows of a: a tile would use one lane
       return kernels.inner(type, Product{false, true, 1, p.m, p.k, p.b, p.k, p.a, p.lda, p.c, p.m, p.alpha, p.beta,
                                          nullptr, 0, p.bounds});
-    if (inner && p.m <= kInnerRows) return kernels.inner(type, p);
+    if (inner && p.m <= kInnerRows) return then_finish(p, [&](const Product& r) { kernels.inner(type, r); });
     if (!p.trans_b) return kernels.multiply(type, p, nullptr, nullptr);
     int64_t tile = kernels.tile_bytes / size;
     if (p.k * round_up(p.n, tile) * size <= kTinyBytes) {
@@ -306,9 +319,10 @@ void multiply(DType type, const Product& p) {
     }
   }
   auto by = [&](auto loop) { in_steps(type, p, [&](const Product& plain) { loop(type, plain); }); };
-  if (inner && p.m == 1) return multiply_inner(type, p);
+  auto by_rows = [&] { then_finish(p, [&](const Product& r) { multiply_inner(type, r); }); };
+  if (inner && p.m == 1) return by_rows();
   if (p.m == 1 || p.n == 1) return by(multiply_vectors);
-  if (inner && p.m <= 8 && p.k >= 64) return multiply_inner(type, p);
+  if (inner && p.m <= 8 && p.k >= 64) return by_rows();
   const GemmBlocks& blocks = kernels.blocks;
   if (p.trans_a && p.n <= blocks.few_rows && p.m > 4 * p.n) return by(multiply_turned);
   if (p.trans_a && !p.trans_b && p.m > p.n && p.n <= kTurnedColumns && p.k >= 2 * blocks.depth)
@@ -336,49 +350,6 @@ void multiply_through(DType type, DType wide, const Product& p) {
   multiply(wide, r);
   int64_t to_strides[2] = {p.ldc, 1}, from_strides[2] = {p.n, 1}, sizes[2] = {p.m, p.n};
   copy_kernels().copy(type, static_cast<char*>(p.c), to_strides, wide, c.get(), from_strides, sizes, 2);
-}
-
-// The real and the imaginary part of a complex matrix, contiguous, one behind the other.
-struct Planes {
-  DType real;
-  int64_t rows, cols;
-  Buffer memory;
-
-  Planes(DType real, int64_t rows, int64_t cols)
-      : real(real), rows(rows), cols(cols), memory(allocate(2 * rows * cols * item_size(real))) {}
-  char* re() const { return memory.get(); }
-  char* im() const { return at(memory.get(), real, rows * cols); }
-
-  void read(const void* x, int64_t ld) {
-    parallel_chunks(rows, rows_at_once(), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        gemm_kernels().split(real, at(x, real, 2 * i * ld), cols, at(re(), real, i * cols), at(im(), real, i * cols));
-    });
-  }
-  void write(void* x, int64_t ld) const {
-    parallel_chunks(rows, rows_at_once(), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        gemm_kernels().join(real, at(re(), real, i * cols), at(im(), real, i * cols), cols, at(x, real, 2 * i * ld));
-    });
-  }
-  int64_t rows_at_once() const { return std::max<int64_t>(1, kGrain / cols); }
-};
-
-void multiply_complex(DType type, const Product& p) {
-  DType real = real_of(type);
-  Planes a(real, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k), b(real, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n);
-  Planes c(real, p.m, p.n);
-  a.read(p.a, p.lda), b.read(p.b, p.ldb);
-  if (p.beta != 0) c.read(p.c, p.ldc);
-  Product r = p;
-  r.lda = a.cols, r.ldb = b.cols, r.ldc = c.cols;
-  auto add = [&](char* x, char* y, char* sum, double alpha, double beta) {
-    r.a = x, r.b = y, r.c = sum, r.alpha = alpha, r.beta = beta;
-    multiply(real, r);
-  };
-  add(a.re(), b.re(), c.re(), p.alpha, p.beta), add(a.im(), b.im(), c.re(), -p.alpha, 1);
-  add(a.re(), b.im(), c.im(), p.alpha, p.beta), add(a.im(), b.re(), c.im(), p.alpha, 1);
-  c.write(p.c, p.ldc);
 }
 
 template <class T>
@@ -435,7 +406,7 @@ void gemm(DType type, const Product& p) {
     case DType::Half:
     case DType::BFloat16: return gemm_half(type, p);
     case DType::ComplexFloat:
-    case DType::ComplexDouble: return by([&](const Product& plain) { multiply_complex(type, plain); });
+    case DType::ComplexDouble: return by([&](const Product& plain) { gemm_complex(type, plain); });
     default: return by([&](const Product& plain) { multiply_through(type, DType::Int32, plain); });
   }
 }
@@ -512,87 +483,6 @@ void gemm_batched(DType type, const Product& first, int64_t batch, int64_t strid
   parallel_chunks(batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) one(i);
   });
-}
-
-namespace {
-
-// Partial sums over fixed chunks, added in order.
-template <class T>
-T dot_in_chunks(DType type, int64_t n, const void* a, const void* b) {
-  const GemmKernels& kernels = gemm_kernels();
-  int64_t chunks = std::max<int64_t>(1, (n + kDotChunk - 1) / kDotChunk);
-  if (chunks == 1) {
-    T result;
-    kernels.dot(type, a, b, n, &result);
-    return result;
-  }
-  Buffer partial = allocate(chunks * item_size(type));
-  parallel_chunks(n, kDotChunk, [&](int64_t begin, int64_t end) {
-    kernels.dot(type, at(a, type, begin), at(b, type, begin), end - begin, at(partial.get(), type, begin / kDotChunk));
-  });
-  T sum = 0;
-  for (int64_t c = 0; c < chunks; ++c) sum = modular::add(sum, reinterpret_cast<const T*>(partial.get())[c]);
-  return sum;
-}
-
-// The same of half types, in float.
-float dot_in_chunks(DType type, int64_t n, const char* a, const char* b) {
-  int64_t chunks = std::max<int64_t>(1, (n + kDotChunk - 1) / kDotChunk);
-  Panel memory(1, chunks * 4);
-  auto* partial = reinterpret_cast<float*>(memory.data());
-  partial[0] = 0;
-  parallel_chunks(n, kDotChunk, [&](int64_t begin, int64_t end) {
-    partial[begin / kDotChunk] = half_gemm_kernels().dot(type, a + 2 * begin, b + 2 * begin, end - begin);
-  });
-  float sum = 0;
-  for (int64_t c = 0; c < chunks; ++c) sum += partial[c];
-  return sum;
-}
-
-template <class T>
-T dot_strided(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride) {
-  if (is_half(type) && ((a_stride == 1 && b_stride == 1) || n <= 1))
-    return T(dot_in_chunks(type, n, static_cast<const char*>(a), static_cast<const char*>(b)));
-  Buffer copies[2];
-  const void* x[2] = {a, b};
-  int64_t strides[2] = {a_stride, b_stride}, one = 1;
-  for (int i = 0; i < 2; ++i) {
-    if ((strides[i] == 1 || n <= 1) && dtype_of<T> == type) continue;
-    copies[i] = allocate(n * int64_t(sizeof(T)));
-    copy_kernels().copy(dtype_of<T>, copies[i].get(), &one, type, static_cast<const char*>(x[i]), &strides[i], &n, 1);
-    x[i] = copies[i].get();
-  }
-  return dot_in_chunks<T>(dtype_of<T>, n, x[0], x[1]);
-}
-
-// The four real products of the parts of two complex vectors.
-template <class R>
-std::complex<R> dot_complex(int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride) {
-  auto dot = [&](int i, int j) {
-    return dot_strided<R>(dtype_of<R>, n, static_cast<const R*>(a) + i, 2 * a_stride, static_cast<const R*>(b) + j,
-                          2 * b_stride);
-  };
-  return {dot(0, 0) - dot(1, 1), dot(0, 1) + dot(1, 0)};
-}
-
-}  // namespace
-
-void dot(DType type, int64_t n, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* result) {
-  auto through = [&](auto wide) {
-    using T = decltype(wide);
-    T sum = dot_strided<T>(type, n, a, a_stride, b, b_stride);
-    copy_kernels().convert(dtype_of<T>, type, &sum, result, 1);
-  };
-  switch (type) {
-    case DType::Float:
-    case DType::Half:
-    case DType::BFloat16: return through(float{});
-    case DType::Double: return through(double{});
-    case DType::Int64: return through(int64_t{});
-    case DType::ComplexFloat: *static_cast<c64*>(result) = dot_complex<float>(n, a, a_stride, b, b_stride); return;
-    case DType::ComplexDouble: *static_cast<c128*>(result) = dot_complex<double>(n, a, a_stride, b, b_stride); return;
-    default: return through(int32_t{});
-  }
 }
 
 }  // namespace weft

@@ -27,7 +27,15 @@ constexpr bool kFetchesAhead = true;  // measured to pay: docs/notes/matmul.md
 #else
 constexpr bool kFetchesAhead = false;
 #endif
-constexpr int64_t kFewTiles = 32;  // that use a sliver of b: too few to hide how long the next one takes to come
+// A vector times a matrix that is only read: the machine fetches its rows better by itself, and from far away sixteen
+// of them at a time (docs/notes/matmul.md).
+#if defined(__AVX512F__)
+constexpr bool kReadsAlone = true;
+#else
+constexpr bool kReadsAlone = false;
+#endif
+constexpr int64_t kFarBytes = 4 << 20;  // of b, where sixteen rows pay
+constexpr int64_t kFewTiles = 32;       // that use a sliver of b: too few to hide how long the next one takes to come
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -55,13 +63,27 @@ inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum
   return job.bounded ? Simd<T>::within(v, job.low, job.high) : v;
 }
 
+// The last vector of a tile has all lanes, or some, or few enough for a vector half as wide.
+enum class End { whole, some, half };
+template <class T>
+constexpr bool has_halves = false;
+#if defined(__AVX512F__)
+template <>
+constexpr bool has_halves<float> = true;
+#endif
+
 // R rows and V vectors of c. ByRows: the rows of a are a_stride apart and k runs along them; else its columns
 // are a_stride apart and the R elements of one lie side by side. The last vector has `last` lanes.
-template <class T, int R, int V, bool ByRows, bool Whole>
+template <class T, int R, int V, bool ByRows, End E>
 void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_t last) {
   using S = Simd<T>;
   using Vec = typename S::Vec;
+  constexpr bool Whole = E == End::whole, Half = E == End::half && has_halves<T>;
+  constexpr int wide = Half ? V - 1 : V;  // vectors that are not half as wide
   Vec sum[R][V] = {};
+#if defined(__AVX512F__)
+  HalfFloats::Vec narrow[R] = {};
+#endif
   const int64_t as = job.a_stride, bs = job.b_stride;
   const T* third[(R + 2) / 3];  // row 3q + r is at third[q] + r * as: few enough pointers for the registers
   for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
@@ -71,12 +93,19 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     if (ByRows && V < kVectors)
       __builtin_prefetch(a + 2 * R * as + p * R);  // of the tile after the next, if a has no gaps
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
+    for (int v = 0; v < wide; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
+#if defined(__AVX512F__)
+    HalfFloats::Vec short_b = {};
+    if constexpr (Half) short_b = HalfFloats::load(b + wide * S::W, last);
+#endif
 #pragma GCC unroll 12
     for (int i = 0; i < R; ++i) {
       Vec ai = S::splat(ByRows ? third[i / 3][i % 3 * as + p] : a[i]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = S::fma(ai, bv[v], sum[i][v]);
+      for (int v = 0; v < wide; ++v) sum[i][v] = S::fma(ai, bv[v], sum[i][v]);
+#if defined(__AVX512F__)
+      if constexpr (Half) narrow[i] = HalfFloats::fma(HalfFloats::lower(ai), short_b, narrow[i]);
+#endif
     }
     if (!ByRows) a += as;
     b += bs;
@@ -93,6 +122,11 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
   }
 #pragma GCC unroll 2
   while (p < job.k) step();
+#if defined(__AVX512F__)
+  if constexpr (Half)
+#pragma GCC unroll 12
+    for (int i = 0; i < R; ++i) sum[i][V - 1] = HalfFloats::whole(narrow[i]);
+#endif
   const Job<T> out = job;  // a copy, which no element of c can be part of
   auto each = [&](auto value) {
 #pragma GCC unroll 12
@@ -112,6 +146,8 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
     plain ? each([](Vec x, auto) { return x; }) : each([&](Vec x, auto) { return scaled(out, x); });
   else if (plain && out.beta == T(1))
     each([](Vec x, auto old) { return old() + x; });
+  else if (out.alpha == T(1) && out.beta == T(1))
+    each([&](Vec x, auto old) { return S::within(old() + x, out.low, out.high); });
   else
     each([&](Vec x, auto old) { return scaled(out, x, old()); });
 }
@@ -119,16 +155,25 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
 template <class T>
 using TileFn = void (*)(const Job<T>&, const T*, const T*, T*, const T*, int64_t);
 
-// Entry 0 is the tile of full width, entry v the one of v vectors, of which the last may be short.
+// Entry 0 is the tile of full width, entry v the one of v vectors, of which the last may be short, entry 4 that of two
+// whole ones, entry 4 + v the one of v vectors, of which the last is half as wide.
 template <class T, int R, bool ByRows>
 inline TileFn<T> tile_of(int vectors) {
+  constexpr int most = kVectors == 3 ? 3 : 1;
   switch (vectors) {
-    case 1: return tile<T, R, 1, ByRows, false>;
-    case 2: return tile<T, R, 2, ByRows, false>;
-    case 3: return tile < T, R, kVectors == 3 ? 3 : 1, ByRows, false > ;
-    case 4: return tile<T, R, 2, ByRows, true>;
-    default: return tile<T, R, kVectors, ByRows, true>;
+    case 1: return tile<T, R, 1, ByRows, End::some>;
+    case 2: return tile<T, R, 2, ByRows, End::some>;
+    case 3: return tile<T, R, most, ByRows, End::some>;
+    case 4: return tile<T, R, 2, ByRows, End::whole>;
   }
+  if constexpr (has_halves<T>) {
+    switch (vectors) {
+      case 5: return tile<T, R, 1, ByRows, End::half>;
+      case 6: return tile<T, R, 2, ByRows, End::half>;
+      case 7: return tile<T, R, most, ByRows, End::half>;
+    }
+  }
+  return tile<T, R, kVectors, ByRows, End::whole>;
 }
 
 template <class T, bool ByRows>
@@ -174,6 +219,7 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
   auto band = [&](int64_t sliver, int64_t j, int64_t width) {
     int64_t last = (width - 1) % W + 1;
     int vectors = width == kCols ? 0 : width == 2 * W ? 4 : int((width + W - 1) / W);
+    if (has_halves<T> && vectors && vectors != 4 && last <= W / 2) vectors += 4;
     if (packed_b) job.b_stride = in_halves(j) ? 2 * W : kCols;
     int64_t height = least(kRows, p.m - sliver);
     for (int64_t i = 0; i < height;) {
@@ -183,6 +229,10 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
       i += rows;
     }
   };
+  auto finish = [&](int64_t i, int64_t j, int64_t width) {
+    if constexpr (std::is_same_v<T, float>)
+      for (int64_t r = i; r < least(i + kRows, p.m); ++r) finish_part(p.finish, c + r * p.ldc + j, width);
+  };
   int64_t sliver_bytes = p.k * kCols * int64_t(sizeof(T));
   if (sliver_bytes <= kNearBytes && p.k * p.n * int64_t(sizeof(T)) > kNearBytes) {  // not all of b stays near
     int64_t tiles = (p.m + kRows - 1) / kRows;
@@ -191,12 +241,15 @@ void all_tiles(const Product& p, const T* packed_a, const T* packed_b) {
       job.ahead = b + (j + kCols) * p.k;
       for (int64_t i = 0; i < p.m; i += kRows) {
         band(i, j, width_at(j));
+        if (p.finish) finish(i, j, width_at(j));
         job.ahead += job.ahead_lines * p.k;
       }
     }
   } else {
-    for (int64_t i = 0; i < p.m; i += kRows)
+    for (int64_t i = 0; i < p.m; i += kRows) {
       for (int64_t j = 0; j < p.n; j += width_at(j)) band(i, j, width_at(j));
+      if (p.finish) finish(i, 0, p.n);
+    }
   }
 }
 
@@ -286,17 +339,18 @@ void inner_tile(const Product& p, const Inner<T>& at) {
   int64_t q = 0;
   auto step = [&](auto load) {
     typename S::Vec bv[C];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int j = 0; j < C; ++j) bv[j] = load(at.b + j * p.ldb + q);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
       typename S::Vec av = load(at.a + i * p.lda + q);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int j = 0; j < C; ++j) sum[i][j] = S::fma(av, bv[j], sum[i][j]);
     }
   };
   for (; q + S::W <= p.k; q += S::W) {
-    for (int j = 0; j < C; ++j) __builtin_prefetch(at.b + (C + j) * p.ldb + q);  // for the next tile
+    if (R > 1 || !kReadsAlone)
+      for (int j = 0; j < C; ++j) __builtin_prefetch(at.b + (C + j) * p.ldb + q);  // for the next tile
     step([](const T* x) { return S::load(x); });
   }
   if (q < p.k) step([left = p.k - q](const T* x) { return S::load(x, left); });
@@ -318,6 +372,8 @@ void inner_rows(const Product& p, Inner<T> at, int64_t i) {
   int64_t j = 0;
   auto next = [&](int64_t columns) { j += columns, at.b += columns * p.ldb, at.c += columns, at.plus += columns; };
   for (; j + C <= p.n; next(C)) inner_tile<T, R, C>(p, at);
+  if constexpr (C > 8)
+    for (; j + 8 <= p.n; next(8)) inner_tile<T, R, 8>(p, at);
   for (; j < p.n; next(1)) inner_tile<T, R, 1>(p, at);
 }
 
@@ -329,7 +385,8 @@ void inner(const Product& p) {
   int64_t i = 0;
   for (; i + 4 <= p.m; i += 4) inner_rows<T, 4, 4>(p, at, i);
   for (; i + 2 <= p.m; i += 2) inner_rows<T, 2, 4>(p, at, i);
-  for (; i < p.m; ++i) inner_rows<T, 1, 8>(p, at, i);
+  bool far = p.k * p.n * int64_t(sizeof(T)) >= kFarBytes;
+  for (; i < p.m; ++i) kReadsAlone&& far ? inner_rows<T, 1, 16>(p, at, i) : inner_rows<T, 1, 8>(p, at, i);
 }
 
 // The inner product of two vectors, in eight interleaved sums.
@@ -383,16 +440,64 @@ void row(const Product& p) {
   for (; p.n - j > 0; j += W) row_strip<T, 1>(p, j, least(W, p.n - j));
 }
 
-// ---- complex matrices as two real ones ----
+// ---- complex numbers as pairs of real ones ----
 
 template <class T>
 void split(const T* __restrict pairs, int64_t n, T* __restrict re, T* __restrict im) {
   for (int64_t i = 0; i < n; ++i) re[i] = pairs[2 * i], im[i] = pairs[2 * i + 1];
 }
 
+template <class T, int Re, int Im, bool Swap>
+void turn_by(const T* __restrict pairs, int64_t n, T* __restrict to) {
+  for (int64_t i = 0; i < 2 * n; i += 2) to[i] = Re * pairs[i + Swap], to[i + 1] = Im * pairs[i + !Swap];
+}
+
 template <class T>
-void join(const T* __restrict re, const T* __restrict im, int64_t n, T* __restrict pairs) {
-  for (int64_t i = 0; i < n; ++i) pairs[2 * i] = re[i], pairs[2 * i + 1] = im[i];
+void turn(const T* pairs, int64_t n, Turn how, T* to) {
+  switch (how) {
+    case Turn::none: std::memcpy(to, pairs, size_t(2 * n) * sizeof(T)); return;
+    case Turn::left: return turn_by<T, -1, 1, true>(pairs, n, to);
+    case Turn::conj: return turn_by<T, 1, -1, false>(pairs, n, to);
+    case Turn::conj_left: return turn_by<T, 1, 1, true>(pairs, n, to);
+  }
+}
+
+template <class T, bool Turned, bool Added>
+void put(const T* __restrict re, const T* __restrict im, int64_t n, T beta, T* __restrict c) {
+  for (int64_t i = 0; i < n; ++i) {
+    T x = Turned ? re[2 * i] - im[2 * i + 1] : re[i], y = Turned ? re[2 * i + 1] + im[2 * i] : im[i];
+    c[2 * i] = Added ? x + beta * c[2 * i] : x, c[2 * i + 1] = Added ? y + beta * c[2 * i + 1] : y;
+  }
+}
+
+// Products of like parts and of unlike ones, each in four interleaved sums.
+template <class T>
+void dot_pairs(const T* a, const T* b, int64_t n, bool conj, T* result) {
+  using S = Simd<T>;
+  constexpr int V = 4;
+  auto swapped = [](typename S::Vec v) {
+    return []<size_t... I>(typename S::Vec v, std::index_sequence<I...>) {
+      return __builtin_shufflevector(v, v, (I ^ 1)...);
+    }(v, std::make_index_sequence<S::W>());
+  };
+  typename S::Vec like[V] = {}, unlike[V] = {};
+  auto add = [&](int v, typename S::Vec x, typename S::Vec y) {
+    like[v] = S::fma(x, y, like[v]), unlike[v] = S::fma(x, swapped(y), unlike[v]);
+  };
+  int64_t i = 0, end = 2 * n;
+  for (; i + V * S::W <= end; i += V * S::W)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) add(v, S::load(a + i + v * S::W), S::load(b + i + v * S::W));
+  for (int v = 0; i < end; i += S::W, ++v) {
+    int64_t count = least(S::W, end - i);
+    add(v, S::load(a + i, count), S::load(b + i, count));
+  }
+  for (int half = V / 2; half; half /= 2)
+    for (int v = 0; v < half; ++v) like[v] += like[v + half], unlike[v] += unlike[v + half];
+  typename S::Vec sign;  // of what the imaginary part of a is in
+  for (int l = 0; l < S::W; ++l) sign[l] = l % 2 ? T(-1) : T(1);
+  result[0] = S::sum(conj ? like[0] : like[0] * sign);
+  result[1] = S::sum(conj ? unlike[0] * sign : unlike[0]);
 }
 
 // ---- the table ----
@@ -432,18 +537,44 @@ void any_dot(DType type, const void* a, const void* b, int64_t n, void* result) 
     *static_cast<T*>(result) = dot(static_cast<const T*>(a), static_cast<const T*>(b), n);
   });
 }
+// The complex numbers of a real type: float or double.
+template <class F>
+inline void visit_part(DType type, const F& f) {
+  if (type == DType::Float)
+    f(float{});
+  else
+    f(double{});
+}
 void any_split(DType type, const void* pairs, int64_t n, void* re, void* im) {
-  if (type == DType::Float)
-    split((const float*)pairs, n, (float*)re, (float*)im);
-  else
-    split((const double*)pairs, n, (double*)re, (double*)im);
+  visit_part(type, [&](auto t) {
+    using T = decltype(t);
+    split(static_cast<const T*>(pairs), n, static_cast<T*>(re), static_cast<T*>(im));
+  });
 }
-void any_join(DType type, const void* re, const void* im, int64_t n, void* pairs) {
-  if (type == DType::Float)
-    join((const float*)re, (const float*)im, n, (float*)pairs);
-  else
-    join((const double*)re, (const double*)im, n, (double*)pairs);
+void any_turn(DType type, const void* pairs, int64_t n, Turn how, void* to) {
+  visit_part(type, [&](auto t) {
+    using T = decltype(t);
+    turn(static_cast<const T*>(pairs), n, how, static_cast<T*>(to));
+  });
 }
+template <bool Turned>
+void any_put(DType type, const void* re, const void* im, int64_t n, double beta, void* c) {
+  visit_part(type, [&](auto t) {
+    using T = decltype(t);
+    auto *x = static_cast<const T*>(re), *y = static_cast<const T*>(im);
+    if (beta == 0)
+      put<T, Turned, false>(x, y, n, 0, static_cast<T*>(c));
+    else
+      put<T, Turned, true>(x, y, n, T(beta), static_cast<T*>(c));
+  });
+}
+void any_dot_pairs(DType type, const void* a, const void* b, int64_t n, bool conj, void* result) {
+  visit_part(type, [&](auto t) {
+    using T = decltype(t);
+    dot_pairs(static_cast<const T*>(a), static_cast<const T*>(b), n, conj, static_cast<T*>(result));
+  });
+}
+void any_finish(const Finish& how, float* y, int64_t n) { finish_part(how, y, n); }
 void any_row(DType type, const Product& p) {
   visit_number(type, [&](auto t) { row<decltype(t)>(p); });
 }
@@ -451,11 +582,13 @@ void any_row(DType type, const Product& p) {
 }  // namespace
 
 extern const GemmKernels gemm_kernels_table;
-const GemmKernels gemm_kernels_table = {kRows,      kVectors * kVectorBytes,
-                                        kBlocks,    any_pack_b,
-                                        any_pack_a, any_multiply,
-                                        any_inner,  any_row,
-                                        any_dot,    any_split,
-                                        any_join};
+const GemmKernels gemm_kernels_table = {kRows,         kVectors * kVectorBytes,
+                                        kBlocks,       any_pack_b,
+                                        any_pack_a,    any_multiply,
+                                        any_inner,     any_row,
+                                        any_dot,       any_split,
+                                        any_turn,      any_put<false>,
+                                        any_put<true>, any_dot_pairs,
+                                        any_finish};
 
 }  // namespace weft::WEFT_ISA

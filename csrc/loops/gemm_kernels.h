@@ -18,9 +18,20 @@ struct Bounds {
 };
 constexpr Bounds kRelu{0};  // what is negative becomes zero, also a negative zero
 
+// What still happens to a part of a result when it has been written, while it is near: `loop` is applied to it in
+// place, then another tensor is added, which lies like the result `apart` bytes from it, then the bounds are applied.
+// float only.
+struct Finish {
+  void (*loop)(char* const* p, int64_t n) = nullptr;  // of a pointwise op: p[0] the result, p[1] the operand
+  bool adds = false;
+  intptr_t apart = 0;
+  Bounds bounds = {};
+  explicit operator bool() const { return loop || adds; }
+};
+
 // c = alpha op(a) op(b) + beta c, all row-major: op(a) is m x k, op(b) is k x n. With beta = 0, c is not read. Where
 // `plus` is given, it stands for c on the right, its rows ld_plus apart (0: one row for all). Then `bounds`
-// are applied, for float and double.
+// are applied, for float and double, and `finish`, for float.
 struct Product {
   bool trans_a, trans_b;
   int64_t m, n, k;
@@ -34,7 +45,11 @@ struct Product {
   const void* plus = nullptr;
   int64_t ld_plus = 0;
   Bounds bounds = {};
+  Finish finish = {};  // behind the bounds
 };
+
+// What becomes of complex numbers z: themselves, i z, and the same of the conjugates.
+enum class Turn { none, left, conj, conj_left };
 
 // How large products are cut, to suit the caches of machines with that instruction set.
 struct GemmBlocks {
@@ -64,9 +79,16 @@ struct GemmKernels {
   void (*row)(DType type, const Product& p);
   // The inner product of two contiguous vectors.
   void (*dot)(DType type, const void* a, const void* b, int64_t n, void* result);
-  // The real and imaginary parts of n complex numbers (float or double), apart and together again.
+  // The real and imaginary parts of n complex numbers (float or double), apart.
   void (*split)(DType type, const void* pairs, int64_t n, void* re, void* im);
-  void (*join)(DType type, const void* re, const void* im, int64_t n, void* pairs);
+  void (*turn)(DType type, const void* pairs, int64_t n, Turn how, void* to);
+  // c = beta c + re + i im, of real numbers or (turned) of complex ones; with beta = 0, c is not read.
+  void (*put_joined)(DType type, const void* re, const void* im, int64_t n, double beta, void* c);
+  void (*put_turned)(DType type, const void* re, const void* im, int64_t n, double beta, void* c);
+  // The inner product of two contiguous vectors of complex numbers, or of the conjugate of the first.
+  void (*dot_pairs)(DType type, const void* a, const void* b, int64_t n, bool conj, void* result);
+  // Finishes n numbers that lie side by side.
+  void (*finish)(const Finish& how, float* y, int64_t n);
 };
 
 WEFT_DECLARE_KERNELS(GemmKernels, gemm_kernels)

@@ -80,6 +80,15 @@ struct Simd {
   // What is beyond the bounds becomes them; NaN stays.
   static Vec within(Vec v, T low, T high) {
     Vec least = splat(low), most = splat(high);
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<T, float>) {
+      // The instructions return their second operand where both are equal or one is NaN. Adding zero lets a negative
+      // zero become the bound zero; adding a negative zero changes nothing.
+      Vec sign = splat(low == 0 ? 0.0f : -0.0f);
+      Vec high_enough = (Vec)_mm512_max_ps((__m512)least, (__m512)v) + sign;
+      return (Vec)_mm512_min_ps((__m512)most, (__m512)high_enough);
+    }
+#endif
     v = v <= least ? least : v;
     return v > most ? most : v;
   }
@@ -138,5 +147,32 @@ struct Simd {
   }
 #endif
 };
+
+#if defined(__AVX512F__)
+// Vectors of floats half as wide: where the machine computes a whole one in two steps, these take one.
+struct HalfFloats {
+  static constexpr int W = Simd<float>::W / 2;
+  typedef float Vec __attribute__((vector_size(kVectorBytes / 2)));
+  static Vec load(const float* p, int64_t count) { return (Vec)_mm256_maskz_loadu_ps(__mmask8((1u << count) - 1), p); }
+  static Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+  static Vec lower(Simd<float>::Vec v) { return (Vec)_mm512_castps512_ps256((__m512)v); }
+  static Simd<float>::Vec whole(Vec v) { return (Simd<float>::Vec)_mm512_zextps256_ps512((__m256)v); }
+};
+#endif
+
+// Finishes n numbers that lie side by side (gemm_kernels.h).
+template <class Finish>
+inline void finish_part(const Finish& how, float* y, int64_t n) {
+  using S = Simd<float>;
+  if (how.loop) {
+    char* p[2] = {reinterpret_cast<char*>(y), reinterpret_cast<char*>(y)};
+    how.loop(p, n);
+  }
+  if (!how.adds) return;
+  const float* plus = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(y) + uintptr_t(how.apart));
+  int64_t i = 0;
+  for (; i + S::W <= n; i += S::W) S::store(y + i, S::within(S::load(y + i) + S::load(plus + i), how.bounds));
+  if (i < n) S::store(y + i, S::within(S::load(y + i, n - i) + S::load(plus + i, n - i), how.bounds), n - i);
+}
 
 }  // namespace weft::WEFT_ISA

@@ -96,6 +96,8 @@ void join(char* out, const JoinPart* parts, int64_t count, int64_t rows) {
     width += parts[p].bytes;
     alike = alike && parts[p].bytes == parts[0].bytes && parts[p].stride == parts[p].bytes;
   }
+  if (alike && parts[0].bytes == 1) return interleave<uint8_t>(out, parts, count, rows);
+  if (alike && parts[0].bytes == 2) return interleave<uint16_t>(out, parts, count, rows);
   if (alike && parts[0].bytes == 4) return interleave<uint32_t>(out, parts, count, rows);
   if (alike && parts[0].bytes == 8) return interleave<uint64_t>(out, parts, count, rows);
   if (alike && parts[0].bytes == 16) return interleave<Bytes<16>>(out, parts, count, rows);

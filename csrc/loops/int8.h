@@ -59,9 +59,23 @@ struct Int8Way {
   void (*multiply)(const Int8Product& p);
 };
 
+// How convolutions with kernels of 3 x 3 are made tile by tile (int8_winograd.cpp).
+struct Int8Tiles {
+  Int8Way way;    // of the activations; it multiplies nothing
+  int64_t lanes;  // channels of a row of points are filled up to a multiple
+  // The 16 points of 4 x 4 pixels, `apart` from each other.
+  void (*read)(const int16_t* const* pixels, int64_t channels, int16_t* to, int64_t apart);
+  // One of the points of some tiles, in rows of so many pairs of channels, times that of n kernels.
+  void (*multiply)(const int16_t* a, int64_t rows, int64_t row, int64_t pairs, const int16_t* w, int64_t n, int32_t* c);
+  // From the sums to the results of 2 x 2 places each, in these rows; -1: none.
+  void (*write)(const Int8Product& p, const int32_t* points, int64_t apart, int64_t n, const int64_t* rows,
+                int64_t tiles);
+};
+
 struct Int8Kernels {
-  const Int8Way& (*way)(bool narrow);                                 // narrow: no byte is above 127
-  const Int8Way* by_channel;                                          // where every channel has a kernel of its own
+  const Int8Way& (*way)(bool narrow);  // narrow: no byte is above 127
+  const Int8Way* by_channel;           // where every channel has a kernel of its own
+  const Int8Tiles* tiles;
   void (*range)(const float* x, int64_t n, float* low, float* high);  // NaN where an x is not finite
   // x, plus `more` unless that is null, at the numbers of a grid, or at those that are not negative.
   void (*round)(const float* x, const float* more, int64_t n, ByteGrid grid, bool relu, float* y);
@@ -106,6 +120,11 @@ inline void int8_pack_by_channel(const Int8Way& way, int64_t n, int64_t taps, co
             *to++ = first + i < n && j < taps ? w[(first + i) * taps + j] : int16_t(0);
 }
 
+// The points of `out` kernels of (in, 3, 3), for `tiles`: point after point; in each, panel after panel, pairs of
+// channels of all its kernels.
+int64_t int8_packed_size_by_tiles(int64_t out, int64_t in);
+void int8_pack_by_tiles(int64_t out, int64_t in, const int8_t* w, int16_t* to);
+
 // Over all threads.
 ByteGrid grid_of(const float* x, int64_t n, int32_t most);
 int64_t int8_row(int64_t k);  // items from one row of a matrix to the next
@@ -119,6 +138,7 @@ class Int8Windows {
   Int8Windows(const Conv& given, const Int8Way& way);
   bool joined() const { return joined_; }  // whether segments are rows of windows, with all channels, or single taps
   static bool by_channel(const Conv& c) { return c.groups > 1 && c.groups == c.in && c.in == c.out; }
+  static bool by_tiles(const Conv& c);  // whether that is the fastest
   // Groups are multiplied as one, with zeros between them, where a vector has room for the results of several.
   int64_t groups() const { return c_.groups; }
   int64_t merged() const { return merged_; }
@@ -126,6 +146,7 @@ class Int8Windows {
   void quantize(const Int8Way& way, const float* x, ByteGrid grid, void* a) const;
   // `p` holds what is not the image's. Groups have `packed` bytes of weights each.
   void multiply(const Int8Way& way, Int8Product p, const void* a, int64_t packed) const;
+  void multiply_by_tiles(Int8Product p, const void* a) const;
 
  private:
   Conv c_;

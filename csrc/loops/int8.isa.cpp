@@ -1,17 +1,7 @@
-#include "loops/int8.h"
-
-#include "loops/gemm_kernels.h"
-#include "loops/gemm_simd.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "loops/int8_lanes.h"
 
 namespace weft::WEFT_ISA {
 namespace {
-
-using Floats = Simd<float>;
-using Ints = Simd<int32_t>;
 
 void range(const float* x, int64_t n, float* low, float* high) {
   using Vec = Floats::Vec;
@@ -37,39 +27,6 @@ void range(const float* x, int64_t n, float* low, float* high) {
   float bad = Floats::sum(wrong[0]);
   *low = a + bad, *high = b + bad;
 }
-
-// Adding this number rounds to the nearest whole one, to the even one of two, and leaves it in the lowest bits.
-constexpr float kRounder = 12582912.0f;
-
-// NaN becomes the first byte.
-template <class T>
-void quantize(const float* __restrict x, int64_t n, ByteGrid grid, void* a) {
-  T* __restrict to = static_cast<T*>(a);
-  const float inverse = 1.0f / grid.scale, lowest = -float(grid.zero), highest = float(grid.most - grid.zero);
-  const uint32_t zero = uint32_t(grid.zero);
-  for (int64_t i = 0; i < n; ++i) {
-    float v = x[i] * inverse;
-    v = v > lowest ? v : lowest;
-    v = v < highest ? v : highest;
-    to[i] = T(__builtin_bit_cast(uint32_t, v + kRounder) + zero);
-  }
-}
-
-// To the numbers of the grid, or to those that are not negative.
-struct Rounding {
-  Rounding(ByteGrid grid, bool relu)
-      : inverse(1.0f / grid.scale),
-        lowest(relu ? 0.0f : -float(grid.zero)),
-        highest(float(grid.most - grid.zero)),
-        scale(grid.scale) {}
-  Floats::Vec operator()(Floats::Vec x) const {
-    Floats::Vec v = x * inverse, low = Floats::splat(lowest), high = Floats::splat(highest);
-    v = v > low ? v : low;
-    v = v < high ? v : high;
-    return ((v + kRounder) - kRounder) * scale;
-  }
-  float inverse, lowest, highest, scale;
-};
 
 void round(const float* x, const float* more, int64_t n, ByteGrid grid, bool relu, float* y) {
   const Rounding rounding(grid, relu);
@@ -189,43 +146,6 @@ inline void join(Ints::Vec* sum) {
   }
 }
 
-// Columns [j, j + count) of the result, for one row after the other.
-class Finish {
- public:
-  Finish(const Int8Product& p, int64_t j, int64_t count) : p_(p), j_(j), count_(count), rounding_(p.rounded, p.relu) {
-    whole_ = count == Floats::W;
-    factor_ = p.grid.scale * (p.each ? load<Floats>(p.scale + j) : Floats::splat(*p.scale));
-    shift_ = p.grid.zero * load<Ints>(p.sums + j);
-    if (p.bias) bias_ = load<Floats>(p.bias + j);
-  }
-  void operator()(Ints::Vec sums, int64_t row) const {
-    int64_t at = row * p_.ldy + j_;
-    Floats::Vec y = __builtin_convertvector(sums - shift_, Floats::Vec) * factor_;
-    if (p_.bias) y += bias_;
-    if (p_.added) y = load<Floats>(p_.added + at) + y;
-    if (p_.rounded.scale != 0.0f)
-      y = rounding_(y);
-    else if (p_.relu)
-      y = Floats::within(y, kRelu);
-    if (whole_)
-      Floats::store(p_.y + at, y);
-    else
-      Floats::store(p_.y + at, y, count_);
-  }
-
- private:
-  template <class S, class T>
-  typename S::Vec load(const T* from) const {
-    return whole_ ? S::load(from) : S::load(from, count_);
-  }
-  const Int8Product& p_;
-  int64_t j_, count_;
-  bool whole_;
-  Floats::Vec factor_, bias_{};
-  Ints::Vec shift_;
-  Rounding rounding_;
-};
-
 template <class Way>
 using Tile = void (*)(const Int8Product& p, const typename Way::Item* const* rows, const int8_t* w, int64_t i,
                       int64_t j);
@@ -324,10 +244,6 @@ void multiply(const Int8Product& p) {
 
 // ---- convolutions whose channels do not see each other ----
 
-typedef int16_t Shorts __attribute__((vector_size(kVectorBytes)));
-typedef int16_t LooseShorts __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
-constexpr int kShorts = kVectorBytes / 2;
-
 // The first (Half 0) or the last four of every eight elements, each beside its fellow in b.
 template <int Half, size_t... I>
 inline Shorts pairs(Shorts a, Shorts b, std::index_sequence<I...>) {
@@ -339,20 +255,6 @@ inline Ints::Vec in_order(Ints::Vec low, Ints::Vec high, std::index_sequence<I..
   constexpr int kHalf = Second * Ints::W;
   return __builtin_shufflevector(low, high,
                                  (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
-}
-
-inline Ints::Vec add_pairs(Shorts a, Shorts w) {
-#if defined(__AVX512BW__)
-  return (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
-#elif defined(__AVX2__)
-  return (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
-#elif defined(__SSE2__)
-  return (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
-#else
-  Ints::Vec sum;
-  for (int i = 0; i < Ints::W; ++i) sum[i] = a[2 * i] * w[2 * i] + a[2 * i + 1] * w[2 * i + 1];
-  return sum;
-#endif
 }
 
 inline Shorts widened(const uint8_t* from) {
@@ -435,6 +337,6 @@ const Int8Way& way(bool narrow) {
 }  // namespace
 
 extern const Int8Kernels int8_kernels_table;
-const Int8Kernels int8_kernels_table = {way, &by_channel, range, round};
+const Int8Kernels int8_kernels_table = {way, &by_channel, &int8_tiles, range, round};
 
 }  // namespace weft::WEFT_ISA

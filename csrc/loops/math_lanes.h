@@ -1,6 +1,6 @@
-// exp, log, sqrt and tanh once more, by hand for avx512: instructions that split, scale and repair
-// floats, look up tables and guess reciprocals take the place of a third of the steps. The results
-// of log, sqrt and tanh are the same to the last bit as those of math.h.
+// exp, log, sqrt, tanh and sigmoid once more, by hand for avx512: instructions that split, scale and
+// repair floats, look up tables and guess reciprocals take the place of a third of the steps. The
+// results of all but exp are the same to the last bit as those of math.h.
 #pragma once
 
 #include "loops/math.h"
@@ -33,6 +33,12 @@ struct Vector<float> {
   }
   static V add_where(Mask m, V a, V b) { return _mm512_mask_add_ps(a, m, a, b); }
   static V times_where(Mask m, V a, V b) { return _mm512_mask_mul_ps(a, m, a, b); }
+  static V negative(V x) { return _mm512_or_ps(x, all(-0.0f)); }
+  static Mask not_below(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ); }
+  static V times_power_of_two_where(Mask m, V x, V n) { return _mm512_maskz_scalef_ps(m, x, n); }  // else zero
+  static V where_negative(V x, V yes, V no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, all(0), _CMP_LT_OQ), no, yes);
+  }
   static V root(V x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
   static V rough_rsqrt(V x) { return _mm512_maskz_rsqrt14_ps(0xffff, x); }
   static V power_of_two(V n) {  // its low bits are the exponent
@@ -196,6 +202,27 @@ struct Tanh {
     V<T> p = L::fma(horner<T>(r, c), r * r, r), power = L::power_of_two(shifted), half = L::all(T(0.5));
     V<T> t = L::fma(power, p, L::fma(power, half, -half));
     return L::copysign(t / (t + L::all(1)), x);
+  }
+};
+
+// As in math.h, but the power of two is applied in one step.
+struct Sigmoid {
+  template <std::same_as<float> T>
+  static V<T> of(V<T> x) {
+    using L = Vector<T>;
+    using C = math::ExpLog<T>;
+    V<T> a = L::negative(x), shift = L::all(math::round_shift<T>);
+    V<T> n = L::fma(a, L::all(math::log2_e<T>), shift) - shift;
+    V<T> r = L::fma(n, L::all(-C::ln2_lo), L::fma(n, L::all(-C::ln2_hi), a));
+    V<T> p = L::fma(horner<T>(r, C::exp), r * r, r), one = L::all(1);
+    V<T> e = L::times_power_of_two_where(L::not_below(a, L::all(C::exp_to_zero)), p + one, n);
+    return L::where_negative(x, e, one) / (one + e);
+  }
+};
+struct Silu {
+  template <std::same_as<float> T>
+  static V<T> of(V<T> x) {
+    return x * Sigmoid::of<T>(x);
   }
 };
 

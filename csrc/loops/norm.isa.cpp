@@ -427,6 +427,7 @@ template <class T>
 void groups_of(const Groups& c, const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd) {
   if (c.last) return last_groups_of(c, x, w, b, eps, y, mean, rstd);
   int64_t n = c.channels * c.inner;
+  if (!w && !b) return rows_of(c.outer * c.groups, n, x, w, b, eps, y, mean, rstd);
   by_groups(c, [&](int64_t r, int64_t at, int64_t first) {
     const T* in = x + at;
     T* out = y + at;
@@ -464,6 +465,7 @@ void groups_back_of(const Groups& c, const T* g, const T* x, const T* w, const T
                     T* db) {
   if (c.last) return last_groups_back_of(c, g, x, w, mean, rstd, dx, dw, db);
   int64_t all = c.groups * c.channels, n = c.channels * c.inner;
+  if (!w && !dw && !db) return rows_back_of(c.outer * c.groups, n, g, x, w, mean, rstd, dx, dw, db);
   Scratch memory(2 * c.outer * all * int64_t(sizeof(T)));
   T *plain = memory.as<T>(), *weighted = plain + c.outer * all;
   by_groups(c, [&](int64_t r, int64_t at, int64_t first) {

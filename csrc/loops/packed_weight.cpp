@@ -22,15 +22,20 @@ bool keeps_weight(DType type, const Product& p) {
          (type == DType::Float || type == DType::Double);
 }
 
+std::shared_ptr<const PackedMatrix> packed_weight(DType type, int64_t n, int64_t k, const void* w,
+                                                  std::shared_ptr<PackedKernel>* packed) {
+  auto known = packed ? std::dynamic_pointer_cast<PackedWeight>(*packed) : nullptr;  // another loop may have packed it
+  if (!known || known->type != type || known->n != n || known->k != k) {
+    WithLoan outlives_the_call(nullptr);
+    known = std::make_shared<PackedWeight>(type, n, k, w);
+    if (packed) *packed = known;
+  }
+  return {known, &known->matrix};
+}
+
 void gemm_by_weight(DType type, const Product& p, std::shared_ptr<PackedKernel>* packed) {
   if (!packed || !keeps_weight(type, p)) return gemm(type, p);
-  auto known = std::dynamic_pointer_cast<PackedWeight>(*packed);  // another loop may have packed it
-  if (!known || known->type != type || known->n != p.n || known->k != p.k) {
-    WithLoan outlives_the_call(nullptr);
-    known = std::make_shared<PackedWeight>(type, p.n, p.k, p.b);
-    *packed = known;
-  }
-  known->matrix.multiply(p);
+  packed_weight(type, p.n, p.k, p.b, packed)->multiply(p);
 }
 
 }  // namespace weft

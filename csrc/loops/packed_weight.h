@@ -15,4 +15,8 @@ bool keeps_weight(DType type, const Product& p);
 // Where `packed` is null or keeping does not pay, this is gemm, which gives the same bits.
 void gemm_by_weight(DType type, const Product& p, std::shared_ptr<PackedKernel>* packed);
 
+// The transposed weight (n x k), packed: taken from `packed`, or left there. `packed` may be null.
+std::shared_ptr<const PackedMatrix> packed_weight(DType type, int64_t n, int64_t k, const void* w,
+                                                  std::shared_ptr<PackedKernel>* packed);
+
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "loops/lanes.h"
 #include "loops/math.h"
 
 namespace weft::WEFT_ISA::pairs {
@@ -17,6 +18,16 @@ struct Mul {
 #pragma GCC ivdep
     for (int64_t i = 0; i < 2 * n; i += 2) {
       R re = a[i] * b[i] - a[i + 1] * b[i + 1], im = a[i] * b[i + 1] + a[i + 1] * b[i];
+      out[i] = re, out[i + 1] = im;
+    }
+  }
+  // By one number for all n.
+  template <class R>
+  [[gnu::noinline]] static void by_one(R* out, const R* a, const R* b, int64_t n) {
+    const R u = b[0], v = b[1];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < 2 * n; i += 2) {
+      R re = a[i] * u - a[i + 1] * v, im = a[i] * v + a[i + 1] * u;
       out[i] = re, out[i + 1] = im;
     }
   }
@@ -121,8 +132,62 @@ struct Reciprocal : Quotients {
     for (int64_t i = 0; i < 2 * kBlock; ++i) one[i] = R(1 - (i & 1));
     for (int64_t at = 0; at < n; at += kBlock) {
       int64_t some = n - at < kBlock ? n - at : kBlock;
-      block(q, one, in[0] + 2 * at, some);
+      if (some < kBlock || !near(q, in[0] + 2 * at)) block(q, one, in[0] + 2 * at, some);
       __builtin_memcpy(out + 2 * at, q, size_t(2 * some) * sizeof(R));
+    }
+  }
+
+ private:
+  // kBlock of them without a change of type, where squares neither overflow nor lose digits. Returns whether that was
+  // so.
+  [[gnu::noinline]] static bool near(float* q, const float* a) {
+    constexpr int L = kLanes<float>;
+    using V = Vec<float>;
+    constexpr auto all = std::make_integer_sequence<int, L>();
+    const V least = splat(0x1p-100f), most = splat(0x1p100f);
+    V sign;
+    for (int l = 0; l < L; ++l) sign[l] = l % 2 ? -1.0f : 1.0f;
+    Vec<int32_t> far{};
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < 2 * kBlock; i += L) {
+      V z = load<V>(a + i), squares = z * z, size = squares + neighbours(squares, all);
+      far |= ~((size > least) & (size < most));
+      store(q + i, z * sign / size);
+    }
+    return !any_lane(far);
+  }
+  static bool near(double*, const double*) { return false; }
+  template <class V, int... I>
+  static V neighbours(V v, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(v, v, (I ^ 1)...);
+  }
+};
+
+// a + w (b - a), from the nearer end.
+struct Lerp {
+  template <class R>
+  [[gnu::noinline]] static void run(R* out, const R* const* in, int64_t n) {
+    const R *a = in[0], *b = in[1], *w = in[2];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < 2 * n; i += 2) {
+      R u = w[i], v = w[i + 1], x = b[i] - a[i], y = b[i + 1] - a[i + 1];
+      bool first = u * u + v * v < R(0.25);
+      u = first ? u : u - 1;
+      R re = (first ? a[i] : b[i]) + (u * x - v * y), im = (first ? a[i + 1] : b[i + 1]) + (u * y + v * x);
+      out[i] = re, out[i + 1] = im;
+    }
+  }
+};
+
+struct Where {
+  template <class R>
+  [[gnu::noinline]] static void run(R* out, const R* const* in, int64_t n) {
+    const R *c = in[0], *a = in[1], *b = in[2];
+#pragma GCC ivdep
+    for (int64_t i = 0; i < 2 * n; i += 2) {
+      bool first = (c[i] != 0) | (c[i + 1] != 0);
+      R re = first ? a[i] : b[i], im = first ? a[i + 1] : b[i + 1];
+      out[i] = re, out[i + 1] = im;
     }
   }
 };

@@ -16,8 +16,6 @@ namespace {
 
 std::atomic<int> g_threads{0};
 
-constexpr uint64_t kPatience = 40'000'000;  // ticks between two looks: about 15 ms
-
 // The CPUs that affinity and the cgroup's quota leave to this process.
 int available_cpus() {
   cpu_set_t set;
@@ -75,9 +73,9 @@ bool (*g_ask_interpreter)() = nullptr;
 
 bool interrupt_pending() {
   Exec& exec = Exec::current();
-  uint64_t now = ticks();
-  if (now < exec.next_look && exec.next_look - now <= kPatience) return false;
-  exec.next_look = now + kPatience;
+  const uint64_t now = ticks(), patience = g_patience.load(std::memory_order_relaxed);
+  if (now < exec.next_look && exec.next_look - now <= patience) return false;
+  exec.next_look = now + patience;
   return !exec.uninterrupted && g_ask_interpreter && g_ask_interpreter();
 }
 

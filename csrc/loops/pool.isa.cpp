@@ -268,16 +268,10 @@ void by_type(DType type, const F& f) {
 }
 
 void mean(DType type, const Pool& p, const void* x, void* y) {
-  by_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    mean_of(p, static_cast<const T*>(x), static_cast<T*>(y));
-  });
+  by_type(type, [&]<class T>(T) { mean_of(p, static_cast<const T*>(x), static_cast<T*>(y)); });
 }
 void mean_back(DType type, const Pool& p, const void* g, void* dx) {
-  by_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    mean_back_of(p, static_cast<const T*>(g), static_cast<T*>(dx));
-  });
+  by_type(type, [&]<class T>(T) { mean_back_of(p, static_cast<const T*>(g), static_cast<T*>(dx)); });
 }
 bool pick(DType type, const Pool& p, const void* x, const int64_t* at, void* y) {
   bool inside = true;
@@ -360,7 +354,14 @@ inline void largest_of_window(const Pool& p, int64_t channels, int64_t a, int64_
   }
 }
 
+// Integers as wide as T, in which places are counted.
+template <class T>
+using Place = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
 // Writes n numbers, at most a vector of them, as int64.
+inline void store_places(int64_t* at, Vec<int64_t> where, int64_t n) {
+  n >= kLanes<int64_t> ? store(at, where) : store_some(at, n, where);
+}
 inline void store_places(int64_t* at, Vec<int32_t> where, int64_t n) {
   constexpr int L = kLanes<int64_t>;
   constexpr auto half = std::make_integer_sequence<int, L>{};
@@ -405,21 +406,21 @@ struct InnerWindows {
            p.pad[2];
   }
   // n windows, at most a vector of them: get(t) has tap t of each, `first` the pixel where each begins.
-  template <bool whole, class Get>
-  void largest(const Get& get, Vec<int32_t> first, int64_t n, float* y, int64_t* at) const {
-    Vec<float> best = get(0);
-    Vec<int32_t> where = {};
+  template <bool whole, class T, class Get>
+  void largest(const Get& get, Vec<Place<T>> first, int64_t n, T* y, int64_t* at) const {
+    Vec<T> best = get(0);
+    Vec<Place<T>> where = {};
     for (int64_t t = 1; t < taps; ++t) {
-      Vec<float> v = get(t);
+      Vec<T> v = get(t);
       auto better = (v > best) | (v != v);
       best = better ? v : best;
-      where = better ? splat(pixel[t]) : where;
+      where = better ? splat(Place<T>(pixel[t])) : where;
     }
     if constexpr (whole)
       store(y, best);
     else
       store_some(y, n, best);
-    store_places(at, where + first, whole ? kLanes<float> : n);
+    store_places(at, where + first, whole ? kLanes<T> : n);
   }
   // The channels [0, n) of the window that begins at x.
   template <bool whole>
@@ -435,38 +436,38 @@ struct InnerWindows {
 };
 
 // n numbers of a row, at most a vector of them: all, or every second one. Reads none behind the last.
-template <int step, bool whole, int... I>
-inline Vec<float> row_of(const float* x, int64_t n, std::integer_sequence<int, I...>) {
-  constexpr int64_t L = kLanes<float>;
+template <int step, bool whole, class T, int... I>
+inline Vec<T> row_of(const T* x, int64_t n, std::integer_sequence<int, I...>) {
+  constexpr int64_t L = kLanes<T>;
   if constexpr (step == 1 && whole) {
-    return load<Vec<float>>(x);
+    return load<Vec<T>>(x);
   } else if constexpr (step == 1) {
-    return load_some(x, n, 0.0f);
+    return load_some(x, n, T(0));
   } else {
     static_assert(step == 2);
-    Vec<float> low, high;  // the second begins with the last of the first, so as to end with the last number
+    Vec<T> low, high;  // the second begins with the last of the first, so as to end with the last number
     if constexpr (whole) {
-      low = load<Vec<float>>(x), high = load<Vec<float>>(x + L - 1);
+      low = load<Vec<T>>(x), high = load<Vec<T>>(x + L - 1);
     } else {
       int64_t span = 2 * n - 1;
-      low = load_some(x, span < L ? span : L, 0.0f);
-      high = span > L ? load_some(x + L - 1, span - (L - 1), 0.0f) : low;
+      low = load_some(x, span < L ? span : L, T(0));
+      high = span > L ? load_some(x + L - 1, span - (L - 1), T(0)) : low;
     }
     return __builtin_shufflevector(low, high, (2 * I)..., (L + 2 * I + 1)...);
   }
 }
 
 // Windows that lie inside their plane, a vector of neighbours at a time; the others one by one.
-template <int step>
-void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
-  constexpr int64_t L = kLanes<float>;
+template <int step, class T>
+void largest_inside(const Pool& p, const T* x, T* y, int64_t* at) {
+  constexpr int64_t L = kLanes<T>;
   constexpr auto half = std::make_integer_sequence<int, L / 2>{};
   const InnerWindows windows(p, 1);
   const Reaches reaches(p);
-  Vec<int32_t> steps;
+  Vec<Place<T>> steps;
   for (int i = 0; i < L; ++i) steps[i] = i * step;
   each_plane(p, [&](int64_t plane) {
-    const float* in = x + plane * p.pixels();
+    const T* in = x + plane * p.pixels();
     int64_t to = plane * p.places(), n = p.result[2];
     for (int64_t a = 0; a < p.result[0]; ++a)
       for (int64_t b = 0; b < p.result[1]; ++b, to += n) {
@@ -480,7 +481,7 @@ void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
         }
         any(0, windows.begin[2]), any(windows.end[2], n);
         int64_t line = InnerWindows::first_of(p, a, b, 0), e = windows.begin[2], end = windows.end[2];
-        auto from = [&](int64_t e) { return splat(int32_t(line + e * step)) + steps; };
+        auto from = [&](int64_t e) { return splat(Place<T>(line + e * step)) + steps; };
         auto all = [&](int64_t t) { return row_of<step, true>(in + line + e * step + windows.pixel[t], L, half); };
         for (; e + L <= end; e += L) windows.largest<true>(all, from(e), L, y + to + e, at + to + e);
         auto rest = [&](int64_t t) {
@@ -492,12 +493,13 @@ void largest_inside(const Pool& p, const float* x, float* y, int64_t* at) {
 }
 
 void largest(DType type, const Pool& p, const void* x, void* y, int64_t* at) {
-  if (type == DType::Float && p.stride[2] <= 2 && InnerWindows::suit(p)) {
-    auto inside = p.stride[2] == 1 ? largest_inside<1> : largest_inside<2>;
-    return inside(p, static_cast<const float*>(x), static_cast<float*>(y), at);
-  }
   by_type(type, [&](auto zero) {
     using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>)
+      if (p.stride[2] <= 2 && InnerWindows::suit(p)) {
+        auto inside = p.stride[2] == 1 ? largest_inside<1, T> : largest_inside<2, T>;
+        return inside(p, static_cast<const T*>(x), static_cast<T*>(y), at);
+      }
     largest_of(p, static_cast<const T*>(x), static_cast<T*>(y), at);
   });
 }
@@ -542,6 +544,25 @@ bool put_last(const Pool& p, int64_t channels, const float* g, const int64_t* at
 
 // ---- windows between bounds
 
+// The largest of the n elements from in[from] on, and where it is, if it is larger than `best` or NaN.
+template <class T>
+inline void larger_of_run(const T* in, int64_t from, int64_t n, T& best, int64_t& where) {
+  const T* x = in + from;
+  auto look = [&](int64_t i, int64_t end) {
+    for (; i < end; ++i)
+      if (x[i] > best || x[i] != x[i]) best = x[i], where = from + i;  // NaN wins
+  };
+  if (n <= 6) return look(0, n);  // too few to ask all lanes first
+  for (int64_t i = 0, end; i < n; i = end) {
+    end = i + kLanes<T> < n ? i + kLanes<T> : n;
+    if constexpr (std::is_floating_point_v<T>) {  // is there anything to find?
+      Vec<T> v = end - i == kLanes<T> ? load<Vec<T>>(x + i) : load_some(x + i, end - i, best);
+      if (!any_lane((v > best) | (v != v))) continue;
+    }
+    look(i, end);
+  }
+}
+
 template <class T>
 void largest_between_of(const Pool& p, const int32_t* bounds, bool each, const T* x, T* y, int64_t* at) {
   const int64_t numbers = 2 * (p.result[0] + p.result[1] + p.result[2]);
@@ -557,23 +578,16 @@ void largest_between_of(const Pool& p, const int32_t* bounds, bool each, const T
           int64_t where = (z[2 * a] * p.size[1] + r[2 * b]) * p.size[2] + first;
           T best = in[where];
           for (int64_t i = z[2 * a]; i < z[2 * a + 1]; ++i)
-            for (int64_t j = r[2 * b]; j < r[2 * b + 1]; ++j) {
-              const int64_t line = (i * p.size[1] + j) * p.size[2];
-              for (int64_t k = first; k < end; ++k) {
-                T v = in[line + k];
-                if (v > best || v != v) best = v, where = line + k;  // NaN wins
-              }
-            }
+            for (int64_t j = r[2 * b]; j < r[2 * b + 1]; ++j)
+              larger_of_run(in, (i * p.size[1] + j) * p.size[2] + first, end - first, best, where);
           y[to] = best, at[to] = where;
         }
       }
   });
 }
 void largest_between(DType type, const Pool& p, const int32_t* bounds, bool each, const void* x, void* y, int64_t* at) {
-  by_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    largest_between_of(p, bounds, each, static_cast<const T*>(x), static_cast<T*>(y), at);
-  });
+  by_type(type,
+          [&]<class T>(T) { largest_between_of(p, bounds, each, static_cast<const T*>(x), static_cast<T*>(y), at); });
 }
 
 }  // namespace

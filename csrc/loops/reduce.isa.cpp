@@ -3,8 +3,9 @@
 namespace weft::WEFT_ISA {
 namespace {
 
-template <class T>
-struct HalfSum : Sum<float, float, double> {
+// An operation on floats that reads a half type.
+template <class T, class Op>
+struct Widened : Op {
   using In = T;
 };
 
@@ -83,6 +84,34 @@ struct Min : Max<T> {
       return a < b ? a : b;
   }
   static T start() { return fill(0); }
+};
+
+// Extremes of a half type by its bits, which are in the order of the numbers once those of negative ones are turned
+// over. NaN goes before all of them.
+template <class T, bool largest>
+struct ByBits : Operation {
+  using In = int16_t;
+  using Acc = int16_t;
+  using Wide = int16_t;
+  static constexpr int16_t kInf = std::is_same_v<T, Half> ? 0x7c00 : 0x7f80;
+  static constexpr int16_t turned(int16_t x) { return int16_t(x ^ ((x >> 15) & 0x7fff)); }
+  static constexpr int16_t fill(double) { return largest ? int16_t(kInf - 0x8000) : kInf; }
+  static Vec<int16_t> map(Vec<int16_t> x, double) {
+    const int16_t nan = largest ? 0x7fff : -0x8000;
+    return (x & int16_t(0x7fff)) > kInf ? splat(nan) : x ^ ((x >> 15) & int16_t(0x7fff));
+  }
+  template <class V>
+  static V join(V a, V b) {
+    return (largest ? a > b : a < b) ? a : b;
+  }
+  static int16_t start() { return turned(fill(0)); }
+  static int16_t widen(int16_t a) { return a; }
+};
+template <class T>
+struct FromBits {
+  static float of(int16_t w, const Reducer::Result&) {
+    return float(std::bit_cast<T>(uint16_t(ByBits<T, true>::turned(w))));
+  }
 };
 
 template <class T>
@@ -168,7 +197,8 @@ struct PthRoot {
 template <class Op, class T, class Out, class Last = AsIs, class Look = Plain>
 const Reducer* reducer() {
   using L = Loops<Op>;
-  static constexpr bool must_pack = !std::is_same_v<typename Op::In, typename Stored<T>::type>;
+  constexpr bool by_bits = std::is_same_v<Last, FromBits<T>>;
+  static constexpr bool must_pack = !by_bits && !std::is_same_v<typename Op::In, typename Stored<T>::type>;
   static constexpr Reducer r{sizeof(typename Op::Wide),
                              sizeof(typename Op::In),
                              sizeof(typename Stored<Out>::type),
@@ -194,23 +224,53 @@ const Reducer* find_byte(Reduce op) {
   }
 }
 
-// Real numbers: T as stored, L as the loops see it.
+// Floating numbers: T as stored, L as the loops see it.
+template <class T, class Op, class Out = T, class Last = AsIs>
+const Reducer* floating() {
+  using Read = std::conditional_t<std::is_same_v<T, loop_type<T>>, Op, Widened<T, Op>>;
+  return reducer<Read, T, Out, Last, Unchanged>();
+}
+template <class T, class Op, bool largest>
+const Reducer* extreme() {
+  if constexpr (sizeof(T) == 2)
+    return reducer<ByBits<T, largest>, T, T, FromBits<T>, Unchanged>();
+  else
+    return floating<T, Op>();
+}
 template <class T>
-const Reducer* find_real(Reduce op) {
+const Reducer* find_float(Reduce op) {
   using L = loop_type<T>;
-  constexpr bool integral = std::is_integral_v<L>;
-  using FloatSum = std::conditional_t<std::is_same_v<T, L>, Sum<L, L, double>, HalfSum<T>>;
-  using SumOp = std::conditional_t<integral, Sum<L, int64_t, int64_t>, FloatSum>;
-  using SumLook = std::conditional_t<std::is_same_v<SumOp, HalfSum<T>>, Unchanged, Plain>;
-  using Own = std::conditional_t<integral, T, L>;
-  using OwnLook = std::conditional_t<integral, Unchanged, Plain>;
-  using Total = std::conditional_t<integral, int64_t, T>;
-  using ProdOp = Prod<L, std::conditional_t<integral, int64_t, L>>;
+  using Total = Sum<L, L, double>;
   switch (op) {
-    case Reduce::sum: return reducer<SumOp, T, Total, AsIs, SumLook>();
-    case Reduce::prod: return reducer<ProdOp, T, Total>();
-    case Reduce::max: return reducer<Max<Own>, T, T, AsIs, OwnLook>();
-    case Reduce::min: return reducer<Min<Own>, T, T, AsIs, OwnLook>();
+    case Reduce::sum: return floating<T, Total>();
+    case Reduce::mean: return floating<T, Total, T, Mean>();
+    case Reduce::nansum: return floating<T, NanSum<L>>();
+    case Reduce::prod: return floating<T, Prod<L, L>>();
+    case Reduce::max: return extreme<T, Max<L>, true>();
+    case Reduce::min: return extreme<T, Min<L>, false>();
+    case Reduce::any: return floating<T, Exists<L, true>, bool>();
+    case Reduce::all: return floating<T, Exists<L, false>, bool, Not>();
+    case Reduce::count_nonzero: return floating<T, CountNonZero<L>, int64_t>();
+    case Reduce::l0: return floating<T, CountNonZero<L>>();
+    case Reduce::l1: return floating<T, Magnitudes<L>>();
+    case Reduce::l2: return floating<T, Squares<L>, T, Root>();
+    case Reduce::lp: return floating<T, Powers<L>, T, PthRoot>();
+    case Reduce::linf: return floating<T, MaxMagnitude<L>>();
+    case Reduce::lneginf: return floating<T, MinMagnitude<L>>();
+    case Reduce::sum_squares: return floating<T, Squares<L>>();
+    default: return nullptr;
+  }
+}
+
+// Integers: T as stored, L as the loops see it.
+template <class T>
+const Reducer* find_whole(Reduce op) {
+  using L = loop_type<T>;
+  switch (op) {
+    case Reduce::sum: return reducer<Sum<L, int64_t, int64_t>, T, int64_t>();
+    case Reduce::prod: return reducer<Prod<L, int64_t>, T, int64_t>();
+    case Reduce::max: return reducer<Max<T>, T, T, AsIs, Unchanged>();
+    case Reduce::min: return reducer<Min<T>, T, T, AsIs, Unchanged>();
     default: break;
   }
   if constexpr (sizeof(T) == 1) return find_byte(op);
@@ -218,23 +278,8 @@ const Reducer* find_real(Reduce op) {
     case Reduce::any: return reducer<Exists<L, true>, T, bool>();
     case Reduce::all: return reducer<Exists<L, false>, T, bool, Not>();
     case Reduce::count_nonzero: return reducer<CountNonZero<L>, T, int64_t>();
-    default: break;
+    default: return nullptr;
   }
-  if constexpr (!integral) {
-    switch (op) {
-      case Reduce::mean: return reducer<SumOp, T, T, Mean, SumLook>();
-      case Reduce::nansum: return reducer<NanSum<L>, T, T>();
-      case Reduce::l0: return reducer<CountNonZero<L>, T, T>();
-      case Reduce::l1: return reducer<Magnitudes<L>, T, T>();
-      case Reduce::l2: return reducer<Squares<L>, T, T, Root>();
-      case Reduce::lp: return reducer<Powers<L>, T, T, PthRoot>();
-      case Reduce::linf: return reducer<MaxMagnitude<L>, T, T>();
-      case Reduce::lneginf: return reducer<MinMagnitude<L>, T, T>();
-      case Reduce::sum_squares: return reducer<Squares<L>, T, T>();
-      default: break;
-    }
-  }
-  return nullptr;
 }
 
 const Reducer* find_bool(Reduce op) {
@@ -247,42 +292,13 @@ const Reducer* find_bool(Reduce op) {
   }
 }
 
-template <class R>
-struct ComplexSum : Operation {
-  using In = Complex<R>;
-  using Acc = In;
-  using Wide = Complex<double>;
-  static constexpr In fill(double) { return {0, 0}; }
-  static In map(In x, double) { return x; }
-  template <class V>
-  static V join(V a, V b) {
-    return a + b;
-  }
-  static Wide start() { return {0, 0}; }
-  static Wide widen(In a) { return {a.re, a.im}; }
-};
-template <class R>
-struct ComplexProd : Operation {
-  using In = Complex<R>;
-  using Acc = In;
-  using Wide = In;
-  static constexpr In fill(double) { return {1, 0}; }
-  static In map(In x, double) { return x; }
-  template <class V>
-  static V join(V a, V b) {
-    return a * b;
-  }
-  static Wide start() { return {1, 0}; }
-  static Wide widen(In a) { return a; }
-};
-
 // Complex numbers: sums and products of their own, the rest from magnitudes or from what is not zero.
 template <class T, class R>
 const Reducer* find_complex(Reduce op) {
   switch (op) {
-    case Reduce::sum: return reducer<ComplexSum<R>, T, T>();
-    case Reduce::mean: return reducer<ComplexSum<R>, T, T, Mean>();
-    case Reduce::prod: return reducer<ComplexProd<R>, T, T>();
+    case Reduce::sum:
+    case Reduce::mean:
+    case Reduce::prod: return find_pairs(op, dtype_of<T>);
     case Reduce::any: return reducer<Exists<uint8_t, true>, T, bool, AsIs, NonZero>();
     case Reduce::all: return reducer<Exists<uint8_t, false>, T, bool, Not, NonZero>();
     case Reduce::count_nonzero: return reducer<CountNonZero<uint8_t>, T, int64_t, AsIs, NonZero>();
@@ -302,15 +318,15 @@ const Reducer* find(Reduce op, DType dtype) {
   if (op == Reduce::var || op == Reduce::std) return find_moments(op, dtype);
   switch (dtype) {
     case DType::Bool: return find_bool(op);
-    case DType::UInt8: return find_real<uint8_t>(op);
-    case DType::Int8: return find_real<int8_t>(op);
-    case DType::Int16: return find_real<int16_t>(op);
-    case DType::Int32: return find_real<int32_t>(op);
-    case DType::Int64: return find_real<int64_t>(op);
-    case DType::Half: return find_real<Half>(op);
-    case DType::BFloat16: return find_real<BFloat16>(op);
-    case DType::Float: return find_real<float>(op);
-    case DType::Double: return find_real<double>(op);
+    case DType::UInt8: return find_whole<uint8_t>(op);
+    case DType::Int8: return find_whole<int8_t>(op);
+    case DType::Int16: return find_whole<int16_t>(op);
+    case DType::Int32: return find_whole<int32_t>(op);
+    case DType::Int64: return find_whole<int64_t>(op);
+    case DType::Half: return find_float<Half>(op);
+    case DType::BFloat16: return find_float<BFloat16>(op);
+    case DType::Float: return find_float<float>(op);
+    case DType::Double: return find_float<double>(op);
     case DType::ComplexFloat: return find_complex<c64, float>(op);
     case DType::ComplexDouble: return find_complex<c128, double>(op);
   }

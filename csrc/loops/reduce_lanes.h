@@ -19,6 +19,7 @@ constexpr int64_t kAhead = 2048;  // bytes that rows are fetched ahead
 
 const Reducer* find_indexed(Reduce op, DType dtype);  // argmax, argmin
 const Reducer* find_moments(Reduce op, DType dtype);  // var, std
+const Reducer* find_pairs(Reduce op, DType dtype);    // sum, mean and product of complex numbers
 
 template <class T>
 constexpr T lowest() {
@@ -123,6 +124,8 @@ void pack(void* to, const void* from, int64_t rows, int64_t row_stride, int64_t 
   using Out = decltype(Look::template of<T>(std::declval<In>()));
   auto* __restrict y = static_cast<Out*>(to);
   auto* __restrict x = static_cast<const In*>(from);
+  if constexpr (std::is_same_v<In, Out> && sizeof(In) == 2 && !is_vectorizable<In>)
+    return pack<uint16_t, Unchanged>(to, from, rows, row_stride, n, stride);
   if constexpr (std::is_same_v<In, Out> && is_vectorizable<In>) {
     if (stride != 1 && row_stride == 1) return pack_across(y, x, rows, n, stride);
   }
@@ -174,23 +177,23 @@ struct Loops {
   using A = typename Op::Acc;
   using W = typename Op::Wide;
   static constexpr int L = kLanes<A>;
-  static constexpr bool is_half_sum = sizeof(T) == 2 && std::is_same_v<A, float>;
+  static constexpr bool is_half = sizeof(T) == 2 && !is_vectorizable<T>;  // the operation sees floats
 
   static Vec<A> take(const T* x, double p) {
-    if constexpr (is_half_sum)
-      return load_floats(x);
+    if constexpr (is_half)
+      return Op::map(load_floats(x), p);
     else
       return Op::map(load<Vec<T, L>>(x), p);
   }
   static Vec<A> take_some(const T* x, int64_t n, double p) {
-    if constexpr (is_half_sum)
-      return load_some_floats(x, n, 0);
+    if constexpr (is_half)
+      return Op::map(load_some_floats(x, n, Op::fill(p)), p);
     else
       return Op::map(load_some<T, L>(x, n, Op::fill(p)), p);
   }
   static Vec<A> idle(double p) {
-    if constexpr (is_half_sum)
-      return Vec<A>{};
+    if constexpr (is_half)
+      return Op::map(splat(Op::fill(p)), p);
     else if constexpr (is_vectorizable<T>)
       return Op::map(Op::fill(p) - Vec<T, L>{}, p);
     else

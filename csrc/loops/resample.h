@@ -7,14 +7,21 @@
 
 namespace weft {
 
-// One axis: element o of the result is the sum of weight[k] * x[index[k]] for k in [begin[o], begin[o + 1]), divided
-// by count[o] if there are counts.
+// One axis: element o of the result is the sum of weight[k] * x[index[k]] for k in [begin[o], end[o]), divided by
+// count[o] if there are counts. Without an index, these are windows: the sum of x[k].
 struct ResampleAxis {
   int64_t in = 1, out = 1;
   const int32_t* begin = nullptr;
+  const int32_t* end = nullptr;
   const int32_t* index = nullptr;
   const double* weight = nullptr;
   const double* count = nullptr;
+  int64_t terms = 1;  // of all sums
+  // The tables are those of the adjoint: x[o] goes to the elements that they name. For the last axis only.
+  bool scatters = false;
+
+  int64_t at(int64_t k) const { return index ? index[k] : k; }
+  double by(int64_t k) const { return index ? weight[k] : 1.0; }
 };
 
 struct ResampleKernels {

@@ -86,6 +86,38 @@ template <class T>
   return rest + join_lanes<T, L>(sum, [](auto a, auto b) { return a + b; });
 }
 
+// x[0] + ... + x[n - 1], in lanes as wide on all machines.
+template <class T>
+[[gnu::noinline]] T sum_window(const T* x, int64_t n) {
+  constexpr int L = kPackBytes / int(sizeof(T)) / 4;
+  const auto add = [](auto a, auto b) { return a + b; };
+  Vec<T, L> sum[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * L <= n; i += 4 * L)
+    for (int j = 0; j < 4; ++j) sum[j] += load<Vec<T, L>>(x + i + j * L);
+  for (; i + L <= n; i += L) sum[0] += load<Vec<T, L>>(x + i);
+  T rest = 0;
+  for (; i < n; ++i) rest += x[i];
+  return rest + join_lanes<T, L>((sum[0] + sum[1]) + (sum[2] + sum[3]), add);
+}
+
+// y[o] = the sum of `length` neighbours from x[o * step] on, for o in [0, n).
+template <class T, int kStep>
+[[gnu::noinline]] void sum_windows(const T* __restrict x, int64_t step, int64_t length, int64_t n, T* __restrict y) {
+  constexpr int64_t kPart = 256;
+  const int64_t s = kStep ? kStep : step;
+  for (int64_t from = 0; from < n; from += kPart, x += kPart * s, y += kPart) {
+    const int64_t part = n - from < kPart ? n - from : kPart;
+    if (length == 2) {
+      for (int64_t o = 0; o < part; ++o) y[o] = x[o * s] + x[o * s + 1];
+      continue;
+    }
+    for (int64_t o = 0; o < part; ++o) y[o] = x[o * s];
+    for (int64_t k = 1; k < length; ++k)
+      for (int64_t o = 0; o < part; ++o) y[o] += x[o * s + k];
+  }
+}
+
 // The weighted sum of pixels of some channels each.
 template <class T>
 inline void sum_pixels(const T* row, int64_t channels, const int32_t* index, const T* w, int terms, T* y) {
@@ -101,6 +133,20 @@ inline void sum_pixels(const T* row, int64_t channels, const int32_t* index, con
   for (int k = 0; k < terms; ++k) sum += load_some(row + index[k] * channels + c, channels - c, T(0)) * w[k];
   store_some(y + c, channels - c, sum);
 }
+template <class T>
+inline void sum_pixels(const T* row, int64_t channels, int64_t terms, T* y) {  // neighbours
+  constexpr int L = kLanes<T>;
+  int64_t c = 0;
+  for (; c + L <= channels; c += L) {
+    Vec<T> sum = {};
+    for (int64_t k = 0; k < terms; ++k) sum += load<Vec<T>>(row + k * channels + c);
+    store(y + c, sum);
+  }
+  if (c == channels) return;
+  Vec<T> sum = {};
+  for (int64_t k = 0; k < terms; ++k) sum += load_some(row + k * channels + c, channels - c, T(0));
+  store_some(y + c, channels - c, sum);
+}
 
 // Counts rows (plane, a, b) in order, without dividing.
 struct RowAt {
@@ -114,29 +160,74 @@ struct RowAt {
   }
 };
 
+// Windows that follow each other at equal distances: those of the elements [begin, end) of the result.
+struct Regular {
+  int64_t begin = 0, end = 0, step = 0, length = 0;
+  explicit Regular(const ResampleAxis& a) {
+    if (a.index || a.scatters || a.out < 3) return;
+    const int64_t middle = a.out / 2;
+    step = a.begin[middle] - a.begin[middle - 1], length = a.end[middle] - a.begin[middle];
+    if (step < 1 || step > kMostStep) return;
+    const int64_t first = a.begin[middle] - middle * step;  // of the window of element 0, if it were one of them
+    auto fits = [&](int64_t o) { return a.begin[o] == first + o * step && a.end[o] == first + o * step + length; };
+    for (begin = 0; begin < middle && !fits(begin);) ++begin;
+    for (end = begin; end < a.out && fits(end);) ++end;
+    if (end - begin < a.out / 2) begin = end = 0;
+  }
+  explicit operator bool() const { return end > begin; }
+  template <class T>
+  void run(const ResampleAxis& a, const T* row, T* y) const {
+    row += a.begin[begin], y += begin;
+    switch (step) {
+      case 1: return sum_windows<T, 1>(row, step, length, end - begin, y);
+      case 2: return sum_windows<T, 2>(row, step, length, end - begin, y);
+      case 3: return sum_windows<T, 3>(row, step, length, end - begin, y);
+      default: return sum_windows<T, 0>(row, step, length, end - begin, y);
+    }
+  }
+
+ private:
+  static constexpr int64_t kMostStep = 16;
+};
+
+// y[k] += x[o] * weight[k] for the terms of all o; the division by counts is done here.
+template <class T>
+void scatter_row(const ResampleAxis& a, const T* x, T* __restrict y) {
+  std::memset(y, 0, size_t(a.out) * sizeof(T));
+  for (int64_t o = 0; o < a.in; ++o) {
+    const T g = a.count ? x[o] / T(a.count[o]) : x[o];
+    if (a.index)
+      for (int64_t k = a.begin[o]; k < a.end[o]; ++k) y[a.index[k]] += g * T(a.weight[k]);
+    else
+      for (int64_t k = a.begin[o]; k < a.end[o]; ++k) y[k] += g;
+  }
+}
+
 // What runs along a row. Sums of up to kFew terms are stored term by term; missing terms read a zero behind the row.
 template <class T>
 struct Along {
   const ResampleAxis& a;
+  const Regular regular;
   int64_t channels;
   bool same = true, ragged = false;
   int most = 0;
-  Along(const ResampleAxis& axis, int64_t channels) : a(axis), channels(channels) {
-    same = a.in == a.out && !a.count;
+  Along(const ResampleAxis& axis, int64_t channels) : a(axis), regular(axis), channels(channels) {
+    same = a.index && a.in == a.out && !a.count && !a.scatters;
+    if (a.scatters || (regular && channels == 1)) return;
+    int least = a.out ? a.end[0] - a.begin[0] : 0;
     for (int64_t o = 0; o < a.out; ++o) {
-      int terms = a.begin[o + 1] - a.begin[o];
-      if (o && terms != most) ragged = true;
-      if (terms > most) most = terms;
-      same = same && terms == 1 && a.index[o] == int32_t(o) && a.weight[o] == 1;
+      int terms = a.end[o] - a.begin[o];
+      most = terms > most ? terms : most, least = terms < least ? terms : least;
     }
+    ragged = least < most;
+    for (int64_t o = 0; same && o < a.out; ++o)
+      same = a.end[o] - a.begin[o] == 1 && a.index[o] == int32_t(o) && a.weight[o] == 1;
   }
-  bool gathers() const { return channels == 1 && most <= kFew && !same; }
-  int64_t bytes() const {  // of its tables
-    int64_t n = gathers() ? most * a.out : a.begin[a.out];
-    return n * int64_t(sizeof(T) + sizeof(int32_t)) + 64;
-  }
+  bool gathers() const { return channels == 1 && most <= kFew && !same && !regular && !a.scatters; }
+  int64_t entries() const { return gathers() ? most * a.out : a.index && !a.scatters ? a.terms : 0; }
+  int64_t bytes() const { return entries() * int64_t(sizeof(T) + sizeof(int32_t)) + 64; }  // of its tables
   void fill(char* memory) {
-    int64_t n = gathers() ? most * a.out : a.begin[a.out];
+    int64_t n = entries();
     T* w = reinterpret_cast<T*>(memory);
     int32_t* at = reinterpret_cast<int32_t*>(memory + n * int64_t(sizeof(T)));
     weight = w, index = at;
@@ -147,36 +238,42 @@ struct Along {
     for (int64_t o = 0; o < a.out; ++o)
       for (int k = 0; k < most; ++k) {
         int32_t i = a.begin[o] + k;
-        bool has = i < a.begin[o + 1];
-        w[k * a.out + o] = has ? T(a.weight[i]) : T(0);
-        at[k * a.out + o] = has ? a.index[i] : int32_t(a.in);
+        bool has = i < a.end[o];
+        w[k * a.out + o] = has ? T(a.by(i)) : T(0);
+        at[k * a.out + o] = has ? int32_t(a.at(i)) : int32_t(a.in);
       }
   }
   const T* weight = nullptr;
   const int32_t* index = nullptr;
 
   void run(const T* row, T* y) const {
+    if (a.scatters) return scatter_row(a, row, y);
     if (gathers()) {
       if (most) return kGather<T>[most - 1](index, weight, a.out, row, y);
       std::memset(y, 0, size_t(a.out) * sizeof(T));
       return;
     }
-    if (channels > 1) {
-      for (int64_t o = 0; o < a.out; ++o)
-        sum_pixels(row, channels, index + a.begin[o], weight + a.begin[o], a.begin[o + 1] - a.begin[o],
-                   y + o * channels);
+    if (channels == 1 && regular) {
+      for (int64_t o = 0; o < regular.begin; ++o) y[o] = sum_window(row + a.begin[o], a.end[o] - a.begin[o]);
+      regular.run(a, row, y);
+      for (int64_t o = regular.end; o < a.out; ++o) y[o] = sum_window(row + a.begin[o], a.end[o] - a.begin[o]);
       return;
     }
     for (int64_t o = 0; o < a.out; ++o) {
-      int32_t k = a.begin[o], n = a.begin[o + 1] - k;
-      if (n > 0 && index[k + n - 1] - index[k] == n - 1) {  // windows that are in order have no holes
-        y[o] = dot(row + index[k], weight + k, n);
-        continue;
-      }
-      T sum = 0;
-      for (int32_t i = 0; i < n; ++i) sum += weight[k + i] * row[index[k + i]];
-      y[o] = sum;
+      const int64_t k = a.begin[o], n = a.end[o] - k;
+      if (channels > 1)
+        a.index ? sum_pixels(row, channels, index + k, weight + k, int(n), y + o * channels)
+                : sum_pixels(row + k * channels, channels, n, y + o * channels);
+      else
+        y[o] = a.index ? sum_terms(row, k, n) : sum_window(row + k, n);
     }
+  }
+  T sum_terms(const T* row, int64_t k, int64_t n) const {
+    if (n > 0 && index[k + n - 1] - index[k] == n - 1)  // windows that are in order have no holes
+      return dot(row + index[k], weight + k, n);
+    T sum = 0;
+    for (int64_t i = k; i < k + n; ++i) sum += weight[i] * row[index[i]];
+    return sum;
   }
 };
 
@@ -199,8 +296,8 @@ void sum_of(const ResampleAxis* axes, int64_t planes, int64_t channels, const T*
   Scratch tables(along.bytes());
   along.fill(tables.as<char>());
   const int64_t in = w.in * channels, out = w.out * channels, rows = d.out * h.out;
-  double terms = double(d.begin[d.out]) * h.begin[h.out] / double(rows > 0 ? rows : 1);
-  double cost = terms * double(in) + double(w.begin[w.out]) * double(channels) + 64;
+  double terms = double(d.terms) * double(h.terms) / double(rows > 0 ? rows : 1);
+  double cost = terms * double(in) + double(w.terms) * double(channels) + 64;
   PerThread sums(in * int64_t(sizeof(T)) + 64, PerThread::kMany);
   parallel_chunks(planes * rows, 1 + int64_t(kWork / cost), [&](int64_t begin, int64_t end) {
     T* sum = sums.mine<T>();
@@ -209,20 +306,23 @@ void sum_of(const ResampleAxis* axes, int64_t planes, int64_t channels, const T*
       const auto [plane, a, b, across, down] = at;
       const T* image = x + plane * d.in * h.in * in;
       T* to = y + r * out;
-      const int32_t d0 = d.begin[a], d1 = d.begin[a + 1], h0 = h.begin[b], h1 = h.begin[b + 1];
+      const int32_t d0 = d.begin[a], d1 = d.end[a], h0 = h.begin[b], h1 = h.end[b];
       const T* row = sum;
-      if (!along.same && !along.ragged && d1 - d0 == 1 && h1 - h0 == 1 && d.weight[d0] * h.weight[h0] == 1) {
-        row = image + (d.index[d0] * h.in + h.index[h0]) * in;
+      if (d0 == d1 || h0 == h1) {  // as most rows of the gradient of an image made smaller
+        std::memset(to, 0, size_t(out) * sizeof(T));
+        continue;
+      }
+      if (!along.same && !along.ragged && d1 - d0 == 1 && h1 - h0 == 1 && d.by(d0) * h.by(h0) == 1) {
+        row = image + (d.at(d0) * h.in + h.at(h0)) * in;
       } else {
         Rows<T> added(along.same ? to : sum, in);
         for (int32_t i = d0; i < d1; ++i)
-          for (int32_t j = h0; j < h1; ++j)
-            added.add(image + (d.index[i] * h.in + h.index[j]) * in, T(d.weight[i]) * T(h.weight[j]));
+          for (int32_t j = h0; j < h1; ++j) added.add(image + (d.at(i) * h.in + h.at(j)) * in, T(d.by(i)) * T(h.by(j)));
         added.finish();
         sum[in] = 0;
       }
       if (!along.same) along.run(row, to);
-      if (w.count) divide_row(to, w.out, channels, w.count, d.count[a] * h.count[b]);
+      if (w.count && !w.scatters) divide_row(to, w.out, channels, w.count, d.count[a] * h.count[b]);
     }
   });
 }

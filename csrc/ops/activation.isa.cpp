@@ -30,12 +30,12 @@ X normal_share(const X& x, const X&) {
 }  // namespace weft::WEFT_ISA::rows
 
 WEFT_ROWS(activation) {
-  r.unary(
-      {"silu(Tensor input) -> Tensor", "input times its sigmoid.", Rule::promote, kInplace | kHidden}, types::floating,
-      [](auto x) { return x * sigmoid(x); }, d(keep::x0, [](auto g, auto x, auto) {
-        auto s = sigmoid(x);
-        return g * (s * (x * (lit(x, 1.0) - s) + lit(x, 1.0)));
-      }));
+  r.unary({"silu(Tensor input) -> Tensor", "input times its sigmoid.", Rule::promote, kInplace | kHidden},
+          types::floating, WEFT_BY_HAND(Silu, [](auto x) { return x * sigmoid(x); }),
+          d(keep::x0, [](auto g, auto x, auto) {
+            auto s = sigmoid(x);
+            return g * (s * (x * (lit(x, 1.0) - s) + lit(x, 1.0)));
+          }));
   r.unary(
       {"mish(Tensor input) -> Tensor", "input times the tanh of its softplus.", Rule::promote, kInplace | kHidden},
       types::floating, [](auto x) { return x * tanh(soft_plus(x)); }, d(keep::x0, [](auto g, auto x, auto) {
@@ -69,14 +69,15 @@ WEFT_ROWS(activation) {
         auto a = abs(x) + lit(x, 1.0);
         return g / (a * a);
       }));
-  r.unary(
-      {"hardswish(Tensor input) -> Tensor", "input times its hardsigmoid.", Rule::promote, kInplace | kHidden},
-      types::floating, [](auto x) { return x * between(x + 3, 0, 6) / 6; }, d(keep::x0, [](auto g, auto x, auto) {
-        return where(x <= lit(x, -3.0), lit(g, 0.0), where(x < lit(x, 3.0), g * (x / lit(x, 3.0) + lit(x, 0.5)), g));
-      }));
+  r.unary({"hardswish(Tensor input) -> Tensor", "input times its hardsigmoid.", Rule::promote, kInplace | kHidden},
+          types::floating, cheap([](auto x) { return x * between(x + 3, 0, 6) / 6; }),
+          d(keep::x0, [](auto g, auto x, auto) {
+            return where(x <= lit(x, -3.0), lit(g, 0.0),
+                         where(x < lit(x, 3.0), g * (x / lit(x, 3.0) + lit(x, 0.5)), g));
+          }));
   r.unary(
       {"hardsigmoid(Tensor input) -> Tensor", "A sigmoid of three straight lines.", Rule::promote, kInplace | kHidden},
-      types::floating, [](auto x) { return between(x + 3, 0, 6) / 6; }, d(keep::x0, [](auto g, auto x, auto) {
+      types::floating, cheap([](auto x) { return between(x + 3, 0, 6) / 6; }), d(keep::x0, [](auto g, auto x, auto) {
         return where(x > lit(x, -3.0) && x < lit(x, 3.0), g / lit(x, 6.0), lit(g, 0.0));
       }));
   r.binary(
@@ -105,7 +106,7 @@ WEFT_ROWS(activation) {
   r.binary(
       {"hardshrink(Tensor input, Tensor|Scalar lambd) -> Tensor", "input, or zero where it is within lambd of it.",
        Rule::promote, kHidden},
-      types::floating, [](auto x, auto l) { return x >= -l && x <= l ? decltype(x)(0) : x; },
+      types::floating, [](auto x, auto l) { return abs(x) <= l ? decltype(x)(0) : x; },
       d(keep::x0 | keep::x1, [](auto g, auto x, auto l, auto) { return where(x >= -l && x <= l, lit(g, 0.0), g); }));
   r.binary(
       {"softshrink(Tensor input, Tensor|Scalar lambd) -> Tensor", "input drawn towards zero by lambd.", Rule::promote,

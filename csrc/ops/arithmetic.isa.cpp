@@ -124,14 +124,14 @@ WEFT_ROWS(arithmetic) {
 
   r.binary({"add(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "Adds other to input, element by element.",
             Rule::promote, kInplace},
-           types::all, light([](auto a, auto b) { return modular::add(a, b); }), pass, pass);
+           types::all, by_part(light([](auto a, auto b) { return modular::add(a, b); })), pass, pass);
   r.binary({"sub(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Subtracts other from input, element by element.",
             Rule::promote,
             kInplace | kRefusesBool,
             {},
             "subtract"},
-           types::arithmetic, light([](auto a, auto b) { return modular::sub(a, b); }), pass,
+           types::arithmetic, by_part(light([](auto a, auto b) { return modular::sub(a, b); })), pass,
            d(keep::nothing, [](auto g, auto, auto, auto) { return -g; }));
   r.binary({"mul(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
             "Multiplies input by other, element by element.",
@@ -206,12 +206,12 @@ WEFT_ROWS(arithmetic) {
         [](auto g, auto a, auto b, auto) { return where(a * a + b * b == 0, lit(g, 0.0), -g * a / (a * a + b * b)); }));
   r.binary({"clamp_min(Tensor input, Tensor|Scalar min) -> Tensor", "input, or min where that is larger.",
             Rule::promote, kInplace},
-           types::real, cheap([](auto x, auto lo) { return larger(x, lo); }),
+           types::real, bounded([](auto x, auto lo) { return larger(x, lo); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x >= lo, g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto lo, auto) { return where(x < lo, g, lit(g, 0.0)); }));
   r.binary({"clamp_max(Tensor input, Tensor|Scalar max) -> Tensor", "input, or max where that is smaller.",
             Rule::promote, kInplace},
-           types::real, cheap([](auto x, auto hi) { return smaller(x, hi); }),
+           types::real, bounded([](auto x, auto hi) { return smaller(x, hi); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x <= hi, g, lit(g, 0.0)); }),
            d(keep::x0 | keep::x1, [](auto g, auto x, auto hi, auto) { return where(x > hi, g, lit(g, 0.0)); }));
   r.ternary({"clamp.both(Tensor input, Tensor|Scalar min, Tensor|Scalar max) -> Tensor",
@@ -227,25 +227,22 @@ WEFT_ROWS(arithmetic) {
               [](auto g, auto x, auto lo, auto hi, auto) { return where(x < lo && lo < hi, g, lit(g, 0.0)); }),
             d(keep::x0 | keep::x1 | keep::x2,
               [](auto g, auto x, auto lo, auto hi, auto) { return where(x > hi || hi < lo, g, lit(g, 0.0)); }));
-  r.ternary(
-      {"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
-       "input + weight * (end - input), exact at both ends.", Rule::alike, kInplace},
-      types::inexact,
-      [](auto a, auto b, auto w) {
-        if constexpr (complex_v<decltype(w)>)
-          return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (lit(w, 1) - w);
-        else
-          return abs(w) < lit(w, 0.5) ? a + w * (b - a) : b - (b - a) * (1 - w);
-      },
-      d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(1 - w); }),
-      d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(w); }),
-      d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto, auto) { return g * conj(b - a); }));
-  r.ternary(
-      {"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-       "input where condition holds, else other.", Rule::choose, kNoMethod},
-      types::all, [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; }, NoDerivative(),
-      d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
-      d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
+  r.ternary({"lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
+             "input + weight * (end - input), exact at both ends.", Rule::alike, kInplace},
+            types::inexact, on_pairs<pairs::Lerp>([](auto a, auto b, auto w) {
+              if constexpr (complex_v<decltype(w)>)
+                return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (lit(w, 1) - w);
+              else
+                return abs(w) < lit(w, 0.5) ? a + w * (b - a) : b - (b - a) * (1 - w);
+            }),
+            d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(1 - w); }),
+            d(keep::x2, [](auto g, auto, auto, auto w, auto) { return g * conj(w); }),
+            d(keep::x0 | keep::x1, [](auto g, auto a, auto b, auto, auto) { return g * conj(b - a); }));
+  r.ternary({"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+             "input where condition holds, else other.", Rule::choose, kNoMethod},
+            types::all, on_pairs<pairs::Where>([](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; }),
+            NoDerivative(), d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, g, lit(g, 0.0)); }),
+            d(keep::x0, [](auto g, auto c, auto, auto, auto) { return where(c != 0, lit(g, 0.0), g); }));
 
   auto plain = d(keep::nothing, Passed());
   r.quaternary({R"(addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Tensor|Scalar value=1) -> Tensor)",

@@ -96,7 +96,8 @@ bool keeps_lock(Call& c) {
 // Whether others should run meanwhile.
 bool is_long(Call& c) {
   int64_t work = c.out_count ? c.out[0].numel() : 0;
-  if (c.arg(0).is_tensor()) work = std::max(work, c.tensor(0).numel());
+  for (int i = 0; i < 2 && i < c.count; ++i)  // the second one: weights of a layer
+    if (c.arg(i).is_tensor()) work = std::max(work, c.tensor(i).numel());
   return work >= kLongRun;
 }
 

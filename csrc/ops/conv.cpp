@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "loops/conv_planes.h"
 #include "loops/gemm.h"
 #include "ops/api.h"
 #include "ops/order.h"
@@ -18,7 +19,8 @@ Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
   v.dims = x.size() - 2;
   if (v.dims < 1 || v.dims > 3 || w.size() != x.size())
     fail(c.name(), ": expected an input and a kernel of 3 to 5 dimensions, got shapes ", x, " and ", w);
-  if (stride.size() != v.dims || padding.size() != v.dims || dilation.size() != v.dims)
+  const bool sides = c.op.name == "convolve_ending" && padding.size() == 2 * v.dims;
+  if (stride.size() != v.dims || (padding.size() != v.dims && !sides) || dilation.size() != v.dims)
     fail(c.name(), ": stride, padding and dilation need ", v.dims, " numbers each, got ", stride, ", ", padding, ", ",
          dilation);
   v.batch = x[0], v.in = x[1], v.out = w[0], v.groups = c.integer(at + 3);
@@ -31,9 +33,11 @@ Conv conv_of(Call& c, const Dims& x, const Dims& w, int at) {
     v.size[i] = x[i + 2], v.kernel[i] = w[i + 2];
     v.stride[i] = stride[i], v.pad[i] = padding[i], v.dilation[i] = dilation[i];
     if (v.stride[i] <= 0) fail(c.name(), ": non-positive stride is not supported, got ", stride);
-    if (v.pad[i] < 0) fail(c.name(), ": negative padding is not supported, got ", padding);
+    const int64_t behind = sides ? padding[v.dims + i] : padding[i];
+    v.uneven = v.uneven || behind != padding[i];
+    if (v.pad[i] < 0 || behind < 0) fail(c.name(), ": negative padding is not supported, got ", padding);
     if (v.dilation[i] <= 0) fail(c.name(), ": dilation should be greater than zero, got ", dilation);
-    Size reach = dilation[i] * (v.kernel[i] - 1) + 1, room = v.size[i] + 2 * padding[i];
+    Size reach = dilation[i] * (v.kernel[i] - 1) + 1, room = Size(v.size[i]) + padding[i] + behind;
     if (reach > room || v.kernel[i] <= 0)
       fail(c.name(), ": Calculated padded input size per channel: ", room, ". Kernel size: ", reach,
            ". Kernel size can't be greater than actual input size (dimension ", i + 2, ")");
@@ -54,6 +58,14 @@ Dims result_sizes(const Conv& v) {
   Dims sizes{v.batch, v.out};
   for (int i = 0; i < v.dims; ++i) sizes.push(v.result[i]);
   return sizes;
+}
+
+void convolve_image(const Conv& v, const Tensor& x, const float* w, const Ending& end, float* y,
+                    std::shared_ptr<PackedKernel>* packed) {
+  if (planes_suit(v) && x.contiguous() && !is_last(x))
+    return planes_conv_forward(v, x.data<float>(), w, end, y, packed);
+  Last last(x);
+  conv_forward(v, reinterpret_cast<const float*>(last.data()), w, end, y, packed);
 }
 
 namespace {
@@ -160,14 +172,13 @@ void run_forward(Call& c, const Bounds& bounds) {
   Conv v = conv_of(c, c.tensor(0).sizes(), c.tensor(1).sizes(), 3);
   if (c.out[0].numel() == 0) return;
   if (c.out[0].dtype() == DType::Float) {
-    Last x(c.tensor(0));
     LaidOut w(c.tensor(1), DType::Float);
     Given bias(c, 2, DType::Float);
     bool learns = t_modes.grad || t_modes.learning;  // then kernels change with every step
     Prepacked packed(c.tensor(1), !learns);
     LastWritten y(c.out[0]);
     Ending end{floats(bias.data()), bounds};
-    return conv_forward(v, floats(x.data()), floats(w.data()), end, floats(y.data()), packed.get());
+    return convolve_image(v, c.tensor(0), floats(w.data()), end, floats(y.data()), packed.get());
   }
   if (is_half(c.out[0].dtype())) {
     WideImage x(c.tensor(0));
@@ -220,27 +231,6 @@ WEFT_OP{
   .any_order = any_order_forward,
   .keeps = keep::x0 | keep::x1 | keep::y0,
   .back = [](Grad& d) { back_forward(d, pass_positive(d.g(), d.y(0))); },
-};
-
-WEFT_OP{
-  .signature =
-      "convolve_hardtanh(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int "
-      "groups, float min_val, float max_val) -> Tensor",
-  .doc =
-      "Each place of the result: the sum of a window of input, weighted, kept between two values. Without "
-      "gradients.",
-  .traits = kHidden,
-  .infer =
-      [](Call& c) {
-        infer_forward(c);
-        DType type = c.tensor(0).dtype();
-        if (type != DType::Float && type != DType::Double)
-          fail_missing(c.name(), ": not implemented for '", name_of(type), "'");
-        if (!(c.real(7) <= c.real(8)))
-          fail_value("hardtanh: min_val cannot be greater than max_val, got ", c.real(7), " and ", c.real(8));
-      },
-  .run = [](Call& c) { run_forward(c, {c.real(7), c.real(8)}); },
-  .any_order = any_order_forward,
 };
 
 WEFT_OP{

@@ -122,6 +122,7 @@ Tensor moved(const Tensor& t, int64_t k) {
 // The derivative by log_probs, from the probabilities of all states at all frames.
 Tensor slopes(const Tensor& x, const Tensor& symbol, const Tensor& frames, const Tensor& lengths) {
   int64_t time = x.size(0), count = x.size(1), states = symbol.size(1);
+  if (time == 0) return zeros_like(x);
   Tensor emitted = gather(x, int64_t(2), expand(symbol, Dims{time, count, states}));
   Tensor state = arange(states), code = to_dtype(symbol, DType::Double),
          never = full(Dims{count, states}, -kInf, x.dtype());

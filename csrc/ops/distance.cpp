@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 const OpRef distances_back{"distances_backward"};
+constexpr int64_t kFewRows = 25;  // for more, derivatives are products, as distances are in PyTorch
 
 // Matrices of one type with the same number of columns, and as many of them.
 void expect_rows(Call& c, int i, int j) {
@@ -70,6 +71,12 @@ WEFT_OP{
           return;
         }
         auto flipped = [](const Tensor& t) { return transpose(t, int64_t(-1), int64_t(-2)); };
+        if (p == 2 && std::max(x.size(1), y.size(1)) > kFewRows) {
+          Tensor factor = where(d.y() == 0.0, 0.0, g / d.y());
+          if (d.needs(0)) d.give(0, x * sum_dim(factor, Dims{-1}, true) - bmm(factor, y));
+          if (d.needs(1)) d.give(1, y * flipped(sum_dim(factor, Dims{-2}, true)) - bmm(flipped(factor), x));
+          return;
+        }
         if (d.needs(0)) d.give(0, distances_back(g, x, y, d.y(), p));
         if (d.needs(1)) d.give(1, distances_back(flipped(g), y, x, flipped(d.y()), p));
       },

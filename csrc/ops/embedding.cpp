@@ -246,7 +246,7 @@ WEFT_OP{
         bool& same = *c.out[0].data<bool>();
         same = x.sizes() == other.sizes();
         if (!same) return;
-        DType type = work_type(promote(x.dtype(), other.dtype()));
+        DType type = promote(x.dtype(), other.dtype());
         LaidOut a(x, type), b(other, type);
         int64_t n = x.numel();
         if (is_complex(type)) type = type == DType::ComplexFloat ? DType::Float : DType::Double, n *= 2;

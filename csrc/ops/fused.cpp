@@ -3,8 +3,7 @@
 #include "ops/fused.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
+#include <deque>
 #include <unordered_map>
 
 #include "loops/parallel.h"
@@ -16,33 +15,53 @@
 namespace weft {
 
 void (*g_make_fused)(const std::string&) = nullptr;
+void (*g_drop_code)(void*) = nullptr;
 std::vector<Tensor> (*g_differentiate)(const TensorList&, const TensorList&, const TensorList&, bool) = nullptr;
 
 namespace {
 
-// Kernels stay: programs know them by their numbers. Numbers begin at 1.
-std::array<const FusedKernel*, kMaxFusedKernels + 1> g_kernels;
-std::atomic<int> g_count{0};
+// All kernels that live, by their texts, and those that were asked for last. Never destroyed.
+struct Kernels {
+  std::unordered_map<std::string, FusedKernel*> living;
+  std::deque<Ref<FusedKernel>> recent;  // the last one first
 
-std::unordered_map<std::string, uint32_t>& numbers() {
-  static auto* all = new std::unordered_map<std::string, uint32_t>;
+  Ref<FusedKernel> find(const std::string& text) {
+    auto found = living.find(text);
+    if (found == living.end()) return nullptr;
+    Ref<FusedKernel> kernel(found->second);
+    ask_for(kernel);
+    return kernel;
+  }
+  void ask_for(const Ref<FusedKernel>& kernel) {
+    auto at = std::find(recent.begin(), recent.end(), kernel);
+    if (at != recent.end()) recent.erase(at);
+    recent.push_front(kernel);
+    if (recent.size() <= kRecentFused) return;
+    Ref<FusedKernel> last = std::move(recent.back());  // it goes when all is in order here: that may run Python
+    recent.pop_back();
+  }
+};
+
+Kernels& kernels() {
+  static auto* all = new Kernels;
   return *all;
 }
 
-// The kernel of a call. Its number stays in the argument, for calls that run again.
-const FusedKernel& kernel_of(Call& c) {
-  Value& text = c.arg(1);
-  if (!text.extra) {
-    auto found = numbers().find(text.text());
-    if (found == numbers().end() && g_make_fused) {
-      g_make_fused(text.text());
-      found = numbers().find(text.text());
+// The kernel of a call. It stays with the text, for calls that run again.
+const FusedKernel& kernel_of(const Value& group) {
+  Text& text = group.shared_text();
+  if (!text.made) {
+    Ref<FusedKernel> found = kernels().find(text.value);
+    if (!found && g_make_fused) {
+      g_make_fused(text.value);
+      found = kernels().find(text.value);
     }
-    if (found == numbers().end()) fail("fused: there is no machine code for this group: ", text.text());
-    text.extra = found->second;
+    if (!found) fail("fused: there is no machine code for this group: ", text.value);
+    text.made = Ref<Opaque>(found.get());
   }
-  return *g_kernels[text.extra];
+  return static_cast<const FusedKernel&>(*text.made);
 }
+const FusedKernel& kernel_of(Call& c) { return kernel_of(c.arg(1)); }
 
 bool is_expanded(const FusedKernel::Step& s) { return !s.op; }
 
@@ -279,7 +298,7 @@ void run_fused(Call& c) {
 // ---- the way back: the ops one by one, recorded, and theirs
 
 void fused_back(Grad& d) {
-  const FusedKernel& k = *g_kernels[d.arg(1).extra];
+  const FusedKernel& k = kernel_of(d.arg(1));
   TensorList values, wanted, outputs, grads;
   std::vector<int> which;
   const TensorList& inputs = d.arg(0).tensors();
@@ -334,7 +353,13 @@ WEFT_OP{
 
 }  // namespace
 
-// Ops of a group read values that are there, and give one tensor.
+static bool is_reduction(const FusedKernel::Step& s) {
+  const std::string_view op = s.op ? std::string_view(s.op->base) : "";
+  return op == "sum" || op == "mean" || op == "amax" || op == "amin";
+}
+
+// Ops of a group read values that are there, and give one tensor. The loop makes an element of each but of a reduction,
+// which comes last and is the last that is given.
 static void check_values(const FusedKernel& k) {
   int there = int(k.inputs.size());
   for (const auto& step : k.steps) {
@@ -346,24 +371,38 @@ static void check_values(const FusedKernel& k) {
   }
   for (int v : k.outputs)
     if (v < int(k.inputs.size()) || v >= there) fail("fused: a group has no value ", v, " to give");
-  if (k.reduces && (k.steps.empty() || is_expanded(k.steps.back()) || reduced_value(k) < int(k.inputs.size())))
+  for (size_t i = 0; i < k.steps.size(); ++i)
+    if (is_reduction(k.steps[i]) != (k.reduces && i + 1 == k.steps.size()))
+      fail("fused: only the last step of a group may reduce, got ", k.text);
+  if (!k.reduces) return;
+  auto made = [&](int value) { return value >= int(k.inputs.size()) && value < there - 1; };
+  if (k.steps.empty() || k.steps.back().arguments.empty() || !made(reduced_value(k)))
     fail("fused: a group ends in no reduction of what it makes");
+  if (k.outputs.back() != there - 1 || !std::all_of(k.outputs.begin(), k.outputs.end() - 1, made))
+    fail("fused: a group gives its reduction last, and once, got ", k.text);
 }
 
-void add_fused(const std::string& text, FusedKernel kernel) {
-  if (kernel.inputs.size() + kernel.outputs.size() > kMaxFused || kernel.outputs.empty() ||
-      int(kernel.outputs.size()) + kernel.reduces > kMaxOut)
-    fail("fused: a group has too many inputs or outputs: ", kernel.inputs.size(), " and ", kernel.outputs.size());
-  check_values(kernel);
-  if (has_fused(text)) return;
-  int number = g_count + 1;
-  if (number > kMaxFusedKernels) fail("fused: there are ", kMaxFusedKernels, " groups in this process already");
-  g_kernels[size_t(number)] = new FusedKernel(std::move(kernel));
-  numbers()[text] = uint32_t(number);
-  g_count = number;
+FusedKernel::~FusedKernel() {
+  auto found = kernels().living.find(text);
+  if (found != kernels().living.end() && found->second == this) kernels().living.erase(found);
+  if (code && g_drop_code) g_drop_code(code);
 }
 
-bool has_fused(const std::string& text) { return numbers().count(text); }
-int fused_count() { return g_count; }
+void add_fused(Ref<FusedKernel> kernel) {
+  const FusedKernel& k = *kernel;
+  if (k.inputs.size() + k.outputs.size() > kMaxFused || k.outputs.empty() ||
+      int(k.outputs.size()) + k.reduces > kMaxOut)
+    fail("fused: a group has too many inputs or outputs: ", k.inputs.size(), " and ", k.outputs.size());
+  check_values(k);
+  if (has_fused(k.text)) return;
+  if (fused_count() >= kMaxFusedKernels) forget_recent_fused();
+  if (fused_count() >= kMaxFusedKernels) fail("fused: there are ", kMaxFusedKernels, " groups in this process already");
+  kernels().living[k.text] = kernel.get();
+  kernels().ask_for(kernel);
+}
+
+bool has_fused(const std::string& text) { return kernels().living.count(text); }
+int fused_count() { return int(kernels().living.size()); }
+void forget_recent_fused() { std::exchange(kernels().recent, {}); }
 
 }  // namespace weft

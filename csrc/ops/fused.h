@@ -8,7 +8,10 @@ namespace weft {
 
 constexpr int kMaxFused = 32;  // inputs and outputs of one group
 
-struct FusedKernel {
+struct FusedKernel : Opaque {
+  FusedKernel() = default;
+  FusedKernel(const FusedKernel&) = delete;
+  ~FusedKernel() override;  // nobody finds it any more, and its machine code is let go of
   // p: the elements of the outputs, of what is reduced (if anything is), and of the inputs; n of each, at least
   // `lanes`.
   using Function = void (*)(char* const* p, int64_t n);
@@ -32,17 +35,24 @@ struct FusedKernel {
   std::vector<Step> steps;
   std::vector<int> outputs;  // values
   bool reduces = false;      // the last step and output is a reduction of the value before
+  std::string text;          // of the group
+  void* code = nullptr;      // what keeps the machine code
 };
 
-void add_fused(const std::string& text, FusedKernel kernel);
+// A kernel lives as long as a call or program has it (Text::made); those that were asked for last live on, so that a
+// program that is built again finds them.
+void add_fused(Ref<FusedKernel> kernel);
 bool has_fused(const std::string& text);
-int fused_count();
-constexpr int kMaxFusedKernels = 4096;
+int fused_count();                      // that live
+constexpr int kMaxFusedKernels = 4096;  // at the same time
+constexpr size_t kRecentFused = 128;    // that live although nobody may have them
+void forget_recent_fused();
 
 // Set by bind/. The first makes a kernel that is asked for by its text, and adds it. The second gives the gradients of
 // outputs by inputs.
 extern void (*g_make_fused)(const std::string& text);
 extern std::vector<Tensor> (*g_differentiate)(const TensorList& outputs, const TensorList& grads,
                                               const TensorList& inputs, bool create_graph);
+extern void (*g_drop_code)(void* code);
 
 }  // namespace weft

@@ -1,8 +1,10 @@
 // Products of vectors, matrices and batches of them.
 #include "loops/copy.h"
 #include "loops/gemm.h"
+#include "loops/gemm_complex.h"
 #include "loops/parallel.h"
 #include "ops/product.h"
+#include "ops/record.h"
 #include "ops/reduced.h"
 #include "ops/rules.h"
 
@@ -269,11 +271,24 @@ WEFT_OP{
 
 >>> weft.vdot(weft.tensor([2, 3]), weft.tensor([2, 1]))
 tensor(7))",
-  .compose =
+  .infer =
       [](Call& c) {
-        static const OpRef dot{"dot"};
         check_vectors(c);
-        c.give(0, dot(conj_of(c.tensor(0)), c.tensor(1)));
+        c.give(0, meta(c.tensor(0).dtype(), {}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor &a = c.tensor(0), &b = c.tensor(1);
+        if (is_complex(a.dtype()))
+          dot_complex(a.dtype(), a.size(0), a.data(), a.stride(0), b.data(), b.stride(0), true, c.out[0].data());
+        else
+          dot(a.dtype(), a.size(0), a.data(), a.stride(0), b.data(), b.stride(0), c.out[0].data());
+      },
+  .keeps_when = product_keeps,
+  .back =
+      [](Grad& d) {
+        if (d.needs(0)) d.give(0, conj_of(d.g()) * d.x(1));
+        if (d.needs(1)) d.give(1, d.g() * d.x(0));
       },
 };
 
@@ -491,16 +506,24 @@ tensor([[3., 4.],
   .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
-        static const OpRef outer{"outer"};
+        static const OpRef outer{"outer"}, addcmul{"addcmul"};
         check_dims(c, 1, 1), check_dims(c, 2, 1);
         Tensor input = c.tensor(0), x = c.tensor(1), y = c.tensor(2);
         DType type = promote(input.dtype(), promote(x.dtype(), y.dtype()));
         bool half = is_half(type);  // rounded once, at the end
         if (half) input = to_dtype(input, DType::Float), x = to_dtype(x, DType::Float), y = to_dtype(y, DType::Float);
-        Tensor scaled = outer(x, y);
-        if (!(broadcast(input.sizes(), scaled.sizes(), "addr") == scaled.sizes()))
-          fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", scaled.sizes());
+        const Dims result{x.size(0), y.size(0)};
+        if (!(broadcast(input.sizes(), result, "addr") == result))
+          fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", result);
         check_factors(c, type, 3, 4);
+        const bool same = input.dtype() == x.dtype() && x.dtype() == y.dtype();
+        const bool recorded = t_modes.derivative || (t_modes.grad && (wants_grad(*input.get()) ||
+                                                                      wants_grad(*x.get()) || wants_grad(*y.get())));
+        if (same && !recorded && is_floating(type) && c.arg(3).complex() == 1.0 && c.arg(4).complex() == 1.0) {
+          Tensor sum = addcmul(input, unsqueeze(x, int64_t(1)), y);  // the same bits in one pass
+          return c.give(0, half ? to_dtype(sum, type) : sum);
+        }
+        Tensor scaled = outer(x, y);
         if (type == DType::Bool) {
           if (!c.flag(4)) scaled = zeros_like(scaled);
           return c.give(0, c.flag(3) ? logical_or(scaled, input) : scaled);

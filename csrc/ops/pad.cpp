@@ -61,6 +61,17 @@ Padded padded(Call& c, bool last) {
   return p;
 }
 
+// By copies of what is filled already, which memcpy makes in wide steps.
+template <class T>
+void fill_line(T* to, int64_t n, T value) {
+  int64_t done = std::min<int64_t>(n, 32);
+  std::fill_n(to, done, value);
+  for (int64_t some; done < n; done += some) {
+    some = std::min({done, n - done, int64_t(4096)});
+    std::memcpy(static_cast<void*>(to + done), to, size_t(some) * sizeof(T));
+  }
+}
+
 // Plane by plane, row by row: what is outside is filled, of the other rows both ends.
 template <class T>
 void run_pad(const Padded& p, const T* from, T value, T* to) {
@@ -76,20 +87,20 @@ void run_pad(const Padded& p, const T* from, T value, T* to) {
     for (int64_t plane = begin; plane < stop; ++plane) {
       bool inside = bytes > 0;
       int64_t rest = plane, base = 0, step = 1;
-      for (int d = n - 1; d >= 0; --d) {
+      for (int d = n - 1; inside && d >= 0; --d) {
         int64_t place = rest % y[d] - before[d];
         rest /= y[d];
-        inside = inside && place >= 0 && place < x[d];
-        base = base + place * step, step = step * x[d];
+        inside = place >= 0 && place < x[d];
+        if (inside) base = base + place * step, step = step * x[d];  // beyond, the product could overflow
       }
       T* line = to + plane * rows * out;
       if (!inside) {
-        std::fill_n(line, rows * out, value);
+        fill_line(line, rows * out, value);
         continue;
       }
       for (int64_t r = 0; r < rows; ++r, line += out) {
         if (r < top || r - top >= height) {
-          std::fill_n(line, out, value);
+          fill_line(line, out, value);
           continue;
         }
         for (int64_t i = 0; i < first; ++i) line[i] = value;

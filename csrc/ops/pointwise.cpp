@@ -84,12 +84,13 @@ Operands operands_of(Call& c, const Row& row) {
   return in;
 }
 
-// Whether an operand is of a half type, or a number that it holds.
-bool is_exact(const Value& v, DType type) {
+// Whether an operand is of a half type, or a number that it holds. Rows that give one of their operands may round it
+// first, unless it became a zero: that one's sign would be seen.
+bool is_exact(const Value& v, DType type, bool may_round) {
   if (v.is_tensor()) return v.tensor().dtype() == type;
   if (v.tag() == Tag::Complex) return false;
-  const float x = float(v.real());
-  return (type == DType::Half ? float(Half(x)) : float(BFloat16(x))) == x;
+  const float x = float(v.real()), near = type == DType::Half ? float(Half(x)) : float(BFloat16(x));
+  return near == x || (may_round && near != 0);
 }
 
 // What the kernel computes in, and what it gives.
@@ -121,7 +122,7 @@ Types types_of(const Operands& in, const Row& row, const char* op) {
   DType compute = row.rule == Rule::truth ? DType::Bool : compute_of(common);
   if (is_half(common) && row.base->forward[int(common)]) {  // a loop of its own, for which no operand is rounded
     bool all = true;
-    for (int i = 0; i < in.count; ++i) all = all && is_exact(*in.v[i], common);
+    for (int i = 0; i < in.count; ++i) all = all && is_exact(*in.v[i], common, row.base->rounds_numbers);
     if (all) compute = common;
   }
   if (!row.base->forward[int(compute)]) fail_missing("\"", op, "\" not implemented for '", name_of(common), "'");

@@ -18,6 +18,7 @@ struct PointwiseKernels {
   PointwiseKernel single[2][kDTypes] = {};  // of two operands the first, or all after the first, are one for all n
   PointwiseKernel back[kRowOperands][kDTypes] = {};  // of each operand: (gradient, operands…, result) -> gradient
   bool real_result = false;                          // of complex operands
+  bool rounds_numbers = false;  // half types: what it gives is the same if numbers are rounded first
 };
 
 constexpr int kMaxRows = 80;  // of one file

@@ -159,10 +159,12 @@ void simplify(Plan& plan) {
 //   flat:   in one call. Only the first dimension that has more than one index in it is cut, so that it lies flat in
 //           operands that do. All others are copied to a buffer and back.
 //   turned: row by row, because an operand runs along the columns of the output. A block of it is turned in a buffer.
-//   rows:   row by row, in place. One of two operands may be a single element in each row.
+//   rows:   row by row, in place. One of two operands may be a single element in each row; of more operands any may
+//           (`repeats`), and that element is repeated in a buffer.
 struct Tiling {
   enum { flat, turned, rows } way = flat;
   int single = -1;
+  bool repeats = false;
   int64_t step[kMaxDims], parts[kMaxDims], size = 1, tiles = 1;
 };
 
@@ -194,13 +196,16 @@ Tiling tile(Plan& plan, DType type, DType result, const Loops& loops) {
     if (in_place == 1 && plan.operands == 3 && loops.single[other - 1] && plan.strides[other][last] == 0 &&
         plan.dtypes[other] == type)
       t.single = other - 1;
-    if ((t.single >= 0 || other == 0) && plan.sizes[last] >= 32) t.way = Tiling::rows;
+    t.repeats = t.single < 0 && other && last > 0;
+    for (int i = 1; i < plan.operands; ++i)
+      t.repeats = t.repeats && plan.dtypes[i] == type && plan.strides[i][last] >= 0 && plan.strides[i][last] <= 1;
+    if ((t.single >= 0 || t.repeats || other == 0) && plan.sizes[last] >= 32) t.way = Tiling::rows;
     for (int i = 1; t.way == Tiling::flat && i < plan.operands; ++i)
       if (turns(plan, i)) t.way = Tiling::turned;
   }
   std::fill_n(t.step, plan.dims, int64_t(1));
   if (t.way == Tiling::rows) {
-    t.step[last] = std::min<int64_t>(plan.sizes[last], kGrain);
+    t.step[last] = std::min<int64_t>(plan.sizes[last], t.repeats ? kBlock : kGrain);
     if (last) t.step[last - 1] = std::min(plan.sizes[last - 1], std::max<int64_t>(1, 4096 / t.step[last]));
   } else if (t.way == Tiling::turned) {
     t.step[last] = std::min<int64_t>(plan.sizes[last], 64);
@@ -229,9 +234,10 @@ struct TileRunner {
   DType type, result;
   PointwiseKernel kernel;
   bool direct[kMaxOperands], fixed[kMaxOperands];
-  bool plain[kMaxOperands];  // lies like a buffer, in another type
-  int first = 0;             // the first dimension with more than one index in a tile
-  int64_t flat[kMaxDims];    // the strides of a buffer, from there on
+  bool plain[kMaxOperands];                             // lies like a buffer, in another type
+  bool repeated[kMaxOperands], constant[kMaxOperands];  // one element in each row; in all of them
+  int first = 0;                                        // the first dimension with more than one index in a tile
+  int64_t flat[kMaxDims];                               // the strides of a buffer, from there on
 
   TileRunner(const Plan& plan, const Tiling& t, DType type, DType result, const Loops& loops)
       : plan(plan), tiling(t), type(type), result(result) {
@@ -243,6 +249,9 @@ struct TileRunner {
     }
     for (int i = 0; i < plan.operands; ++i) {
       bool lies = true;
+      repeated[i] = i > 0 && t.way == Tiling::rows && t.repeats && plan.strides[i][plan.dims - 1] == 0;
+      constant[i] = repeated[i] &&
+                    std::all_of(plan.strides[i], plan.strides[i] + plan.dims, [](auto s) { return s == 0; });
       fixed[i] = i > 0;  // the same content in every tile
       for (int d = plan.dims - 1; d >= 0; --d) {
         if (d >= first) lies = lies && plan.strides[i][d] == flat[d];
@@ -258,7 +267,10 @@ struct TileRunner {
   void run(int64_t begin, int64_t end) const {
     Buffers buffers;
     for (int i = 1; i < plan.operands; ++i)
-      if (fixed[i]) load(i, plan.data[i], tiling.step, buffers.at[i]);
+      if (fixed[i])
+        load(i, plan.data[i], tiling.step, buffers.at[i]);
+      else if (constant[i])
+        copy_kernels().fill(type, buffers.at[i], tiling.step[plan.dims - 1], plan.data[i]);
     int64_t at[kMaxDims], count[kMaxDims], rest = begin;
     char *source[kMaxOperands], *p[kMaxOperands];
     for (int i = 0; i < plan.operands; ++i) source[i] = const_cast<char*>(plan.data[i]);
@@ -276,7 +288,7 @@ struct TileRunner {
       if (tiling.way == Tiling::flat || plan.dims == 1)
         kernel(p, count[first] * flat[first]);
       else
-        run_rows(p, first < plan.dims - 1 ? count[first] : 1, count[plan.dims - 1]);
+        run_rows(p, first < plan.dims - 1 ? count[first] : 1, count[plan.dims - 1], buffers);
       if (!direct[0]) store(source[0], count, buffers.at[0]);
       for (int d = plan.dims - 1; d >= 0; --d) {  // to the next tile
         at[d] += tiling.step[d];
@@ -292,12 +304,17 @@ struct TileRunner {
   void move(char** source, int d, int64_t steps) const {
     for (int i = 0; i < plan.operands; ++i) source[i] += steps * plan.strides[i][d] * item_size(plan.dtypes[i]);
   }
-  void run_rows(char** p, int64_t rows, int64_t columns) const {
+  void run_rows(char** p, int64_t rows, int64_t columns, Buffers& buffers) const {
     int64_t step[kMaxOperands];  // in bytes
     for (int i = 0, d = plan.dims - 2; i < plan.operands; ++i)
       step[i] = direct[i] ? plan.strides[i][d] * item_size(plan.dtypes[i]) : tiling.step[d + 1] * item_size(type);
+    char* q[kMaxOperands];
     for (int64_t r = 0; r < rows; ++r) {
-      kernel(p, columns);
+      for (int i = 0; i < plan.operands; ++i) {
+        q[i] = repeated[i] ? buffers.at[i] : p[i];
+        if (repeated[i] && !constant[i]) copy_kernels().fill(type, q[i], columns, p[i]);
+      }
+      kernel(q, columns);
       for (int i = 0; i < plan.operands; ++i) p[i] += step[i];
     }
   }

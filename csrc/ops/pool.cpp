@@ -234,16 +234,13 @@ void give_mean(Call& c, const Pool& p, int dims, const Dims& sizes) {
 }
 std::vector<Axis> mean_axes(const Pool& p, int n) {
   std::vector<Axis> axes;
-  for (int d = 3 - n; d < 3; ++d) {
-    Axis& a = axes.emplace_back(p.size[d], p.result[d]);
-    for (int64_t o = 0; o < a.out; ++o) {
-      int64_t begin = o * p.stride[d] - p.pad[d];
-      for (int64_t i = std::max<int64_t>(begin, 0), end = std::min(begin + p.kernel[d], a.in); i < end; ++i)
-        a.term(i, 1);
-      a.end();
-      a.count.push_back(p.divisor ? d == 2 ? double(p.divisor) : 1.0 : double(extent(p, d, o)));
-    }
-  }
+  for (int d = 3 - n; d < 3; ++d)
+    axes.push_back(Axis::windows(
+        p.size[d], p.result[d], [&p, d, in = p.size[d]](int64_t o, int32_t& first, int32_t& last, double& count) {
+          int64_t begin = o * p.stride[d] - p.pad[d];
+          first = int32_t(std::max<int64_t>(begin, 0)), last = int32_t(std::min(begin + p.kernel[d], in));
+          count = p.divisor ? d == 2 ? double(p.divisor) : 1.0 : double(extent(p, d, o));
+        }));
   return axes;
 }
 
@@ -298,11 +295,7 @@ WEFT_OP{
   .run =
       [](Call& c) {
         Pool p = mean_pool_of(c, c.ints(1), 2);
-        if (separable(c.tensor(0), p)) {
-          std::vector<Axis> axes = mean_axes(p, c.ints(2).size());
-          for (Axis& a : axes) a = a.transposed();
-          return run_axes(c.tensor(0), c.out[0], std::move(axes));
-        }
+        if (separable(c.tensor(0), p)) return run_axes(c.tensor(0), c.out[0], mean_axes(p, c.ints(2).size()), true);
         DType type = work_type(c.tensor(0).dtype());
         LaidOut g(c.tensor(0), type);
         Written dx(c.out[0], type);

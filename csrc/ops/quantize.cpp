@@ -37,8 +37,9 @@ std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Wa
   int64_t wide = cut.merged * channels, k = cut.taps * wide;
   made->shape = shape, made->groups = cut.groups, made->merged = cut.merged, made->segments = cut.segments,
   made->way = &way;
-  bool by_channel = &way == int8_kernels().by_channel;
+  bool by_channel = &way == int8_kernels().by_channel, by_tiles = &way == &int8_kernels().tiles->way;
   made->size = by_channel ? int8_packed_size_by_channel(way, shape[0], all)
+               : by_tiles ? int8_packed_size_by_tiles(shape[0], channels)
                           : int8_packed_size(way, out, k, cut.segments);
   made->rows.emplace(Size(made->size) * (by_channel ? 1 : cut.groups));
   made->sums.emplace(Size(shape[0]) * int64_t(sizeof(int32_t)));
@@ -49,6 +50,10 @@ std::shared_ptr<ByteRows> packed(const Dims& shape, const Cut& cut, const Int8Wa
   }
   if (by_channel) {
     int8_pack_by_channel(way, shape[0], all, w, made->rows->as<int16_t>());
+    return made;
+  }
+  if (by_tiles) {
+    int8_pack_by_tiles(shape[0], channels, w, made->rows->as<int16_t>());
     return made;
   }
   for (int64_t g = 0; g < cut.groups; ++g) {
@@ -210,7 +215,10 @@ WEFT_OP{
         Last image(x);
         const float* from = floats(image.data());
         ByteGrid grid = input_grid(c, 8, from, x.numel());
-        const Int8Way& way = Int8Windows::by_channel(v) ? *int8_kernels().by_channel : int8_way(grid);
+        bool by_tiles = Int8Windows::by_tiles(v);
+        const Int8Way& way = by_tiles                     ? int8_kernels().tiles->way
+                             : Int8Windows::by_channel(v) ? *int8_kernels().by_channel
+                                                          : int8_way(grid);
         Int8Windows windows(v, way);
         Scratch bytes(Size(windows.items()) * way.item + kInt8Slack);
         windows.quantize(way, from, grid, bytes.as<char>());
@@ -219,7 +227,8 @@ WEFT_OP{
         Given bias(c, 3, DType::Float);
         LastWritten y(c.out[0]);
         Int8Product p = product(c, weights, grid, bias.data(), reinterpret_cast<float*>(y.data()), 8);
-        windows.multiply(way, p, bytes.as<char>(), weights.size());
+        by_tiles ? windows.multiply_by_tiles(p, bytes.as<char>())
+                 : windows.multiply(way, p, bytes.as<char>(), weights.size());
       },
   .any_order =
       [](Call& c) {

@@ -8,6 +8,7 @@
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/reduced.h"
+#include "ops/rules.h"
 
 namespace weft {
 
@@ -200,6 +201,25 @@ WEFT_OP{
   .run = [](Call& c) { over_pixels(c) ? reduce_pixels(Reduce::sum, c) : run_total(Reduce::sum, c, c.arg(1)); },
   .any_order = over_pixels,
   .back = [](Grad& d) { sum_back(d, d.arg(1), d.arg(2).flag()); },
+};
+
+WEFT_OP{
+  .signature = "sum_of_numbers(Tensor input, int[]? dim, bool keepdim) -> Tensor",
+  .doc = "The sum over dim of what is not NaN, of floating numbers.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        expect_floating(c, 0);
+        infer_over(c, c.arg(1), c.flag(2), c.tensor(0).dtype());
+      },
+  .run = [](Call& c) { run_total(Reduce::nansum, c, c.arg(1)); },
+  .keeps = keep::x0,
+  .back =
+      [](Grad& d) {
+        Tensor x = d.x(0);
+        Dims dims = reduced_dims(d.arg(1), x.dim(), "nansum");
+        d.give(0, where(isnan(x), 0.0, with_dims(d.g(), x.sizes(), dims, d.arg(2).flag())));
+      },
 };
 
 DType mean_type(Call& c, int at) {

@@ -3,9 +3,12 @@
 // transposed tables.
 #include "ops/resample.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 
+#include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/order.h"
 #include "ops/reduced.h"
@@ -29,7 +32,7 @@ int64_t whole(double x, int64_t most) { return x >= double(most) ? most : x > 0 
 template <class R>
 void nearest(Axis& a, double scale, bool exact) {
   for (int64_t o = 0; o < a.out; ++o)
-    a.term(whole(std::floor((R(o) + R(exact ? 0.5 : 0)) * R(scale)), a.in - 1), 1), a.end();
+    a.term(whole(std::floor((R(o) + R(exact ? 0.5 : 0)) * R(scale)), a.in - 1), 1), a.close(o);
 }
 
 template <class R>
@@ -40,7 +43,7 @@ void linear(Axis& a, double scale, bool corners) {
     int64_t low = whole(at, a.in - 1);
     R share = at - R(low);
     share = share < 0 ? R(0) : share > 1 ? R(1) : share;
-    a.term(low, R(1) - share), a.term(low + 1, share), a.end();
+    a.term(low, R(1) - share), a.term(low + 1, share), a.close(o);
   }
 }
 
@@ -62,7 +65,7 @@ void cubic(Axis& axis, double scale, bool corners) {
     int64_t first = whole(low + 2, axis.in + 2) - 3;  // from -1 - 2 on, as terms are clamped
     axis.term(first, cubic_far(t + 1, a)), axis.term(first + 1, cubic_near(t, a));
     axis.term(first + 2, cubic_near(1 - t, a)), axis.term(first + 3, cubic_far(2 - t, a));
-    axis.end();
+    axis.close(o);
   }
 }
 
@@ -81,17 +84,15 @@ void smooth(Axis& a, double scale, bool is_cubic) {
       total += w.back();
     }
     for (int64_t i = first; i < last; ++i) a.term(i, R(w[size_t(i - first)] / (total == 0 ? 1.0 : total)));
-    a.end();
+    a.close(o);
   }
 }
 
-void area(Axis& a) {
-  for (int64_t o = 0; o < a.out; ++o) {
-    int64_t first = o * a.in / a.out, last = ((o + 1) * a.in + a.out - 1) / a.out;
-    for (int64_t i = first; i < last; ++i) a.term(i, 1);
-    a.end();
-    a.count.push_back(double(last - first));
-  }
+Axis area(int64_t in, int64_t out) {
+  return Axis::windows(in, out, [=](int64_t o, int32_t& first, int32_t& last, double& count) {
+    first = int32_t(o * in / out), last = int32_t(((o + 1) * in + out - 1) / out);
+    count = double(last - first);
+  });
 }
 
 // The arguments from `at` on: mode, corners, a factor for each dimension or 0.
@@ -100,11 +101,10 @@ Axis axis_of(Call& c, int at, int i, int64_t in, int64_t out) {
   std::string_view mode = c.text(at);
   bool corners = c.flag(at + 1);
   double factor = c.real(at + 2 + i);
-  Axis a(in, out);
+  if (mode == "area") return area(in, out);
+  Axis a(in, out, mode == "cubic" ? 4 : mode == "linear" ? 2 : 1);
   double scale = scale_of(a, factor, corners);
-  if (mode == "area")
-    area(a);
-  else if (mode == "nearest" || mode == "nearest-exact")
+  if (mode == "nearest" || mode == "nearest-exact")
     nearest<R>(a, scale, mode != "nearest");
   else if (mode == "smooth-linear" || mode == "smooth-cubic")
     smooth<R>(a, scale, mode == "smooth-cubic");
@@ -164,9 +164,9 @@ void run_map(Call& c, int n, bool transposed, const Make& make) {
   std::vector<Axis> axes;
   for (int i = 0; i < n; ++i) {
     int64_t in = x.size(x.dim() - n + i), out = y.size(x.dim() - n + i);
-    axes.push_back(transposed ? make(i, out, in).transposed() : make(i, in, out));
+    axes.push_back(transposed ? make(i, out, in) : make(i, in, out));
   }
-  run_axes(x, y, std::move(axes));
+  run_axes(x, y, std::move(axes), transposed);
 }
 
 template <bool kTransposed>
@@ -225,18 +225,38 @@ WEFT_OP{
 
 // ---- padding with elements of the image: pad is (before, after) of the last dimension, then of the one before it
 
-// Element o of a dimension padded by `before`.
-int64_t padded_from(std::string_view mode, int64_t o, int64_t in, int64_t before, int64_t after) {
-  int64_t i = o - before;
-  if (mode == "replicate") return i < 0 ? 0 : i >= in ? in - 1 : i;
-  if (mode == "reflect") {
-    i = i < 0 ? -i : i;
-    return in - 1 - (in - 1 - i < 0 ? i - (in - 1) : in - 1 - i);
+enum class Pad { reflect, replicate, circular };
+Pad pad_mode(std::string_view mode) {
+  return mode == "reflect" ? Pad::reflect : mode == "replicate" ? Pad::replicate : Pad::circular;
+}
+
+// A dimension that is padded.
+struct PadAxis {
+  Pad mode = Pad::replicate;
+  int64_t in = 1, out = 1, before = 0, after = 0;
+
+  // Where element o of the result comes from.
+  int64_t from(int64_t o) const {
+    int64_t i = o - before;
+    if (mode == Pad::replicate) return i < 0 ? 0 : i >= in ? in - 1 : i;
+    if (mode == Pad::reflect) {
+      i = i < 0 ? -i : i;
+      return in - 1 - (in - 1 - i < 0 ? i - (in - 1) : in - 1 - i);
+    }
+    // Circular: what is cut off does not come back.
+    int64_t first = before < 0 ? -before : 0, length = in - first - (after < 0 ? -after : 0);
+    i -= first;
+    return first + (i < 0 ? i + length : i >= length ? i - length : i);
   }
-  // Circular: what is cut off does not come back.
-  int64_t first = before < 0 ? -before : 0, length = in - first - (after < 0 ? -after : 0);
-  i -= first;
-  return first + (i < 0 ? i + length : i >= length ? i - length : i);
+  // Those from begin() to end() lie as in the input.
+  int64_t begin() const { return std::min(std::max<int64_t>(before, 0), out); }
+  int64_t end() const { return std::max(begin(), out - std::max<int64_t>(after, 0)); }
+};
+
+PadAxis pad_axis(Call& c, int at, int i, int64_t in, int64_t out) {
+  const Dims& pad = c.ints(at);
+  int last = pad.size() - 2 * i - 2;
+  return {pad_mode(c.text(at + 1)), in, out, pad[last], pad[last + 1]};
 }
 
 Dims padded_sizes(Call& c, int at, Dims sizes) {
@@ -273,15 +293,57 @@ Dims padded_sizes(Call& c, int at, Dims sizes) {
   return sizes;
 }
 
-template <bool kTransposed>
-void run_padding(Call& c, int at) {
-  const Dims& pad = c.ints(at);
-  std::string_view mode = c.text(at + 1);
-  int n = pad.size() / 2;
-  run_map(c, n, kTransposed, [&](int i, int64_t in, int64_t out) {
-    Axis a(in, out);
-    int64_t before = pad[2 * (n - 1 - i)], after = pad[2 * (n - 1 - i) + 1];
-    for (int64_t o = 0; o < out; ++o) a.term(padded_from(mode, o, in, before, after), 1), a.end();
+// Planes of pixels of `bytes` each, as one T or (char) as so many of them.
+template <class T>
+void pad_planes(const PadAxis* axes, int64_t planes, int64_t bytes, const char* x, char* y) {
+  const PadAxis &d = axes[0], &h = axes[1], &w = axes[2];
+  const int64_t rows = d.out * h.out, in = w.in * bytes, out = w.out * bytes, begin = w.begin(), end = w.end();
+  std::vector<int64_t> starts, edges;  // of rows in a plane; of the pixels at both ends in a row
+  for (int64_t a = 0; a < d.out; ++a)
+    for (int64_t b = 0; b < h.out; ++b) starts.push_back((d.from(a) * h.in + h.from(b)) * in);
+  for (int64_t o = 0; o < begin; ++o) edges.push_back(w.from(o) * bytes);
+  for (int64_t o = end; o < w.out; ++o) edges.push_back(w.from(o) * bytes);
+  auto copy = [&](char* to, const char* from) { std::memcpy(to, from, sizeof(T) > 1 ? sizeof(T) : size_t(bytes)); };
+  parallel_chunks(planes * rows, 1 + kGrain / w.out, [&](int64_t first, int64_t last) {
+    int64_t plane = first / rows, at = first % rows;
+    for (int64_t r = first; r < last; ++r) {
+      const char* row = x + plane * d.in * h.in * in + starts[size_t(at)];
+      const int64_t* from = edges.data();
+      char* to = y + r * out;
+      for (int64_t o = 0; o < begin; ++o) copy(to + o * bytes, row + *from++);
+      if (end > begin) std::memcpy(to + begin * bytes, row + (begin - w.before) * bytes, size_t((end - begin) * bytes));
+      for (int64_t o = end; o < w.out; ++o) copy(to + o * bytes, row + *from++);
+      if (++at == rows) at = 0, ++plane;
+    }
+  });
+}
+
+void run_padding(Call& c) {
+  const Tensor &x = c.tensor(0), &y = c.out[0];
+  if (y.numel() == 0) return;
+  const int n = c.ints(1).size() / 2;
+  PadAxis axes[3];
+  for (int i = 0; i < n; ++i) axes[3 - n + i] = pad_axis(c, 1, i, x.size(x.dim() - n + i), y.size(x.dim() - n + i));
+  const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n)), item = item_size(x.dtype());
+  if (resamples_last(x, n)) {
+    Last from(x);
+    LastWritten to(y);
+    return pad_planes<char>(axes, planes / x.size(1), item * x.size(1), from.data(), to.data());
+  }
+  LaidOut from(x, x.dtype());
+  switch (item) {
+    case 2: return pad_planes<uint16_t>(axes, planes, item, from.data(), y.data());
+    case 4: return pad_planes<uint32_t>(axes, planes, item, from.data(), y.data());
+    case 8: return pad_planes<uint64_t>(axes, planes, item, from.data(), y.data());
+    default: return pad_planes<char>(axes, planes, item, from.data(), y.data());
+  }
+}
+
+void run_padding_back(Call& c) {
+  run_map(c, c.ints(2).size() / 2, true, [&](int i, int64_t in, int64_t out) {
+    Axis a(in, out, 1);
+    PadAxis pad = pad_axis(c, 2, i, in, out);
+    for (int64_t o = 0; o < out; ++o) a.term(pad.from(o), 1), a.close(o);
     return a;
   });
 }
@@ -291,7 +353,7 @@ WEFT_OP{
   .doc = "The last dimensions widened by elements of the input: reflect, replicate or circular.",
   .traits = kHidden,
   .infer = [](Call& c) { give_like(c, c.ints(1).size() / 2, padded_sizes(c, 1, c.tensor(0).sizes())); },
-  .run = [](Call& c) { run_padding<false>(c, 1); },
+  .run = run_padding,
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(1).size() / 2); },
   .back = [](Grad& d) { d.give(0, pad_picked_back(d.g(), d.shape(0), d.arg(1), d.arg(2))); },
 };
@@ -307,7 +369,7 @@ WEFT_OP{
         expect_shape(c, 0, padded_sizes(c, 2, c.ints(1)));
         give_like(c, c.ints(2).size() / 2, c.ints(1));
       },
-  .run = [](Call& c) { run_padding<true>(c, 2); },
+  .run = run_padding_back,
   .any_order = [](Call& c) { return resamples_last(c.tensor(0), c.ints(2).size() / 2); },
   .back = [](Grad& d) { d.give(0, pad_picked(d.g(), d.arg(2), d.arg(3))); },
 };
@@ -315,19 +377,21 @@ WEFT_OP{
 }  // namespace
 
 Axis Axis::transposed() const {
-  Axis t(out, in);
-  t.begin.assign(size_t(in) + 1, 0);
-  for (int32_t i : index) ++t.begin[size_t(i) + 1];
+  const ResampleAxis from = view();
+  Axis t(out, in, 0);
+  t.index.resize(size_t(terms)), t.weight.resize(size_t(terms));
+  t.terms = terms;
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t k = from.begin[o]; k < from.end[o]; ++k) ++t.begin[size_t(from.at(k)) + 1];
   for (int64_t i = 0; i < in; ++i) t.begin[size_t(i) + 1] += t.begin[size_t(i)];
-  t.index.resize(index.size()), t.weight.resize(index.size());
   std::vector<int32_t> next(t.begin.begin(), t.begin.end() - 1);
   t.single = single && in == out;
   for (int64_t o = 0; o < out; ++o)
-    for (int32_t k = begin[size_t(o)]; k < begin[size_t(o) + 1]; ++k) {
-      int32_t to = next[size_t(index[size_t(k)])]++;
-      t.index[size_t(to)] = int32_t(o);
-      t.weight[size_t(to)] = weight[size_t(k)] / (count.empty() ? 1.0 : count[size_t(o)]);
-      t.single = t.single && t.weight[size_t(to)] == 1;
+    for (int64_t k = from.begin[o]; k < from.end[o]; ++k) {
+      size_t to = size_t(next[size_t(from.at(k))]++);
+      t.index[to] = int32_t(o);
+      t.weight[to] = from.by(k) / (count.empty() ? 1.0 : count[size_t(o)]);
+      t.single = t.single && t.weight[to] == 1;
     }
   for (int64_t i = 0; i < in; ++i) t.single = t.single && t.begin[size_t(i)] == i;
   return t;
@@ -337,20 +401,33 @@ bool resamples_last(const Tensor& x, int dims) {
   return x.dtype() == DType::Float && x.dim() == dims + 2 && is_last(x);
 }
 
-void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes) {
+// Whether the last axis of an adjoint map is better done by its own tables than by transposed ones: where most elements
+// of the result get nothing, or where the tables would serve a few rows only.
+static bool worth_scattering(const Tensor& x, const Tensor& y, const Axis& last, int n) {
+  constexpr int64_t kFewRows = 4, kSparse = 4;
+  if (resamples_last(x, n) || is_complex(x.dtype())) return false;
+  return last.terms * kSparse <= last.in || y.numel() <= kFewRows * last.in;
+}
+
+void run_axes(const Tensor& x, const Tensor& y, std::vector<Axis> axes, bool adjoint) {
   if (y.numel() == 0) return;
   if (x.numel() == 0) return fill_data(y, Value(0));
   const int n = int(axes.size());
-  const bool counts = !axes[0].count.empty();
+  const bool scatters = adjoint && worth_scattering(x, y, axes.back(), n);
+  if (adjoint)
+    for (Axis& a : axes)
+      if (&a != &axes.back() || !scatters) a = a.transposed();
+  const bool counts = !adjoint && !axes[0].count.empty();
   static const int32_t begin[2] = {0, 1}, index[1] = {0};
   static const double one[1] = {1};
   ResampleAxis views[3];
-  bool single = !counts;
+  bool single = !counts && !scatters;
   for (int i = 0; i < 3; ++i) {
-    views[i] = i < 3 - n ? ResampleAxis{1, 1, begin, index, one, counts ? one : nullptr}
+    views[i] = i < 3 - n ? ResampleAxis{1, 1, begin, begin + 1, index, one, counts ? one : nullptr}
                          : axes[size_t(i - 3 + n)].view();
     single = single && (i < 3 - n || axes[size_t(i - 3 + n)].single);
   }
+  if (scatters) views[2] = axes.back().adjoint_view();
   const int64_t planes = numel_of(Dims(x.sizes().data(), x.dim() - n));
   if (resamples_last(x, n)) {
     Last from(x);

@@ -21,6 +21,7 @@
 #include "loops/math_lanes.h"
 #include "loops/modular.h"
 #include "loops/pairs.h"
+#include "ops/rows_half.h"
 
 #define WEFT_ISA_IS_base 1
 #define WEFT_ROWS_JOIN2(a, b) a##b
@@ -276,7 +277,17 @@ void light_kernel(char* const* p, int64_t n) {
   for (; i < n; ++i) out[i] = T(F{}(Same == 0 ? a0 : a[i], Same == 1 ? b0 : b[i]));
 }
 
-// A lambda of a few instructions. Its loop for half types widens, computes and rounds without leaving the registers.
+// A lambda that does the same to both parts of a complex number: its loop over them is that over real ones.
+template <class F>
+struct ByPart : F {
+  using IsByPart = void;
+};
+template <class F>
+constexpr ByPart<F> by_part(F) {
+  return {};
+}
+
+// A lambda of a few instructions. Its loop for half types (ops/rows_half.h) does not leave the registers.
 template <class F>
 struct Cheap : F {
   using IsCheap = void;
@@ -285,30 +296,6 @@ template <class F>
 constexpr Cheap<F> cheap(F) {
   return {};
 }
-template <class F, class H, size_t... I>
-void map_halves(char* const* p, int64_t n, std::index_sequence<I...>) {
-  constexpr int64_t lanes = kLanes<float>;
-  H* out = reinterpret_cast<H*>(p[0]);
-  const H* in[] = {reinterpret_cast<const H*>(p[1 + I])...};
-  int64_t i = 0;
-#pragma GCC unroll 2
-  for (; i + lanes <= n; i += lanes) {
-    if constexpr (requires { typename F::IsLight; }) {
-      store_halves(out + i, lanes, Vec<float>(F{}(load_floats(in[I] + i)...)));
-    } else {
-      alignas(64) float x[sizeof...(I)][lanes], y[lanes];
-      (store(x[I], load_floats(in[I] + i)), ...);
-      for (int64_t j = 0; j < lanes; ++j) y[j] = float(F{}(x[I][j]...));
-      store_halves(out + i, lanes, load<Vec<float>>(y));
-    }
-  }
-  for (; i < n; ++i) out[i] = H(float(F{}(float(in[I][i])...)));
-}
-template <class F, class H, int N>
-void half_kernel(char* const* p, int64_t n) {
-  map_halves<F, H>(p, n, std::make_index_sequence<N>());
-}
-
 // A lambda that only changes the sign: G does the same to the bits of a half type, which need not be widened for it.
 template <class F, class G>
 struct OnBits : F {
@@ -319,7 +306,7 @@ constexpr OnBits<F, G> on_bits(F, G) {
   return {};
 }
 
-// A lambda whose operands after the first are mostly numbers: then they are read once.
+// A lambda that gives one of its operands, of which those after the first are mostly numbers: then they are read once.
 template <class F>
 struct Bounded : F {
   using IsBounded = void;
@@ -401,6 +388,22 @@ template <class F, class T, int N>
 void kernel(char* const* p, int64_t n) {
   map<F, T>(p, n, std::make_index_sequence<N>());
 }
+template <class F, class C, int N>
+void part_kernel(char* const* p, int64_t n) {
+  using T = typename C::value_type;
+  if constexpr (requires { typename F::IsLight; })
+    light_kernel<F, T, -1>(p, 2 * n);
+  else
+    kernel<F, T, N>(p, 2 * n);
+}
+
+// The same where the operand of number Same is one element for all n, and the order of both does not matter.
+template <class F, class C, int Same>
+void pair_by_one_kernel(char* const* p, int64_t n) {
+  using T = typename C::value_type;
+  F::Pairs::by_one(reinterpret_cast<T*>(p[0]), reinterpret_cast<const T*>(p[2 - Same]),
+                   reinterpret_cast<const T*>(p[1 + Same]), n);
+}
 
 // ---- element types a row is built for
 
@@ -474,21 +477,38 @@ class Rows {
   template <class F, class T, int N>
   static void add_forward(PointwiseKernels& k) {
     constexpr bool is_light = requires { typename F::IsLight; } && std::is_floating_point_v<T>;
+    constexpr bool is_by_part = requires { typename F::IsByPart; } && complex_v<T>;
+    constexpr bool is_bounded = requires { typename F::IsBounded; };
     constexpr bool built = WEFT_BASE || !complex_v<T> || requires { typename F::Pairs; };
-    if constexpr (!is_light && built) k.forward[int(dtype_of<T>)] = &kernel<F, T, N>;
+    if constexpr (!is_light && built && !is_by_part) k.forward[int(dtype_of<T>)] = &kernel<F, T, N>;
+    if constexpr (is_by_part) k.forward[int(dtype_of<T>)] = &part_kernel<F, T, N>;
+    if constexpr (complex_v<T> && requires(double* p) { F::Pairs::by_one(p, p, p, N); }) {
+      k.single[0][int(dtype_of<T>)] = &pair_by_one_kernel<F, T, 0>;
+      k.single[1][int(dtype_of<T>)] = &pair_by_one_kernel<F, T, 1>;
+    }
     if constexpr (is_light) {
       k.forward[int(dtype_of<T>)] = &light_kernel<F, T, -1>;
       k.single[0][int(dtype_of<T>)] = &light_kernel<F, T, 0>;
       k.single[1][int(dtype_of<T>)] = &light_kernel<F, T, 1>;
     }
-    if constexpr ((is_light || requires { typename F::IsCheap; }) && std::is_same_v<T, float>) {
+    if constexpr ((is_light || is_bounded || requires { typename F::IsCheap; }) && std::is_same_v<T, float>) {
       k.forward[int(DType::Half)] = &half_kernel<F, Half, N>;
       k.forward[int(DType::BFloat16)] = &half_kernel<F, BFloat16, N>;
     }
+    if constexpr (is_light && std::is_same_v<T, float>) {
+      k.single[0][int(DType::Half)] = &light_half_kernel<F, Half, 0>;
+      k.single[1][int(DType::Half)] = &light_half_kernel<F, Half, 1>;
+      k.single[0][int(DType::BFloat16)] = &light_half_kernel<F, BFloat16, 0>;
+      k.single[1][int(DType::BFloat16)] = &light_half_kernel<F, BFloat16, 1>;
+    }
     if constexpr (requires { typename F::Bits; } && std::is_same_v<T, float>)
       k.forward[int(DType::Half)] = k.forward[int(DType::BFloat16)] = &kernel<typename F::Bits, uint16_t, N>;
-    if constexpr (requires { typename F::IsBounded; } && !complex_v<T>)
-      k.single[1][int(dtype_of<T>)] = &bounded_kernel<F, T, N>;
+    if constexpr (is_bounded && !complex_v<T>) k.single[1][int(dtype_of<T>)] = &bounded_kernel<F, T, N>;
+    if constexpr (is_bounded && std::is_same_v<T, float>) {
+      k.single[1][int(DType::Half)] = &bounded_half_kernel<F, Half, N>;
+      k.single[1][int(DType::BFloat16)] = &bounded_half_kernel<F, BFloat16, N>;
+      k.rounds_numbers = true;
+    }
     if constexpr (WEFT_BASE && complex_v<T>)
       if (gives_real<F, T>(std::make_index_sequence<N>())) k.real_result = true;
   }

@@ -91,7 +91,7 @@ WEFT_ROWS(unary) {
           d(keep::x0, [](auto g, auto x, auto) { return g * sgn(x); }));
   r.unary({"neg(Tensor input) -> Tensor", "The negative.", Rule::promote, kInplace | kRefusesBool, {}, "negative"},
           types::arithmetic,
-          on_bits([](auto x) { return modular::neg(x); }, [](uint16_t x) { return uint16_t(x ^ 0x8000); }),
+          by_part(on_bits([](auto x) { return modular::neg(x); }, [](uint16_t x) { return uint16_t(x ^ 0x8000); })),
           d(keep::nothing, [](auto g, auto, auto) { return -g; }));
   r.unary({"exp(Tensor input) -> Tensor", "e to the power of input.", Rule::floating, kInplace}, types::inexact,
           WEFT_BY_HAND(Exp, [](auto x) { return exp(x); }),
@@ -159,10 +159,9 @@ WEFT_ROWS(unary) {
       {"atan(Tensor input) -> Tensor", "The angle whose tangent is input.", Rule::floating, kInplace, {}, "arctan"},
       types::inexact, [](auto x) { return atan(x); },
       d(keep::x0, [](auto g, auto x, auto) { return g / conj(x * x + 1); }));
-  r.unary(
-      {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-input)).", Rule::floating, kInplace, {}, "expit"},
-      types::inexact, [](auto x) { return sigmoid(x); },
-      d(keep::y0, [](auto g, auto, auto y) { return g * conj((1 - y) * y); }));
+  r.unary({"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-input)).", Rule::floating, kInplace, {}, "expit"},
+          types::inexact, WEFT_BY_HAND(Sigmoid, [](auto x) { return sigmoid(x); }),
+          d(keep::y0, [](auto g, auto, auto y) { return g * conj((1 - y) * y); }));
   r.unary(
       {"erf(Tensor input) -> Tensor", "The error function.", Rule::floating, kInplace}, types::floating,
       [](auto x) { return erf(x); },

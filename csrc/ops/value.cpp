@@ -16,7 +16,7 @@ Value::Value(const Value& o) : tag_(o.tag_), extra(o.extra), as_(o.as_) {
     case Tag::Tensor: ++as_.tensor->refs; break;
     case Tag::Ints: as_.ints = new Dims(*o.as_.ints); break;
     case Tag::Tensors: as_.tensors = new TensorList(*o.as_.tensors); break;
-    case Tag::Text: as_.text = new std::string(*o.as_.text); break;
+    case Tag::Text: ++as_.text->refs; break;
     case Tag::Object: ++as_.object->refs; break;
     default: break;
   }
@@ -29,7 +29,9 @@ void Value::drop() {
       break;
     case Tag::Ints: delete as_.ints; break;
     case Tag::Tensors: delete as_.tensors; break;
-    case Tag::Text: delete as_.text; break;
+    case Tag::Text:
+      if (--as_.text->refs == 0) as_.text->destroy();
+      break;
     case Tag::Object:
       if (--as_.object->refs == 0) as_.object->destroy();
       break;

@@ -21,6 +21,14 @@ struct Opaque : Counted {
   void destroy() { delete this; }
 };
 
+// A text that copies of a value share, and what its op has made of it, kept for as long as one of them is there.
+struct Text : Counted {
+  explicit Text(std::string s) : value(std::move(s)) {}
+  const std::string value;
+  Ref<Opaque> made;
+  void destroy() { delete this; }
+};
+
 class Value {
  public:
   Value() : tag_(Tag::None) {}
@@ -36,7 +44,7 @@ class Value {
   Value(DType t) : tag_(Tag::DType) { as_.integer = int64_t(t); }
   Value(Dims d) : tag_(Tag::Ints) { as_.ints = new Dims(std::move(d)); }
   Value(TensorList l) : tag_(Tag::Tensors) { as_.tensors = new TensorList(std::move(l)); }
-  Value(std::string s) : tag_(Tag::Text) { as_.text = new std::string(std::move(s)); }
+  Value(std::string s) : tag_(Tag::Text) { as_.text = Ref<Text>(new Text(std::move(s))).release(); }
   Value(const char* s) : Value(std::string(s)) {}
   Value(Ref<Opaque> o) : tag_(o ? Tag::Object : Tag::None) { as_.object = o.release(); }
   Value(const Value& o);
@@ -67,7 +75,8 @@ class Value {
   }
   DType dtype() const { return DType(as_.integer); }
   const Dims& ints() const { return *as_.ints; }
-  const std::string& text() const { return *as_.text; }
+  const std::string& text() const { return as_.text->value; }
+  Text& shared_text() const { return *as_.text; }
   Opaque* object() const { return as_.object; }
 
   // The dtype a number has by itself: bool, int64, the default float or complex type.
@@ -90,7 +99,7 @@ class Value {
     double pair[2];
     Dims* ints;
     TensorList* tensors;
-    std::string* text;
+    Text* text;
     Opaque* object;
   } as_;
 };

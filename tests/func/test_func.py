@@ -21,7 +21,6 @@ from weft.func import (
     vjp,
     vmap,
 )
-from weft.func.trees import flatten, spread, unflatten
 
 X = [0.3, -1.2, 2.0]
 
@@ -263,17 +262,3 @@ def test_batch_norm_without_running_statistics() -> None:
     replace_all_batch_norm_modules_(model)
     assert model[1].running_mean is None and not list(model.buffers())
     assert abs(model.eval()(weft.randn(8, 2)).mean().item()) < 1e-5
-
-
-# ---- trees -------------------------------------------------------------------------------------
-
-
-def test_trees_come_apart_and_together() -> None:
-    pair = weft.max(weft.tensor([[1, 2]]), 1)
-    for tree in ((1, [2, {"a": 3}]), [], {"x": ()}, 5, None):
-        leaves, shape = flatten(tree)
-        assert unflatten(leaves, shape) == tree
-    leaves, shape = flatten(pair)
-    assert unflatten(leaves, shape).values is pair.values
-    with pytest.raises(ValueError, match="does not fit"):
-        spread((0, 1), flatten((1, 2, 3))[1], "in_dims")

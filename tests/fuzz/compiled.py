@@ -57,12 +57,14 @@ def generate(rng: random.Random) -> Any:
         "shipped": rng.random() < 0.4,
         "clock": rng.choice(_CLOCKS),
         "threads": kind == "threads",
+        "dynamic": rng.choice((None, None, True)),
+        "control": rng.choice((0, 0, 1, 2)),
     }
 
 
 def check(case: Any) -> None:
     """Run it in lock step, or by threads where it is pure."""
-    before = gc.get_threshold()
+    before, control = gc.get_threshold(), case.get("control", 0)
     price.WORTH = _SHIPPED if case["shipped"] else 0.0
     price.clock = time.perf_counter if case["clock"] is None else _clock(case["clock"])
     if case["collect"]:
@@ -71,10 +73,14 @@ def check(case: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if case["threads"]:
-                _by_threads(case["program"])
+                _by_threads(case["program"], control)
             else:
                 vary = functools.partial(_vary, case)
-                replayed = run(case["program"], vary, case["calls"])
+                replayed = run(case["program"], vary, case["calls"], case.get("dynamic"), control)
+                if case.get("dynamic"):
+                    COUNTS["calls for any size"] += case["calls"]
+                    COUNTS["replays for any size"] += replayed
+                    return
                 policy = "by weft's own policy" if case["shipped"] else "at once"
                 COUNTS[f"calls with captures {policy}"] += case["calls"]
                 COUNTS[f"replays with captures {policy}"] += replayed
@@ -106,9 +112,9 @@ def _vary(case: Any, turn: int, args: list[Any]) -> None:
                 args[i] = weft.from_numpy(array)
 
 
-def _by_threads(seed: int) -> None:
+def _by_threads(seed: int, control: int) -> None:
     """Threads that call one compiled function get what one eager call after the other gives."""
-    program = Program(seed)
+    program = Program(seed, control)
     if _IMPURE.search(program.source.split("def f(x", 1)[1]):
         return
     world = World(seed, program.optimizer)

@@ -37,7 +37,7 @@ READERS: dict[str, tuple[Any, Any, Callable[[Any], Any]]] = {
     "torch": (Torch, TORCH, weft.load),
     "npy": (Npy, NPY, lambda file: load_npz(_zipped(file.read()))),  # weft reads them in a zip only
 }
-PROGRAMS = 12  # how many programs there are: a number, so that cases can be made without them
+PROGRAMS = 51  # how many programs there are: a number, so that cases can be made without them
 HARMFUL = (
     "exec",
     "compile",
@@ -48,18 +48,13 @@ HARMFUL = (
     "os.posix_spawn",
 )
 HARMFUL += ("os.fork", "socket.connect", "socket.bind", "os.remove", "os.rename", "shutil.rmtree")
-NAMES = ("add", "view_at", "as_strided", "join", "cast", "softmax_backward", "sgd_step_", "fused")
-NAMES += (
-    "index.places",
-    "sparse_make",
-    "values",
-    "eye",
-    "arange",
-    "exp",
-    "attend",
-    "zero_",
-    "nothing",
-)
+CONTROL = ("cond", "while_loop", "scan")  # nodes that hold graphs
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    """What a node may be called: any op, hidden or not, and nothing that there is."""
+    return (*sorted(boundary.ops()), *CONTROL * 10, "nothing")
 
 
 # ---- programs -----------------------------------------------------------------------------------
@@ -69,11 +64,17 @@ NAMES += (
 def _programs() -> list[tuple[bytes, tuple[Any, ...]]]:
     """Files of ``jit.save``, and arguments to call what is loaded with."""
     from script_modules import Mlp, Net, Recurrent
+    from script_programs import CASES
 
     F = nn.functional
     weft.manual_seed(0)
     x, image, row = weft.rand(3, 4), weft.rand(2, 2, 6, 6), weft.rand(4)
-    index = weft.tensor([2, 0])
+    index, half = weft.tensor([2, 0]), weft.rand(2, 1, 3).bfloat16()
+
+    def decides(x: Any) -> Any:
+        x = weft.cond(x.sum() > 0, weft.sin, weft.cos, (x,))
+        _, x = weft.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (weft.tensor(0), x))
+        return weft.scan(lambda c, y: (c + y, c * y), weft.zeros(x.shape[1:]), x)
 
     def mixed(x: Any) -> Any:
         y = x[1:, ::2] * 2 + x.softmax(1)[:2, :2]
@@ -92,6 +93,67 @@ def _programs() -> list[tuple[bytes, tuple[Any, ...]]]:
     def pools(x: Any) -> Any:
         return F.max_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1), F.pad(x, (1, 1)), x.mean((2, 3))
 
+    def nests(x: Any) -> Any:
+        def body(i: Any, rest: Any) -> Any:
+            c, kept = rest["c"], rest["kept"]
+            c = weft.cond(
+                c.sum() > 3,
+                lambda c: c * 0.5,
+                lambda c: weft.scan(lambda s, y: (s + y, s * row), c[0], c, reverse=True)[1],
+                (c,),
+            )
+            return i + 1, {"c": c + row, "kept": [c.tanh(), kept[0] + 1]}
+
+        start = {"c": x, "kept": [x * 0, x * 0]}
+        return weft.while_loop(lambda i, rest: (i < 4) & (rest["c"].sum() < 50), body,
+                               (weft.tensor(0), start))  # fmt: skip
+
+    def solves(x: Any) -> Any:
+        a = (x @ x.t()).tril() + weft.eye(3) * 3
+        y = weft.linalg.solve_triangular(a, x, upper=False)
+        z = weft.linalg.solve_triangular(a.t(), x.t(), upper=True, left=False, unitriangular=True)
+        return y.flatten(), z.movedim(0, 1), y.unflatten(1, (2, 2)), weft.fft.rfft2(x), x.bfloat16()
+
+    def pads(x: Any) -> Any:
+        y = [F.pad(x, (1, 2, 0, 1), mode=m) for m in ("reflect", "replicate", "circular")]
+        y += [F.interpolate(x, 5, mode=m) for m in ("nearest", "bilinear", "bicubic", "area")]
+        grid = x[:, :, :, :2].permute(0, 2, 3, 1)
+        y += [F.grid_sample(x, grid, align_corners=False), F.fold(F.unfold(x, 2), (6, 6), 2)]
+        return [
+            *y,
+            F.pixel_unshuffle(x, 2),
+            F.adaptive_max_pool2d(x, 3),
+            F.pad(x, (1, -1), value=2.0),
+        ]
+
+    def loses(x: Any) -> Any:
+        logs, target = x.log_softmax(1), weft.tensor([1, 0, 3])
+        bags = F.embedding_bag(weft.tensor([0, 2, 1, 1]), x, weft.tensor([0, 1]), mode="mean")
+        ctc = F.ctc_loss(logs[:, None], weft.tensor([[1, 2]]), weft.tensor([3]), weft.tensor([2]))
+        margins = (
+            F.multi_margin_loss(x, target),
+            F.multilabel_margin_loss(x, target[:, None].expand(3, 4)),
+        )
+        return F.nll_loss(logs, target, reduction="none"), bags, ctc, margins, weft.cdist(x, x)
+
+    def block(*kernels: int) -> Any:
+        """Convolutions with what follows them: in a frozen program these are joined."""
+        layers: list[Any] = []
+        for k in kernels:
+            layers += [nn.Conv2d(2, 2, k, padding=k // 2, groups=1 + (k > 1), bias=False)]
+            layers += [nn.BatchNorm2d(2), nn.SiLU() if k > 1 else nn.ReLU6()]
+        return nn.Sequential(*layers)
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside = block(1, 3, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.inside(x) + x
+
+    flat = nn.Sequential(block(3), nn.Flatten())
+
     def scripted(x, n: int = 2):  # type: ignore[no-untyped-def]
         total = x.sum()
         for i in range(n):
@@ -105,6 +167,7 @@ def _programs() -> list[tuple[bytes, tuple[Any, ...]]]:
         (jit.trace(attends, image), (image,)),
         (jit.trace(pools, image), (image,)),
         (jit.trace(lambda x: (x * 2 + 1).tanh() * x, x), (x,)),
+        (jit.trace(decides, x), (x,)),
         (jit.trace(Net().eval(), image[:, :, :5, :5]), (image[:, :, :5, :5],)),
         (jit.trace(Recurrent().eval(), weft.rand(4, 2, 3)), (weft.rand(4, 2, 3),)),
         (jit.freeze(jit.trace(Mlp().eval(), x[:2, :3])), (x[:2, :3],)),
@@ -112,7 +175,15 @@ def _programs() -> list[tuple[bytes, tuple[Any, ...]]]:
         (jit.script(Mlp()), (x[:2, :3],)),
         (jit.script(nn.LSTM(3, 4, 2)), (weft.rand(5, 2, 3),)),
         (jit.trace(nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU()), image), (image,)),
+        (jit.trace(nests, x), (x,)),
+        (jit.trace(solves, x), (x,)),
+        (jit.trace(pads, image), (image,)),
+        (jit.trace(loses, x), (x,)),
+        (jit.optimize_for_inference(jit.trace(Residual().eval(), image)), (image,)),
+        (jit.optimize_for_inference(jit.trace(flat.eval(), image)), (image,)),
+        (jit.trace(nn.LSTM(3, 4).bfloat16(), half), (half,)),
     ]  # fmt: skip
+    made += [(jit.script(function), calls[0]) for function, calls in CASES]
     files = []
     for program, args in made:
         file = io.BytesIO()
@@ -183,7 +254,7 @@ def _change(content: Any, rng: random.Random) -> tuple[list[Any], Any]:
             (*NUMBERS[:15], -2, -(2**63), -(2**31))
         )
     if isinstance(old, str) and kind < 0.8:
-        return list(path), rng.choice(NAMES) if kind < 0.5 else rng.choice(
+        return list(path), rng.choice(_names()) if kind < 0.5 else rng.choice(
             ("", "x", old + "_", "data")
         )
     if isinstance(old, weft.dtype):

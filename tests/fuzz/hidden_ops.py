@@ -1,18 +1,25 @@
 """Ops of the registry, hidden ones included, called as a graph or a file may call them.
 
 Each case is a valid call with one to three arguments changed. It must be refused with an exception
-or give a result, the same whether the op is called by name or runs in a static program.
+or give a result, the same whether the op is called by name or runs in a static program. Where there is
+a result, its derivatives of first and second order are asked for: they too exist or are refused.
 """
 
 from __future__ import annotations
 
 import random
+import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import boundary
 from crashes import limit_memory
 
+import weft
+from weft import _C
+
+COUNTS: Counter[str] = Counter()  # for the tally
 SHARE = 1000
 # Results that are random, or not set.
 NO_VALUE = (
@@ -51,6 +58,34 @@ def check(case: Any) -> None:
         if static[0] == "ran" and not any(word in case["op"] for word in NO_VALUE):
             assert eager[0] == "ran", f"only a program runs {case}: eager says {eager[1]}"
             assert static[1] == eager[1], f"a program gives something else: {case}"
+    if eager[0] == "ran" and not case["inplace"]:
+        _differentiate(case)
+
+
+def _differentiate(case: Any) -> None:
+    """Walk back from all results to all arguments, and from what comes out once more."""
+    args = tuple(boundary.decode(case["args"]))
+    inputs = [t.requires_grad_() for t in _leaves(args)]
+    found: Any = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = _C._call_op(case["op"], args, False)
+            for create_graph in (True, False):
+                sums = [t.abs().sum() for t in _leaves(found) if t.requires_grad]
+                if sums and inputs:
+                    found = weft.autograd.grad(
+                        sum(sums), inputs, create_graph=create_graph, allow_unused=True
+                    )
+                    COUNTS["derivatives of first order" if create_graph else "of second"] += 1
+    except boundary.REFUSALS:
+        pass
+
+
+def _leaves(x: Any) -> list[weft.Tensor]:
+    """The tensors that may have a derivative."""
+    tensors = [t for t in boundary._tensors(x) if not t.is_sparse]
+    return [t for t in tensors if t.dtype.is_floating_point or t.dtype.is_complex]
 
 
 def shrink(case: Any) -> Iterator[Any]:

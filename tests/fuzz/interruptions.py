@@ -142,6 +142,53 @@ def _traced(n: int) -> Work:
     return work
 
 
+def _called(n: int) -> Work:
+    """A compiled function and its gradients, which threads call at the same time."""
+    weft.manual_seed(n)
+    w, x = _draw(n, n).requires_grad_(), _draw(2 * n, n)
+    f = weft.compile(lambda x: ((x @ w).tanh() * x).softmax(1))
+
+    def work() -> Results:
+        y = f(x)
+        return [y.detach(), *weft.autograd.grad(y.square().sum(), [w])]
+
+    for _ in range(3):
+        work()
+    return work
+
+
+def _inference(n: int) -> Work:
+    """Convolutions that are joined with what follows them."""
+    weft.manual_seed(n)
+    layers: list[nn.Module] = []
+    for k in (1, 3, 1):
+        layers += [nn.Conv2d(8, 8, k, padding=k // 2, groups=8 if k > 1 else 1)]
+        layers += [nn.BatchNorm2d(8), nn.SiLU()]
+    x = _draw(2, 8, n, 16)
+    f = weft.jit.optimize_for_inference(weft.jit.trace(nn.Sequential(*layers).eval(), (x,)))
+
+    def work() -> Results:
+        with weft.no_grad():
+            return [f(x)]
+
+    return work
+
+
+def _control(n: int) -> Work:
+    """A trace with control flow in it."""
+    x, w = _draw(6, n), _draw(n, n) / n
+
+    def decides(x: weft.Tensor) -> weft.Tensor:
+        def body(i: weft.Tensor, x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+            return i + 1, weft.cond(x.sum() > 0, lambda x: x @ w, lambda x: x.sin() + 1, (x,))
+
+        _, x = weft.while_loop(lambda i, x: i < 4, body, (weft.tensor(0), x))
+        return weft.scan(lambda c, y: (c + y, c.tanh() * y), x[0] * 0, x)[1]
+
+    f = weft.jit.trace(decides, (x,))
+    return lambda: [f(x)]
+
+
 _WORKS = {
     "matmul": _matmul,
     "double matmul": _double_matmul,
@@ -154,6 +201,9 @@ _WORKS = {
     "backward": _backward,
     "compiled": _compiled,
     "traced": _traced,
+    "called": _called,
+    "inference": _inference,
+    "control flow": _control,
 }
 _ONE_AT_A_TIME = ("compiled",)  # it sets .grad, which threads would share
 

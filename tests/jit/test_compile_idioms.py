@@ -306,7 +306,7 @@ def test_numbers_that_are_returned() -> None:
 
 
 def test_what_a_call_leaves_behind() -> None:
-    """It is named, and not what happened to differ as well."""
+    """It is a slot, and not what happened to differ as well; what can be none is named."""
 
     class Norm(nn.Module):
         def __init__(self) -> None:
@@ -318,12 +318,15 @@ def test_what_a_call_leaves_behind() -> None:
                 self.mean = 0.9 * self.mean + 0.1 * x
             return x - self.mean
 
-    norm = Norm()
+    norm, eager = Norm(), Norm()
     compiled: Any = weft.compile(norm)
-    for i in range(12):
-        norm.train(i % 4 != 3)
-        compiled(weft.ones(2))
-    assert "changes the function.mean" in compiled.reasons[0]
+    for i in range(24):
+        norm.train(i % 4 != 3), eager.train(i % 4 != 3)
+        assert bits(compiled(weft.ones(2) * i)) == bits(eager(weft.ones(2) * i))
+        assert bits(norm.mean) == bits(eager.mean)
+    assert not compiled.reasons and sum(d.replays for d in compiled.compiled.any_size) > 12
+    seen: list[Any] = []
+    assert "changes the length of" in reason(lambda x: seen.append(x) or x * 2, weft.ones(2))
 
 
 def test_ops_that_are_declared_in_python() -> None:
@@ -402,6 +405,7 @@ class World:
         self.lbfgs = weft.optim.LBFGS(self.model.parameters())
         self.count, self.counts = 0, weft.zeros(())
         self.mean = weft.zeros(3)
+        self.seen: list[Any] = []
 
     def learn(self, x: Any) -> Any:
         self.optimizer.zero_grad()
@@ -436,6 +440,11 @@ def with_lbfgs(w: World, x: Any) -> Any:
 
 def counting(w: World, x: Any) -> Any:
     w.count += 1
+    return x + 1
+
+
+def growing(w: World, x: Any) -> Any:
+    w.seen.append(x.sum())
     return x + 1
 
 
@@ -511,8 +520,7 @@ EAGER = [
     ("item in a formula", plain, lambda w, x: x * x.sum().item()),
     ("a tensor as an index", plain, lambda w, x: weft.arange(99.0)[x[0].long()]),
     ("a leaf that is made", leaf, lambda w, x: (x * 2, weft.zeros(2, requires_grad=True))),
-    ("a counter", plain, counting),
-    ("another tensor", plain, replacing),
+    ("a list that grows", plain, growing),
     ("GradScaler", plain, with_scaler),
     ("scheduler", plain, with_scheduler),
     ("LBFGS", plain, with_lbfgs),
@@ -530,6 +538,8 @@ COMPILED = [
     ("a tensor compared", plain, lambda w, x: x + 1 if x.sum() < 12 else x - 1),
     ("an index with a dimension", plain, lambda w, x: weft.arange(99.0)[x[:1].long()]),
     ("counted in place", plain, counting_in_place),
+    ("a counter", plain, counting),
+    ("another tensor", plain, replacing),
     ("a step", plain, lambda w, x: w.learn(x)),
     ("in place, made", with_history, lambda w, x: (x * 2).add_(1)),
     ("views", leaf, lambda w, x: (x.view(-1), *(x * 2)[:2].unbind(0))),

@@ -15,7 +15,7 @@ import pytest
 from compile_calls import runs
 
 import weft
-from weft import _C, nn
+from weft import nn
 
 ONE = weft.ones(1)
 torch: Any = weft
@@ -237,9 +237,6 @@ def test_settings() -> None:
         torch.use_deterministic_algorithms(False)
 
 
-counting = pytest.mark.skipif(
-    not _C._dicts_count_changes, reason="a Python whose dicts do not count their changes"
-)
 layer = nn.Linear(1, 1)
 softplus = nn.Softplus()
 PATCHED: dict[str, tuple[Any, str, Any]] = {
@@ -260,7 +257,6 @@ CLASSES: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-@counting
 @pytest.mark.parametrize("name", PATCHED)
 def test_libraries_that_are_patched(name: str, monkeypatch: Any) -> None:
     where, key, f = PATCHED[name]
@@ -315,7 +311,6 @@ def test_changes_that_do_not_matter() -> None:
     assert f(ONE).item() == 3
 
 
-@counting
 def test_what_libraries_exchange_themselves() -> None:
     """`catch_warnings` puts another list in the place of `warnings.filters`: nothing is captured anew."""
 

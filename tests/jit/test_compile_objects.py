@@ -164,12 +164,19 @@ def test_objects_that_others_see() -> None:
     assert fast.reasons and same.reasons
 
 
-@pytest.mark.parametrize("make", [Slots, lambda t: collections.OrderedDict([(1, t)])])
-def test_what_stays_eager(make: Any) -> None:
-    """An object that is more than its attributes; keys that are no names. It is said."""
-    fast = weft.compile(lambda x: make(x + 1))
+def test_keys_that_are_no_names() -> None:
+    """They are kept with their types: 1 and True are two."""
+    fast = weft.compile(lambda x, key: collections.OrderedDict([(key, x + 1)]))
     for i in range(CALLS):
-        made = fast(weft.full((2,), float(i)))
-        value = made.part if isinstance(made, Slots) else made[1]
-        assert value.tolist() == [i + 1, i + 1]
+        for key in (1, True, 1.0):
+            made = fast(weft.full((2,), float(i)), key)
+            assert made[1].tolist() == [i + 1, i + 1] and type(next(iter(made))) is type(key)
+    assert runs(fast) > 0
+
+
+def test_what_stays_eager() -> None:
+    """An object that is more than its attributes. It is said."""
+    fast = weft.compile(lambda x: Slots(x + 1))
+    for i in range(CALLS):
+        assert fast(weft.full((2,), float(i))).part.tolist() == [i + 1, i + 1]
     assert fast.reasons[0].startswith("it returns a "), fast.reasons

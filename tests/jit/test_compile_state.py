@@ -312,7 +312,7 @@ def steps_an_iterator() -> Any:
 
 @pytest.mark.parametrize("name", EFFECTS)
 def test_effects_happen_in_every_call(name: str) -> None:
-    """Such a call is not made again without Python."""
+    """Such a call runs eagerly; a counter is a slot, which a replay sets."""
     do, times = EFFECTS[name]()
 
     def f(x: Any) -> Any:
@@ -323,7 +323,7 @@ def test_effects_happen_in_every_call(name: str) -> None:
     for i in range(8):
         assert compiled(ONE).item() == 2
         assert times() == i + 1
-    assert runs(compiled) == 0
+    assert runs(compiled) == (4 if name == "counts" else 0)
 
 
 def test_warnings_are_given_in_every_call() -> None:

@@ -207,3 +207,24 @@ def test_show_of_others(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert capsys.readouterr().out.count("join_activations: ") == 2
     with pytest.raises(TypeError, match=r"show: takes a Graph .* not a int"):
         jit.show(3)
+
+
+def test_containers_as_arguments() -> None:
+    """Lists and dicts are taken apart; a call that changes one runs as it is written."""
+
+    class Sums(nn.Module):
+        def forward(self, xs, options):
+            if options.get("pop"):
+                options.pop("pop")
+            return sum(xs) * options["scale"]
+
+    net, xs = Sums(), [weft.randn(2), weft.randn(2)]
+    fused = jit.fuse(net)
+    for scale in (2, 3, 2):
+        assert fused(xs, {"scale": scale}).equal(net(xs, {"scale": scale}))
+        assert fused([*xs, xs[0]], {"scale": scale}).equal(net([*xs, xs[0]], {"scale": scale}))
+    assert len(fused.graphs) == 4 and not fused.reasons
+    with pytest.warns(jit.TracerWarning, match="changes a list, dict or object"):
+        for _ in range(3):
+            options = {"scale": 2, "pop": 1}
+            assert fused(xs, options).equal(net(xs, {"scale": 2})) and "pop" not in options

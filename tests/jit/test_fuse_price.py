@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.jit import price, variants
+from weft.jit import graphs, price
 
 
 class Scaled(nn.Module):
@@ -27,13 +27,13 @@ class Scaled(nn.Module):
 def captures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The arguments of all calls that were captured."""
     made: list[Any] = []
-    real = variants.capture
+    real = graphs.capture
 
-    def counted(func: Any, args: Any, named: Any) -> Any:
-        made.append(args)
-        return real(func, args, named)
+    def counted(func: Any, call: Any) -> Any:
+        made.append(call)
+        return real(func, call)
 
-    monkeypatch.setattr(variants, "capture", counted)
+    monkeypatch.setattr(graphs, "capture", counted)
     return made
 
 
@@ -85,10 +85,10 @@ def test_graphs_that_were_dropped_are_earned_anew(clock: Any, captures: list[Any
     """More shapes than graphs are kept, all of which are worth one: no more than each second call."""
     clock.seconds = 1e6
     module, fast = fused()
-    for n in list(range(1, variants.MOST + 5)) * 20:
+    for n in list(range(1, graphs.MOST + 5)) * 20:
         x = weft.randn(n, 4)
         assert weft.equal(fast(x), module(x))
-    assert len(captures) <= 10 * (variants.MOST + 4) and len(fast.graphs) == variants.MOST
+    assert len(captures) <= 10 * (graphs.MOST + 4) and len(fast.graphs) == graphs.MOST
     clock.seconds = 1e-9
     before = len(captures)
     for n in list(range(100, 150)) * 20:

@@ -283,7 +283,7 @@ def test_what_is_no_program_runs_all_the_same() -> None:
     assert traced(x).item() == 4
     held = weft.eye(2).to_sparse()
     f = weft.jit.trace(lambda x: x * 2, (weft.ones(2),))
-    value = weft.jit.Value("held", weft.ones(1))
+    value = f.graph.value("held", weft.ones(1))
     value.constant = held
     f.graph.constants.append(value)
     assert f.graph._program((weft.ones(2),)) is None and f(weft.ones(2)).tolist() == [2, 2]
@@ -306,7 +306,7 @@ def test_a_failed_run_leaves_the_program_whole() -> None:
 
 
 def test_threads_that_run_one_program() -> None:
-    """Long kernels let others run: whoever meets a running program takes the slow way."""
+    """Long kernels let others run: each call has an instance of the program."""
     traced = as_program(lambda x: (x @ x).tanh().sum(0), weft.randn(300, 300))
     xs = [weft.randn(300, 300) for _ in range(4)]
     want, wrong = [(x @ x).tanh().sum(0) for x in xs], []

@@ -149,6 +149,49 @@ def test_errors_show_the_lines() -> None:
     assert "return inner(y) * 2\n           ^^^^^^^^\n" in said + "\n"
 
 
+def breaks_in_comprehension(x):  # type: ignore[no-untyped-def]
+    return [t.reshape(7) for t in [x, x]]
+
+
+def breaks_in_condition(x):  # type: ignore[no-untyped-def]
+    y = x + 1
+    while y:
+        y = y - 1
+    return y
+
+
+def breaks_in_branch(x):  # type: ignore[no-untyped-def]
+    if x.sum() < 0:
+        return x
+    elif x > 0:
+        return -x
+    return x
+
+
+def breaks_in_items(x):  # type: ignore[no-untyped-def]
+    for i in x.sum():
+        x = x + i
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "line", "marked"),
+    [
+        (breaks_in_comprehension, 1, "t.reshape(7)"),
+        (breaks_in_condition, 2, "y"),
+        (breaks_in_branch, 3, "x > 0"),
+        (breaks_in_items, 1, "x.sum()"),
+    ],
+)
+def test_places_of_errors(f: Any, line: int, marked: str) -> None:
+    """Conditions, what loops go over and comprehensions have places of their own."""
+    with pytest.raises((RuntimeError, TypeError)) as caught:
+        weft.jit.script(f)(weft.ones(2))
+    *_, place, shown, caret = str(caught.value).split("\n")
+    assert f"line {f.__code__.co_firstlineno + line}, in {f.__name__}" in place
+    assert shown[caret.index("^") :][: caret.count("^")] == marked
+
+
 def test_endless_recursion_is_an_error() -> None:
     """It ends with Python's own error, not with a crash."""
     with pytest.raises(RecursionError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,8 @@ from script_programs import CASES, calls, helper
 
 import weft
 from weft import jit, nn
-from weft.jit.script.data import from_json
+from weft.jit.script import tree
+from weft.jit.script.data import from_json, to_json
 from weft.serialization import FileError
 
 KINDS = [type(m).__name__ for m, _ in made()]
@@ -96,6 +99,41 @@ def test_runs_without_the_source(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == "def checks(x: Tensor, n: int) -> Tensor: False\n"
+
+
+FORMAT = """
+Const value; Dots; Known name; Var name; Member of name; Named name value; Call name args named
+CallFunction name args named; CallPython name args named; CallMethod of name args named
+CallValue of args named; Fork call; Starred value; Unary op value; Binary op left right
+Compare left ops rights; Logic op values; Conditional test value other; Items kind items
+Pairs keys values; Each target items tests; Made key value each; Index of index
+Slice lower upper step; Format value conversion spec; Joined parts_; OfType value types
+Typed type value; Assign targets value type; Update target op value; Declare name type
+Branch test body; If branches other; For target items body; While test body; With mode value body
+Break; Continue; Return value; Assert test message; Raise error message; Delete target; Do value
+Parameter name type default named_only
+Function name method parameters returns body file first lines types
+"""
+
+
+def test_the_format_stays() -> None:
+    """Files name nodes and order fields as version 1 does; a function that it wrote is read and runs."""
+    nodes = {name: " ".join([name, *list(cls.kinds)[1:]]) for name, cls in tree.NODES.items()}
+    assert sorted(nodes.values()) == sorted(FORMAT.strip().replace("\n", "; ").split("; "))
+    text = (Path(__file__).parent / "script_version_1.json").read_text()
+    function = from_json(text, "version 1")
+    assert json.loads(to_json(function)) == json.loads(text)
+    assert {type(node).__name__ for node in function.walk()} >= {"Made", "Fork", "Joined", "Typed"}
+    file = io.BytesIO()
+    program = {
+        "format": "weft program",
+        "version": 1,
+        "modules": [],
+        "programs": [{"pinned": text}],
+    }
+    weft.save({**program, "function": [0, "pinned"]}, file)
+    total, rest = jit.load(io.BytesIO(file.getvalue()))(weft.ones(2, 2), 2)
+    assert total.item() == pytest.approx(4 * math.pi) and rest == [2j, math.inf]
 
 
 @jit.ignore
@@ -240,6 +278,24 @@ def test_reading_attributes_is_limited_while_running() -> None:
         function = jit.load(io.BytesIO(file.getvalue()))
         with pytest.raises((AttributeError, TypeError, ValueError), match=said):
             function()
+
+
+def test_odd_constants_run_without_warnings() -> None:
+    """Python's compiler warns of items of numbers, and of ``is`` with them; a file must not make it."""
+    pair, nothing = ["Items", AT, "tuple", [ONE, ONE]], ["Const", AT, None]
+    for x in (ONE, nothing, pair, ["Const", AT, "ab"], ["Unary", AT, "-", ONE], ["Dots", AT]):
+        for body in (
+            do(["Index", AT, x, ["Const", AT, "x"]]),
+            do(["Compare", AT, x, ["is"], [ONE]]),
+            do(["Compare", AT, ONE, ["<", "is not"], [ONE, x]]),
+            do(["CallValue", AT, x, [], []]),
+            ["Assert", AT, pair, x],
+        ):
+            file = io.BytesIO()
+            weft.save(program_with(body), file)
+            function = jit.load(io.BytesIO(file.getvalue()))
+            with contextlib.suppress(TypeError):  # but no SyntaxWarning, which is an error here
+                function()
 
 
 def test_deep_nesting_is_refused() -> None:

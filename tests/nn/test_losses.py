@@ -96,6 +96,14 @@ def test_ctc_derivatives(reduction: str) -> None:
     assert not plain[4:, 1].any() and not plain[:, 2].any()  # after its last frame; impossible
 
 
+def test_ctc_without_frames() -> None:
+    """Nothing to align: a loss of 0 for no labels, and derivatives of both orders without elements."""
+    x = weft.zeros(0, 2, 3, requires_grad=True)
+    y = F.ctc_loss(x, weft.zeros(2, 0, dtype=weft.int64), [0, 0], [0, 0], reduction="none")
+    (g,) = weft.autograd.grad(y.sum(), x, create_graph=True)
+    assert y.tolist() == [0, 0] and g.shape == x.shape
+
+
 def test_ctc_of_the_impossible_and_the_wrong() -> None:
     """Too few frames: infinite; wrong lengths and labels: errors that say so."""
     x = weft.zeros(3, 1, 4).log_softmax(2).requires_grad_()

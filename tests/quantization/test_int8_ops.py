@@ -324,6 +324,9 @@ def a_case(seed: int) -> tuple[Any, Any]:
             groups = n = channels
         kernel, dilation = rng.integers(1, 4, 2), rng.integers(1, 3, 2)
         stride, pad = rng.integers(1, 3, 2), rng.integers(0, 3, 2)
+        if pick(False, False, True):  # what Winograd's way is for
+            kernel, dilation, stride, groups = kernel * 0 + 3, dilation * 0 + 1, stride * 0 + 1, 1
+            channels, n = int(rng.integers(16, 70)), int(rng.integers(16, 70))
         sizes = np.maximum(rng.integers(1, 12, 2), dilation * (kernel - 1) + 1)
         x = rng.normal(size=(int(rng.integers(1, 4)), channels, *sizes)).astype(f4)
         w, scale, bias = layer(n, channels // groups, *kernel)

@@ -8,6 +8,7 @@ import warnings
 import weft
 from weft import _C
 from weft._setting import DEVICES
+from weft.utils.pytree import tree_map_only
 
 from .lists import use_lists
 
@@ -329,13 +330,10 @@ def custom_bwd(
     return backward
 
 
-def _cast(x: Any, dtype: weft.dtype) -> Any:
+def _cast(tree: Any, dtype: weft.dtype) -> Any:
     """Return tensors of floating dtypes but float64 in another one, also those in containers."""
-    if isinstance(x, weft.Tensor):
+
+    def cast(x: Any) -> Any:
         return x.to(dtype) if x.is_floating_point() and x.dtype != weft.float64 else x
-    if isinstance(x, dict):
-        return {key: _cast(v, dtype) for key, v in x.items()}
-    if isinstance(x, (list, tuple)):
-        parts = [_cast(v, dtype) for v in x]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return x
+
+    return tree_map_only(weft.Tensor, cast, tree)

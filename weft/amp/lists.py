@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from weft import _C
 from weft.ops import _cast_lists
+from weft.utils.pytree import find_tensors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
-    from weft import Tensor
 
 __all__ = ["AS_GIVEN", "FLOAT", "LOWER", "WIDEST"]
 
@@ -80,7 +80,7 @@ def use_lists() -> None:
 def run_cast(which: int, f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a function that is on a list with its arguments cast; within it nothing is cast."""
     if which != _NUMBERS["as given"]:
-        dtype = _C._autocast_type(which, list(_tensors((*args, *kwargs.values()))))
+        dtype = _C._autocast_type(which, list(find_tensors((*args, *kwargs.values()))))
         args = [_cast(x, dtype) for x in args]
         kwargs = {name: _cast(x, dtype) for name, x in kwargs.items()}
     on, *rest = _C._autocast_state()
@@ -89,14 +89,6 @@ def run_cast(which: int, f: Callable[..., Any], args: Any, kwargs: dict[str, Any
         return f(*args, **kwargs)
     finally:
         _C._set_autocast(on, *rest)
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    for x in values:
-        if isinstance(x, _C.Tensor):
-            yield x
-        elif isinstance(x, (list, tuple)):
-            yield from _tensors(x)
 
 
 def _cast(x: Any, dtype: Any) -> Any:

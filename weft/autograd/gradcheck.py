@@ -158,7 +158,7 @@ def gradgradcheck(
     def first_derivative(*both: Any) -> tuple[Tensor, ...]:
         own, vs = both[: len(args)], both[len(args) :]
         ys = _outputs(func, own)
-        xs = [x for x in _tensors(own) if x.requires_grad]
+        xs = [x for x in weft.utils.pytree.find_tensors(own) if x.requires_grad]
         grads = weft.autograd.grad(
             [ys[k] for k in chosen], xs, vs, create_graph=True, allow_unused=True
         )
@@ -188,7 +188,7 @@ class _Check:
     ) -> None:
         self.func, self.args = func, args
         self.eps, self.atol, self.rtol = eps, atol, rtol
-        numbered = list(enumerate(_tensors(args)))
+        numbered = list(enumerate(weft.utils.pytree.find_tensors(args)))
         self.places = [i for i, x in numbered if x.requires_grad]
         self.xs = [x for _, x in numbered if x.requires_grad]
         if not self.xs:
@@ -404,15 +404,6 @@ def _refuse(name: str, **flags: bool) -> None:
     for flag, wanted in flags.items():
         if wanted:
             raise NotImplementedError(f"{name}: {flag}=True is not implemented in weft")
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    """Yield the tensors among values, also in nested lists and tuples."""
-    for value in values:
-        if isinstance(value, weft.Tensor):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)
 
 
 def _outputs(func: Func, args: tuple[Any, ...]) -> list[Tensor]:

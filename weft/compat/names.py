@@ -56,7 +56,7 @@ ALIASES = {
     "torch.nn.quantized.dynamic": ("weft.quantization.nn.dynamic",),
     "torch.optim.adamw": ("weft.optim",),
     "torch.torch_version": ("weft.compat.version",),
-    "torch.utils._pytree": ("weft.func.trees",),
+    "torch.utils._pytree": ("weft.utils._pytree",),
     "torch.utils.data._utils": ("weft.utils.data",),
     "torch.utils.data._utils.collate": ("weft.utils.data",),
     "torch.utils.dlpack": ("weft",),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 import weft
-
-from .trees import flatten, spread, unflatten
+from weft.utils.pytree import TreeSpec, broadcast_leaves, tree_flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,11 +50,9 @@ def vmap(
     def mapped(*args: Any, **named: Any) -> Any:
         if not isinstance(in_dims, (int, tuple, list)):
             raise ValueError(f"vmap: in_dims must be an int or a tuple, got {type(in_dims)}")
-        leaves, shape = flatten(tuple(args))
-        dims = _input_dims(leaves, spread(_as_tuple(in_dims), shape, "vmap: in_dims"))
-        extra, extra_shape = flatten(
-            named
-        )  # arguments by name are sliced along the first dimension
+        leaves, spec = tree_flatten(tuple(args))
+        dims = _input_dims(leaves, _spread(_as_tuple(in_dims), spec, "vmap: in_dims"))
+        extra, extra_spec = tree_flatten(named)  # sliced along the first dimension
         dims += [0 if isinstance(x, weft.Tensor) else None for x in extra]
         leaves = leaves + extra
         count = _batch_size(leaves, dims)
@@ -63,7 +60,7 @@ def vmap(
         def call(i: int) -> Any:
             given = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims)]
             inner = given[: len(leaves) - len(extra)]
-            return func(*unflatten(inner, shape), **unflatten(given[len(inner) :], extra_shape))
+            return func(*spec.unflatten(inner), **extra_spec.unflatten(given[len(inner) :]))
 
         if count == 0:
             return _of_nothing(leaves, dims, call, out_dims)
@@ -122,18 +119,26 @@ def _calls(call: Callable[[int], Any], count: int, randomness: str) -> list[Any]
     return results
 
 
+def _spread(dims: Any, spec: TreeSpec, what: str) -> list[Any]:
+    """Return the dimension of each leaf; one that is given for a container is that of all in it."""
+    found = broadcast_leaves(dims, spec)
+    if found is None:
+        raise ValueError(f"{what}={dims!r} does not fit the structure that it is given for")
+    return found
+
+
 def _joined(results: list[Any], out_dims: Any) -> Any:
-    parts = [flatten(result) for result in results]
-    shape = parts[0][1]
+    parts = [tree_flatten(result) for result in results]
+    spec = parts[0][1]
     for leaves, other in parts:
-        if other != shape:
+        if other != spec:
             raise ValueError("vmap: the function returned different structures for two slices")
         for y in leaves:
             if not isinstance(y, weft.Tensor):
                 raise ValueError(f"vmap: the function must return tensors, got {type(y)}")
-    dims = spread(_as_tuple(out_dims), shape, "vmap: out_dims")
+    dims = _spread(_as_tuple(out_dims), spec, "vmap: out_dims")
     columns = zip(*(leaves for leaves, _ in parts))
-    return unflatten([weft.stack(list(ys), d) for ys, d in zip(columns, dims)], shape)
+    return spec.unflatten(weft.stack(list(ys), d) for ys, d in zip(columns, dims))
 
 
 def _of_nothing(
@@ -148,6 +153,6 @@ def _of_nothing(
     state = weft.get_rng_state()
     one = _joined([call(0)], out_dims)
     weft.set_rng_state(state)
-    ys, shape = flatten(one)
-    where = spread(_as_tuple(out_dims), shape, "vmap: out_dims")
-    return unflatten([y.narrow(d, 0, 0) for y, d in zip(ys, where)], shape)
+    ys, spec = tree_flatten(one)
+    where = _spread(_as_tuple(out_dims), spec, "vmap: out_dims")
+    return spec.unflatten(y.narrow(d, 0, 0) for y, d in zip(ys, where))

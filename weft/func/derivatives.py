@@ -11,8 +11,7 @@ import functools
 
 import weft
 from weft import _C
-
-from .trees import flatten, tree_map, unflatten
+from weft.utils.pytree import find_tensors, tree_flatten, tree_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class _Recorded:
         args = list(args)
         self.single = isinstance(argnums, int)
         places = _places(argnums, len(args), name)
-        self.inputs, self.input_shape = flatten(
+        self.inputs, self.input_spec = tree_flatten(
             args[places[0]] if self.single else tuple(args[i] for i in places)
         )
         for x in self.inputs:
@@ -50,7 +49,7 @@ class _Recorded:
                 )
         with weft.enable_grad():
             self.xs = [x.view_as(x) if _C._wants_grad(x) else _fresh(x) for x in self.inputs]
-            tree = unflatten(self.xs, self.input_shape)
+            tree = self.input_spec.unflatten(self.xs)
             for i, value in zip(places, (tree,) if self.single else tree):
                 args[i] = value
             result = func(*args, **named)
@@ -62,14 +61,14 @@ class _Recorded:
                     f"{type(result)}"
                 )
             result, self.aux = result
-        self.ys, self.output_shape = flatten(result)
+        self.ys, self.output_spec = tree_flatten(result)
         for y in self.ys:
             if not isinstance(y, weft.Tensor):
                 raise RuntimeError(
                     f"{name}: expected the function to return tensors, got {type(y)}"
                 )
         # Whether results matter to something outside: another transform, or a parameter.
-        aux = [a for a in flatten(self.aux)[0] if isinstance(a, weft.Tensor)]
+        aux = find_tensors(self.aux)
         mine = {id(x) for x in self.xs}
         self.watched = _reaches_others([*self.ys, *aux], mine)
 
@@ -81,7 +80,7 @@ class _Recorded:
 
     def output(self) -> Any:
         """Return what the function returned."""
-        return self.out(unflatten(self.ys, self.output_shape))
+        return self.out(self.output_spec.unflatten(self.ys))
 
     def back(self, vectors: list[Any], create_graph: bool = False, keep: bool = True) -> list[Any]:
         """Return the product of ``vectors`` with the Jacobian, one for each input."""
@@ -98,7 +97,7 @@ class _Recorded:
 
     def as_inputs(self, found: list[Any]) -> Any:
         """Return one tensor for each input in the structure of the inputs."""
-        return unflatten(found, self.input_shape)
+        return self.input_spec.unflatten(found)
 
     def with_aux(self, *results: Any, has_aux: bool) -> Any:
         """Return the results, and what the function returned besides."""
@@ -212,8 +211,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     def back(*cotangents: Any) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
-        vectors, shape = flatten(given)
-        _check_structure("vjp", "outputs", call.output_shape, shape)
+        vectors, spec = tree_flatten(given)
+        _check_structure("vjp", "outputs", call.output_spec, spec)
         _check_shapes("vjp", call.ys, vectors)
         outside = any(v.requires_grad for v in vectors)
         found = call.as_inputs(call.back(vectors, create_graph=outside))
@@ -299,10 +298,10 @@ def _pusher(call: _Recorded, name: str) -> Callable[..., Any]:
     forward = _Forward(call)
 
     def push(*tangents: Any) -> Any:
-        vectors, shape = flatten(tangents)
-        _check_structure(name, "inputs", call.input_shape, shape)
+        vectors, spec = tree_flatten(tangents)
+        _check_structure(name, "inputs", call.input_spec, spec)
         _check_shapes(name, call.xs, vectors)
-        product = unflatten(forward.times(vectors), call.output_shape)
+        product = call.output_spec.unflatten(forward.times(vectors))
         return product if any(v.requires_grad for v in vectors) else call.out(product)
 
     return push
@@ -363,7 +362,7 @@ def jacrev(
             rows = [call.back(units) for units in _unit_vectors(call.ys, k)]
             parts = [_block([row[i] for row in rows], y, x, x.dtype) for i, x in enumerate(call.xs)]
             blocks.append(call.as_inputs(parts))
-        found = call.out(unflatten(blocks, call.output_shape))
+        found = call.out(call.output_spec.unflatten(blocks))
         return call.with_aux(found, has_aux=has_aux)
 
     return jacobian
@@ -410,7 +409,7 @@ def jacfwd(
                 n = y.dim()
                 parts.append(block.permute(*range(block.dim() - n, block.dim()), *range(x.dim())))
             blocks.append(call.as_inputs(parts))
-        found = call.out(unflatten(blocks, call.output_shape))
+        found = call.out(call.output_spec.unflatten(blocks))
         return call.with_aux(found, has_aux=has_aux)
 
     return jacobian

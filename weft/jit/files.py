@@ -39,7 +39,7 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     """
     if _extra_files:
         raise NotImplementedError("save(_extra_files=...): not in weft")
-    from .script.function import ScriptFunction
+    from .script.program import ScriptFunction
     from .stored import Writer
     from .trace import TracedFunction
 

@@ -67,7 +67,7 @@ def freeze_in_place(module: Any) -> None:
     """Turn the parameters and buffers of a module into constants."""
     if module.training:
         module.eval()
-    constants: dict[int, Any] = {}  # tensors that are shared stay so
+    constants: dict[Any, Any] = {}  # tensors that are shared stay so
     for part in module.modules():
         frozen = part.__dict__.setdefault("_frozen", {})
         for kind in ("parameters", "buffers"):
@@ -76,7 +76,7 @@ def freeze_in_place(module: Any) -> None:
                 if t is None:
                     continue
                 del table[name]
-                constant = constants.setdefault(id(t), t.detach() if kind == "parameters" else t)
+                constant = constants.setdefault(t, t.detach() if kind == "parameters" else t)
                 part.__dict__[name] = constant
                 frozen[name] = kind
         part.__dict__["_is_frozen"] = True
@@ -86,10 +86,10 @@ def freeze_in_place(module: Any) -> None:
         freeze_graph(graph, constants)
 
 
-def freeze_graph(graph: Graph, constants: dict[int, Any]) -> None:
-    """Let the constants of a graph be those that were frozen, by the ids of what they were."""
+def freeze_graph(graph: Graph, constants: dict[Any, Any]) -> None:
+    """Let the constants of a graph be those that were frozen, by what they were."""
     for v in graph.constants:
         t: Any = v.constant
-        v.constant = constants.setdefault(id(t), t.detach() if t.requires_grad else t)
+        v.constant = constants.setdefault(t, t.detach() if t.requires_grad else t)
     graph.frozen = True
     graph.forget()

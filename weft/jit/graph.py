@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import textwrap
 from operator import itemgetter
 from typing import NamedTuple
 
 from weft import _C
+from weft.utils.pytree import LEAF, TreeSpec
+
+from .facts import misfit
+from .structure import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,47 +21,58 @@ if TYPE_CHECKING:
     from weft import Tensor, dtype
 
 
+# What values and nodes are made of: files hold these fields, in this order, and ``verify`` looks at them.
+VALUE_FIELDS: dict[str, type] = {"id": int, "name": str, "shape": tuple, "dtype": _C.dtype}
+NODE_FIELDS: dict[str, type] = {
+    "op": str, "args": tuple, "inplace": bool, "line": str, "grad": bool, "outputs": list, "graphs": tuple,
+}  # fmt: skip
+
+
 class Value:
-    """Something an op made or a call was given: a name, a shape and a dtype."""
+    """A tensor of a graph, assigned once: given to it, a constant, or a result of a node.
 
-    __slots__ = ("constant", "dtype", "literal", "member", "name", "producer", "shape", "stride")
+    Its id is a number that no other value of the graph has. A pass makes another graph, whose values
+    have the ids of those that they stand for. Graphs make values: ``Graph.value``.
+    """
 
-    def __init__(self, name: str, t: Tensor) -> None:
-        """Describe the tensor ``t``."""
-        self.name = name
-        self.shape: tuple[int, ...]
-        self.dtype: dtype
-        self.stride: tuple[int, ...] | None  # None: it is sparse
-        self.shape, self.dtype, self.stride = _C._geometry(t)
+    __slots__ = (
+        "constant", "dtype", "id", "literal", "member", "name", "producer", "shape", "stride",
+    )  # fmt: skip
+
+    def __init__(
+        self, id: int, name: str, shape: tuple[int, ...], dtype: dtype,
+        stride: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        """Describe a tensor; ``stride`` is None if it is sparse, or not known."""
+        self.id, self.name = id, name
+        self.shape, self.dtype, self.stride = shape, dtype, stride
         self.producer: Node | None = None
         self.constant: Tensor | None = None  # a tensor from outside the traced call
         self.literal = ""  # what such a tensor is made of, where nobody can change it
         self.member: str | None = None  # its path, if it is a parameter or buffer of a module
 
     def twin(self) -> Value:
-        """Return another value of which all the same is known.
-
-        >>> weft.jit.graph.Value("x", weft.ones(2)).twin()
-        %x: float32[2]
-        """
-        new = Value.__new__(Value)
-        new.name, new.shape, new.dtype, new.stride = self.name, self.shape, self.dtype, self.stride
-        new.producer, new.constant = self.producer, self.constant
-        new.literal, new.member = self.literal, self.member
+        """Return the value of another graph of which all the same is known, but for its producer."""
+        new = Value(self.id, self.name, self.shape, self.dtype, self.stride)
+        new.constant, new.literal, new.member = self.constant, self.literal, self.member
         return new
 
     @property
     def kind(self) -> str:
         """Dtype and shape as text.
 
-        >>> weft.jit.graph.Value("x", weft.ones(2, 3)).kind
+        >>> weft.jit.Graph().value("x", weft.ones(2, 3)).kind
         'float32[2, 3]'
         """
-        return f"{str(self.dtype).rpartition('.')[2]}{list(self.shape)}"
+        return _kind(self.shape, self.dtype)
 
     def __repr__(self) -> str:
         """Return name and kind."""
         return f"%{self.name}: {self.kind}"
+
+
+def _kind(shape: Sequence[int], dtype: dtype) -> str:
+    return f"{str(dtype).rpartition('.')[2]}{list(shape)}"
 
 
 class Live:
@@ -87,7 +104,7 @@ class Live:
 class Node:
     """One op of a graph: arguments (values or plain data), outputs, the line that called it."""
 
-    __slots__ = ("args", "grad", "inplace", "line", "op", "outputs", "parts")
+    __slots__ = ("args", "grad", "graphs", "inplace", "line", "op", "outputs", "parts")
 
     def __init__(
         self, op: str, args: tuple[Any, ...], inplace: bool, line: str, grad: bool = True
@@ -96,6 +113,16 @@ class Node:
         self.op, self.args, self.inplace, self.line, self.grad = op, args, inplace, line, grad
         self.outputs: list[Value] = []
         self.parts: list[Node] | None = None  # the ops that a fused one stands for
+        self.graphs: tuple[
+            Graph, ...
+        ] = ()  # of control flow: what it may run (weft/jit/control.py)
+
+    def give(self, outputs: list[Value]) -> Node:
+        """Let these values be its results; return the node itself."""
+        self.outputs = outputs
+        for v in outputs:
+            v.producer = self
+        return self
 
     def inputs(self) -> list[Value]:
         """Return the values it reads.
@@ -119,7 +146,8 @@ class Node:
         name = self.op + ("_" if self.inplace and not self.op.endswith("_") else "")
         facts = [*([] if self.grad else ["no_grad"]), *([self.line] if self.line else [])]
         where = f"  # {', '.join(facts)}" if facts else ""
-        return f"{outs} = {name}({', '.join(map(_text, self.args))}){where}"
+        inside = "".join(textwrap.indent(f"\n{g!r}", "    ") for g in self.graphs)
+        return f"{outs} = {name}({', '.join(map(_text, self.args))}){where}{inside}"
 
 
 def _text(a: Any) -> str:
@@ -128,6 +156,13 @@ def _text(a: Any) -> str:
     if isinstance(a, list):
         return f"[{', '.join(map(_text, a))}]"
     return repr(a)
+
+
+class _Text(str):
+    """A text that is its own repr."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class Step(NamedTuple):
@@ -145,7 +180,9 @@ class Graph:
         """Start empty."""
         self.inputs: list[Value] = []
         self.nodes: list[Node] = []
-        self.outputs: Any = None  # values in the structure that the function returned
+        self.count = 0  # of values that it has made: the id of the next
+        self.outputs: list[Any] = []  # the leaves of the result: values, and plain data
+        self.spec: TreeSpec = LEAF  # the structure of the result
         self.constants: list[Value] = []
         self.frozen = False  # whether its constants stay as they are for good
         self.training = False  # whether it is the call of a module in the mode of training
@@ -167,21 +204,41 @@ class Graph:
             for v in self.constants
         ]
         lines += [f"  {n!r}" for n in self.nodes]
-        return "\n".join([*lines, f"  return {_text(_listed(self.outputs))}"])
+        return "\n".join([*lines, f"  return {self._returned_text()}"])
 
     def __deepcopy__(self, memo: Any) -> Graph:
         """Copy without recursion along the ops; constants are copied as the rest of the object is."""
         import copy
 
-        from .passes.rebuild import Rebuild
+        from .passes.rebuild import copied
 
-        made = Rebuild(self)
-        for node in self.nodes:
-            made.keep(node)
-        for v in made.new.constants:
+        made = copied(self)
+        for v in made.constants:
             v.constant = copy.deepcopy(v.constant, memo)
-        made.new.history = list(self.history)
-        return made.finish()
+        made.history = list(self.history)
+        return made
+
+    def value(self, prefix: str, t: Tensor) -> Value:
+        """Return a new value that stands for a tensor; its name is the prefix and its id.
+
+        >>> weft.jit.Graph().value("x", weft.ones(2))
+        %x0: float32[2]
+        """
+        return self.fresh(f"{prefix}{self.count}", *_C._geometry(t))
+
+    def fresh(
+        self, name: str, shape: tuple[int, ...], dtype: dtype, stride: tuple[int, ...] | None = None
+    ) -> Value:
+        """Return a new value that no op has made yet."""
+        made = Value(self.count, name, shape, dtype, stride)
+        self.count += 1
+        return made
+
+    def adopt(self, v: Value) -> Value:
+        """Return a new value that stands for one of another graph."""
+        made = v.twin()
+        made.id, self.count = self.count, self.count + 1
+        return made
 
     def put(self, v: Value, tensor: Tensor) -> None:
         """Let a constant be another tensor of the same shape; with its dtype the inputs' changes.
@@ -192,7 +249,7 @@ class Graph:
         tensor([[3.]])
         """
         if tuple(tensor.shape) != v.shape:
-            kind = Value("", tensor).kind
+            kind = _kind(tensor.shape, tensor.dtype)
             raise RuntimeError(f"graph: %{v.name} was traced as {v.kind}, and is now {kind}")
         if tensor.dtype != v.dtype:
             others = [*self.inputs]
@@ -221,8 +278,7 @@ class Graph:
         """
         self.nodes = list(one_by_one(self.nodes))
         for n in self.nodes:
-            for v in n.outputs:
-                v.producer = n
+            n.give(n.outputs)
 
     def results(self) -> Iterator[Value]:
         """Iterate over the values that it returns.
@@ -231,29 +287,76 @@ class Graph:
         >>> [v.name for v in g.results()]
         ['x0', 'v1']
         """
-        return _leaves(self.outputs)
+        return (v for v in self.outputs if type(v) is Value)
+
+    def returns(self, result: Any) -> None:
+        """Let the graph return a pytree of values and plain data.
+
+        >>> g = weft.jit.Graph()
+        >>> g.returns({"a": [1, 2]})
+        >>> g.outputs, g.returned
+        ([1, 2], {'a': [1, 2]})
+        """
+        self.outputs, self.spec = flatten(result)
+
+    @property
+    def returned(self) -> Any:
+        """The pytree of values and plain data that it returns."""
+        return self.spec.unflatten(self.outputs) if self.outputs or self.spec is not LEAF else None
+
+    def _filled(self, env: dict[Value, Any]) -> Any:
+        """Return the result, with what ``env`` has for its values."""
+        return self.spec.unflatten([env[v] if type(v) is Value else v for v in self.outputs])
+
+    def _returned_text(self) -> str:
+        if not self.outputs and self.spec is LEAF:
+            return "None"
+        return repr(self.spec.unflatten([_Text(_text(v)) for v in self.outputs]))
 
     def verify(self) -> None:
-        """Raise if a value is read before it is made, or an op is unknown.
+        """Raise ValueError unless each value is made once, before it is read, by an op that can make it.
 
         >>> weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph.verify()
         """
-        made = {id(v) for v in [*self.inputs, *self.constants]}
-        for n in self.nodes:
-            if not _C._has_op(n.op):
-                raise ValueError(f"graph: there is no op named '{n.op}' ({n!r})")
-            for v in n.inputs():
-                if id(v) not in made:
-                    raise ValueError(f"graph: %{v.name} is read before it is made ({n!r})")
-            made.update(id(v) for v in n.outputs)
-        for v in self.results():
-            if id(v) not in made:
-                raise ValueError(f"graph: the result %{v.name} is never made")
+        made: set[Value] = set()
+        ids: set[int] = set()
 
-    def _results(self) -> list[int]:
-        """Return the ids of the values that the graph gives and that its ops make."""
-        given = {id(v) for v in [*self.inputs, *self.constants]}
-        return list(dict.fromkeys(id(v) for v in _leaves(self.outputs) if id(v) not in given))
+        def define(v: Value, by: Node | None) -> None:
+            if type(v) is not Value or not _has_fields(v, VALUE_FIELDS):
+                raise ValueError(f"graph: {getattr(v, 'name', v)!r:.100} is no value")
+            if v in made or v.id in ids:
+                raise ValueError(f"graph: %{v.name} ({v.id}) is made twice")
+            if v.producer is not by:
+                raise ValueError(f"graph: %{v.name} does not name what makes it")
+            made.add(v)
+            ids.add(v.id)
+
+        for v in (*self.inputs, *self.constants):
+            define(v, None)
+        for n in self.nodes:
+            if not _has_fields(n, NODE_FIELDS):
+                raise ValueError(f"graph: {n.op!r:.100} is no node")
+            if n.graphs:
+                from .control import verify
+
+                verify(n)
+            elif why := misfit(n):
+                raise ValueError(f"graph: {n.op}: {why} ({n!r})")
+            for v in n.inputs():
+                if v not in made:
+                    raise ValueError(f"graph: %{v.name} is read before it is made ({n!r})")
+            for v in n.outputs:
+                define(v, n)
+        for v in self.results():
+            if v not in made:
+                raise ValueError(f"graph: the result %{v.name} is never made")
+        if ids and max(ids) >= self.count:
+            raise ValueError(f"graph: the next value would have the id {self.count} of another one")
+
+    def _results(self) -> list[Value]:
+        """Return the values that the graph gives and that its ops make."""
+        given = {*self.inputs, *self.constants}
+        return list(dict.fromkeys(v for v in self.results() if v not in given))
 
     def _check(self, args: tuple[Any, ...]) -> None:
         """Raise unless the graph was taken with such inputs."""
@@ -263,24 +366,22 @@ class Graph:
             if not isinstance(t, _C.Tensor):
                 raise TypeError(f"graph: input %{v.name} must be a Tensor, not {type(t).__name__}")
             if tuple(t.shape) != v.shape or t.dtype != v.dtype:
-                kind = Value("", t).kind
+                kind = _kind(t.shape, t.dtype)
                 raise RuntimeError(
                     f"graph: input %{v.name} was traced as {v.kind}, got {kind}. A trace is one call, "
                     "with its shapes and dtypes: trace again with such an input, or use "
                     "weft.jit.script, weft.jit.fuse or weft.compile, which take others"
                 )
 
-    def _given(self, args: tuple[Tensor, ...]) -> dict[int, Any]:
+    def _given(self, args: tuple[Tensor, ...]) -> dict[Value, Any]:
         """Return what the values are that no op makes."""
-        env: dict[int, Any] = {id(v): v.constant for v in self.constants}
-        env.update((id(v), t) for v, t in zip(self.inputs, args))
-        return env
+        return {**{v: v.constant for v in self.constants}, **dict(zip(self.inputs, args))}
 
     def _finished(self, made: list[Tensor], args: tuple[Tensor, ...]) -> Any:
         """Return the results in the structure that the function returned."""
-        if isinstance(self.outputs, Value) and made:
+        if made and self.spec is LEAF:
             return made[0]
-        return _rebuild(self.outputs, {**self._given(args), **dict(zip(self._results(), made))})
+        return self._filled({**self._given(args), **dict(zip(self._results(), made))})
 
     def _program(self, args: tuple[Tensor, ...]) -> Any:
         """Return the graph as a static program for inputs that lie like these; None if it is none."""
@@ -321,16 +422,20 @@ class Graph:
             self._order = _ordered(self)
         start, steps, results = self._order
         env = [*args, *start]
-        for op, read, inplace, grad in steps:
+        for run, read, inplace, grad in steps:
             if grad or not _C._grad_enabled():
-                env += _C._call_op(op, read(env), inplace)
+                env += run(read(env), inplace)
             else:
                 _C._set_grad_enabled(False)
                 try:
-                    env += _C._call_op(op, read(env), inplace)
+                    env += run(read(env), inplace)
                 finally:
                     _C._set_grad_enabled(True)
-        return _rebuild(self.outputs, {v: env[at] for v, at in results})
+        return self._filled({v: env[at] for v, at in results})
+
+
+def _has_fields(x: Any, fields: dict[str, type]) -> bool:
+    return all(isinstance(getattr(x, name), kind) for name, kind in fields.items())
 
 
 def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
@@ -339,7 +444,7 @@ def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
     Values and plain arguments are numbers of places in one list.
     """
     constants = graph.constants
-    at = {id(v): i for i, v in enumerate([*graph.inputs, *constants])}
+    at = {v: i for i, v in enumerate([*graph.inputs, *constants])}
     nodes = list(one_by_one(graph.nodes))
     plain = [a for n in nodes for a in n.args if not _holds_values(a)]
     start = [*(v.constant for v in constants), *plain]
@@ -349,16 +454,25 @@ def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
         places: list[Any] = []
         for a in n.args:
             if isinstance(a, Value):
-                places.append(at[id(a)])
+                places.append(at[a])
             elif _holds_values(a):
-                places.append([None if x is None else at[id(x)] for x in a])
+                places.append([None if x is None else at[x] for x in a])
             else:
                 places.append(free)
                 free += 1
-        steps.append((n.op, _reader(places), n.inplace, n.grad))
-        at.update((id(v), made + i) for i, v in enumerate(n.outputs))
+        steps.append((_runner(n), _reader(places), n.inplace, n.grad))
+        at.update(zip(n.outputs, range(made, made + len(n.outputs))))
         made += len(n.outputs)
-    return start, steps, [(id(v), at[id(v)]) for v in graph.results()]
+    return start, steps, [(v, at[v]) for v in graph.results()]
+
+
+def _runner(node: Node) -> Any:
+    """Return a function of arguments and whether it works in place, which gives the outputs."""
+    if node.graphs:
+        from .control import run
+
+        return lambda args, inplace: run(node, args)
+    return functools.partial(_C._call_op, node.op)
 
 
 def _holds_values(a: Any) -> bool:
@@ -390,7 +504,7 @@ def take_apart(nodes: list[Node]) -> None:
 
     >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(1),)).graph
     >>> weft.jit.graph.take_apart(g.nodes)
-    >>> g.outputs.producer is None
+    >>> g.outputs[0].producer is None
     True
     """
     for n in nodes:
@@ -402,6 +516,8 @@ def take_apart(nodes: list[Node]) -> None:
 
 def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
     """Return a static program that does what a graph does, or None where one cannot."""
+    if any(n.graphs for n in graph.nodes):  # a program takes no decisions
+        return None
     if graph.frozen:
         from .passes.inplace import in_place
 
@@ -413,31 +529,31 @@ def _as_program(graph: Graph, args: tuple[Tensor, ...]) -> Any:
 
 
 def program_of(
-    graph: Graph, args: Sequence[Tensor], results: list[int], lent: Sequence[int] = ()
+    graph: Graph, args: Sequence[Tensor], results: list[Value], lent: Sequence[int] = ()
 ) -> tuple[Any, list[Any]]:
     """Return a graph as a static program.
 
     Args:
         graph: whose ops it runs.
         args: tensors that lie as its inputs will.
-        results: the ids of the values that it gives, in this order.
+        results: the values that it gives, in this order.
         lent: which of them may lie in the program's own memory until the next run.
 
     Returns:
         The program, and the numbers that its ops read anew in each run: (op, argument, where).
     """
     program = _C.Program()
-    number = {id(v): program.add_input(t) for v, t in zip(graph.inputs, args)}
-    number.update((id(v), program.add_constant(v.constant)) for v in graph.constants)
+    number = {v: program.add_input(t) for v, t in zip(graph.inputs, args)}
+    number.update((v, program.add_constant(v.constant)) for v in graph.constants)
     live = []
     for step, n in enumerate(graph.nodes):
         plain: list[Any] = []
         places: list[Any] = []
         for k, a in enumerate(n.args):
             if isinstance(a, Value):
-                places.append(number[id(a)])
+                places.append(number[a])
             elif _holds_values(a):
-                places.append([-1 if x is None else number[id(x)] for x in a])
+                places.append([-1 if x is None else number[x] for x in a])
             else:
                 places.append(None)
                 if isinstance(a, Live):
@@ -446,37 +562,6 @@ def program_of(
             plain.append(a if places[-1] is None else None)
         derivative = all(0 not in v.shape for v in n.outputs[1:])
         made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
-        number.update((id(v), i) for v, i in zip(n.outputs, made))
+        number.update(zip(n.outputs, made))
     program.finish([number[v] for v in results], list(lent))
     return program, live
-
-
-def _listed(x: Any) -> Any:
-    if isinstance(x, (tuple, list)):
-        return [_listed(v) for v in x]
-    return [_listed(v) for v in x.values()] if isinstance(x, dict) else x
-
-
-def _leaves(x: Any) -> Iterator[Value]:
-    if isinstance(x, Value):
-        yield x
-    elif isinstance(x, (tuple, list)):
-        for v in x:
-            yield from _leaves(v)
-    elif isinstance(x, dict):
-        for v in x.values():
-            yield from _leaves(v)
-
-
-def _rebuild(x: Any, env: dict[int, Any]) -> Any:
-    """Return a structure like ``x`` with what ``env`` has by the ids of its values."""
-    if isinstance(x, Value):
-        return env[id(x)]
-    if isinstance(x, dict):
-        return {k: _rebuild(v, env) for k, v in x.items()}
-    return _like(x, [_rebuild(v, env) for v in x]) if isinstance(x, (tuple, list)) else x
-
-
-def _like(x: Any, parts: list[Any]) -> Any:
-    """Return a sequence of these parts of the kind of ``x``; named ones keep their names."""
-    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from weft import _C
 
+from .facts import is_random
 from .freeze import freeze, freeze_graph
 from .graph import Graph
 from .passes import INFERENCE, run_passes
-from .passes.rebuild import copied, is_random
+from .passes.rebuild import copied
 from .recorder import TracerWarning
 from .trace import TracedFunction
 
@@ -23,8 +24,11 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
 
     A module is set to the mode of evaluation, as in PyTorch, and frozen. Then the passes of
     ``weft.jit.passes.INFERENCE`` compute what does not depend on the inputs, fold batch norms into
-    the layers before them, join layers with activations, and leave out dropout and what leads to no
-    result. Results differ from the module's by the rounding of folded batch norms only.
+    the layers before them, join layers with activations, sums and padding, let convolutions in a row
+    work on a few lines of the image at a time, and leave out dropout and what leads to no result.
+    Results differ from the module's by the rounding of folded batch norms only, and where padding
+    with zeros meets weights that are not finite. Where gradients of inputs are wanted, ops run one by
+    one.
 
     A traced module or function becomes one graph. A scripted module becomes a graph for each kind
     of inputs (shapes, dtypes, layouts, other arguments) when it is first called with them: its
@@ -46,7 +50,7 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     if isinstance(mod, TracedFunction):
         graph = copied(mod.graph)
         held: list[Any] = [v.constant for v in graph.constants]
-        freeze_graph(graph, {id(t): t.detach().clone() for t in held})
+        freeze_graph(graph, {t: t.detach().clone() for t in held})
         return TracedFunction(_improved(graph), mod.__name__)
     if not isinstance(mod, _C.ModuleBase) or "_methods" not in mod.__dict__:
         raise RuntimeError(

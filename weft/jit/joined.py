@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weft import nn
 
+from .graphs import Graphs
 from .passes import LAYERS, run_passes
 from .recorder import TracerWarning
-from .variants import Variants
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def fuse(module: Any, example_inputs: Any = None) -> FusedModule:
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"fuse: takes a Module, not a {type(module).__name__}")
-    made = FusedModule(module._variants.module if isinstance(module, FusedModule) else module)
+    made = FusedModule(module._graphs.module if isinstance(module, FusedModule) else module)
     if example_inputs is not None:
         from .trace import as_inputs
 
@@ -77,78 +77,78 @@ class FusedModule(nn.Module):
         for name in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
             d[name] = module.__dict__[name]
         d.pop("training")
-        d["_variants"] = Variants(module, _joined)
-        d["_variants"].tell = _warn
+        d["_graphs"] = Graphs(module, _joined)
+        d["_graphs"].tell = _warn
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._variants(args, kwargs)
+        return self._graphs(args, kwargs)
 
     def _take(self, inputs: tuple[Any, ...]) -> None:
         from weft.nn.summary import left_as_it_is
 
-        with left_as_it_is(self._variants.module):
-            self._variants(inputs, {})
+        with left_as_it_is(self._graphs.module):
+            self._graphs(inputs, {})
 
     @property
     def graph(self) -> Graph | None:
         """The graph that was used last; None before the first call."""
-        return next(reversed(self._variants.graphs()), None)
+        return next(reversed(self._graphs.graphs()), None)
 
     @property
     def graphs(self) -> list[Graph]:
         """The graphs of all kinds of calls."""
-        return self._variants.graphs()
+        return self._graphs.graphs()
 
     @property
     def reasons(self) -> list[str]:
         """Why calls ran as they are written."""
-        return list(self._variants.reasons)
+        return list(self._graphs.reasons)
 
     # ---- everything else is the module's
 
     @property
     def training(self) -> bool:  # type: ignore[override]
         """The mode of the module."""
-        return self._variants.module.training
+        return self._graphs.module.training
 
     def train(self, mode: bool = True) -> Any:
         """Set the mode of the module and its parts."""
-        self._variants.module.train(mode)
+        self._graphs.module.train(mode)
         return self
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Return the state of the module."""
-        return self._variants.module.state_dict(*args, **kwargs)
+        return self._graphs.module.state_dict(*args, **kwargs)
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Load the state of the module."""
-        return self._variants.module.load_state_dict(*args, **kwargs)
+        return self._graphs.module.load_state_dict(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         """Find attributes of the module."""
-        if name.startswith("__") or "_variants" not in self.__dict__:
+        if name.startswith("__") or "_graphs" not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return getattr(self._variants.module, name)
+        return getattr(self._graphs.module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute of the module."""
-        setattr(self._variants.module, name, value)
+        setattr(self._graphs.module, name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(self._variants.module, name)
+        delattr(self._graphs.module, name)
 
     def __deepcopy__(self, memo: Any) -> FusedModule:
         """Copy the module; its graphs are taken anew."""
         import copy
 
-        made = memo[id(self)] = FusedModule(copy.deepcopy(self._variants.module, memo))
+        made = memo[id(self)] = FusedModule(copy.deepcopy(self._graphs.module, memo))
         return made
 
     def __reduce__(self) -> Any:
-        return fuse, (self._variants.module,)
+        return fuse, (self._graphs.module,)
 
     def extra_repr(self) -> str:
-        return f"original_name={type(self._variants.module).__name__}"
+        return f"original_name={type(self._graphs.module).__name__}"
 
 
 def _joined(graph: Graph) -> Graph:

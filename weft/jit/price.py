@@ -18,11 +18,12 @@ TOO_MANY = "calls differ in shapes or numbers more often than programs for each 
 WORTH = 10.0
 _STEPS = 3  # two captures and a program
 _USUAL = 2e-3  # seconds of a capture, before there was one
-_PATIENCE = 32  # calls in a row that were not worth a program
+_PATIENCE = 32  # calls in a row that were not worth a program, or could not be made by one
 _REST = 32  # times as many calls run eagerly then, without a look at their signatures
 _FEW = 8  # signatures that are looked at for ever: sooner or later each is worth a program
 _LONG = 1e-3  # seconds of an eager call beside which a look is nothing
 _MOST = 10_000  # signatures whose time is known
+_DEARER = 4  # times as much is asked of a signature each time that its program was dropped
 
 clock = time.perf_counter
 
@@ -35,8 +36,8 @@ class Price:
 
     >>> from weft.jit.price import Price
     >>> price = Price()
-    >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(40)][-1]
-    39
+    >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(400)][-1]
+    399
     >>> price.rest  # none of them came twice
     1024
     """
@@ -44,6 +45,7 @@ class Price:
     def __init__(self) -> None:
         """Begin with no signature."""
         self._spent: dict[int, float] = {}  # seconds of eager calls, by signature
+        self._dropped: dict[int, int] = {}  # how often its program was, by signature
         self._capture = _USUAL  # seconds of the shortest: the first one may have loaded modules
         self._in_vain = 0  # calls in a row that were not worth it
         self.rest = 0  # how many calls are eager, whatever they are like, before the next look
@@ -59,11 +61,14 @@ class Price:
             return False
         if len(self._spent) >= _MOST:
             self._spent.clear()
+            self._dropped.clear()
         if signature not in self._spent:
             self._spent[signature] = 0.0
             return True
-        alone = len(self._spent) == 1
-        return not alone and self._spent[signature] < WORTH * _STEPS * self._capture
+        if len(self._spent) == 1 and not self._dropped:
+            return False
+        price = WORTH * _STEPS * self._capture * _DEARER ** self._dropped.get(signature, 0)
+        return self._spent[signature] < price
 
     def run_eagerly(
         self,
@@ -77,10 +82,19 @@ class Price:
         result = func(*args, **kwargs)
         took = clock() - start
         self._spent[signature] = self._spent.get(signature, 0.0) + took
-        self._in_vain += len(self._spent) > _FEW and took < _LONG
+        if len(self._spent) > _FEW and took < _LONG:
+            self._note_in_vain()
+        return result
+
+    def note_refusal(self) -> None:
+        """Note that a call could not be made by a program: looking at more like it takes time."""
+        if WORTH:
+            self._note_in_vain()
+
+    def _note_in_vain(self) -> None:
+        self._in_vain += 1
         if self._in_vain >= _PATIENCE:
             self._in_vain, self.rest = 0, _PATIENCE * _REST
-        return result
 
     def note_capture(self, seconds: float) -> None:
         """Note how long a capture took."""
@@ -91,5 +105,12 @@ class Price:
         self._in_vain = 0
 
     def forget(self, signature: int) -> None:
-        """Count the eager calls of a signature from zero: its program was dropped."""
+        """Count the eager calls of a signature from zero: its program was dropped.
+
+        Where more signatures take turns than programs are kept, each would be captured and dropped
+        for ever. So the next capture is dearer each time: there are ever fewer.
+        """
         self._spent.pop(signature, None)
+        if len(self._dropped) >= _MOST:
+            self._dropped.clear()
+        self._dropped[signature] = self._dropped.get(signature, 0) + 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import weft
 from weft import _C
-from weft._setting import at_line
+from weft.utils.pytree import find_tensors
 
-from .graph import Graph, Node, Value, _like
+from .graph import Graph, Node, Value
+from .structure import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,39 +39,35 @@ class Recorder:
     """Builds a graph from the calls that pass the gate."""
 
     traces = True  # the graph must have a derivative: fused ops that have none run as their twins
+    keeps_control_flow = True  # cond, while_loop and scan are nodes; else the ops that they run are
 
     def __init__(self) -> None:
         """Start with an empty graph."""
         self.graph = Graph()
-        self.values: dict[int, Value] = {}
+        self.values: dict[Tensor, Value] = {}  # what a tensor is now; in place, it becomes another
         self.places: dict[Any, Value] = {}  # by memory: what backward kept is another object there
-        self.alive: list[Tensor] = []  # an address must not be reused while it stands for a value
         self._mark = 0  # bytes that tensors had when the elements of those that are over last went
 
     def name(self, t: Tensor, prefix: str) -> Value:
-        """Give ``t`` a fresh name."""
-        count = len(self.graph.inputs) if prefix == "x" else len(self.alive)
-        v = Value(f"{prefix}{count}", t)
-        self.values[id(t)] = v
-        self.alive.append(t)
+        """Give ``t`` a fresh value."""
+        v = self.values[t] = self.graph.value(prefix, t)
         if 0 not in v.shape:
             self.places[_C._place(t), v.shape, v.stride, v.dtype] = v
         return v
 
     def value(self, a: Any) -> Any:
         """Return what stands for an argument: a value for a tensor, lists of them, or itself."""
-        known = self.values.get(id(a))
-        if known is not None:
-            return known
-        if isinstance(a, list):
+        if type(a) is list:
             return [self.value(x) for x in a]
         if not isinstance(a, weft.Tensor):
             return a
+        known = self.values.get(a)
+        if known is not None:
+            return known
         known = self.places.get(_place(a)) if a.numel() else None
         if known is None:
             return self.constant(a)
-        self.values[id(a)] = known
-        self.alive.append(a)
+        self.values[a] = known
         return known
 
     def constant(self, t: Tensor) -> Value:
@@ -89,26 +86,17 @@ class Recorder:
         if given:
             self.graph.nodes.append(node)
             for t in outs:
-                fresh = Value(f"v{len(self.alive)}_out", t)
-                fresh.producer = node
-                node.outputs.append(fresh)
+                fresh = self.graph.value("v", t)
+                node.give([*node.outputs, fresh])
                 copy = Node("copy_", (self.value(t), fresh), True, line, grad)
-                v = self.name(t, "v")
-                v.producer = copy
-                copy.outputs.append(v)
-                self.graph.nodes.append(copy)
+                self.graph.nodes.append(copy.give([self.name(t, "v")]))
             return
-        for t in outs:
-            v = self.name(t, "v")
-            v.producer = node
-            node.outputs.append(v)
-        self.graph.nodes.append(node)
-        self._mark = _C._forget_elements(self.alive, self._mark)
+        self.graph.nodes.append(node.give([self.name(t, "v") for t in outs]))
+        self._mark = _C._forget_elements(self.values, self._mark)
 
     def became(self, t: Tensor, view: Tensor) -> None:
         """``t`` has taken the geometry of ``view``, a view of itself: it is that value from now on."""
-        self.values[id(t)] = self.value(view)
-        self.alive.append(t)
+        self.values[t] = self.value(view)
 
     def walks(self) -> None:
         """A backward pass begins: its ops are part of the graph."""
@@ -136,14 +124,23 @@ class Recorder:
             stacklevel=3,
         )
 
-    def branches(self) -> None:
-        """Raise: ``cond`` is to choose by a value, and a trace would keep the choice of this call."""
-        raise RuntimeError(
-            at_line(
-                "trace: cond chooses between two functions by the value of a tensor, and a trace would "
-                "keep the choice of this one call. Use weft.where, weft.jit.script or weft.compile"
-            )
-        )
+    def cond(self, *call: Any) -> Any:
+        """Keep ``weft.cond`` as a node."""
+        from .control import trace_cond
+
+        return trace_cond(self, *call)
+
+    def while_loop(self, *call: Any) -> Any:
+        """Keep ``weft.while_loop`` as a node."""
+        from .control import trace_while_loop
+
+        return trace_while_loop(self, *call)
+
+    def scan(self, *call: Any) -> Any:
+        """Keep ``weft.scan`` as a node."""
+        from .control import trace_scan
+
+        return trace_scan(self, *call)
 
     def shown(self, line: str) -> None:
         """The text of a tensor was asked for: a trace has nothing to do with that."""
@@ -159,12 +156,13 @@ class Recorder:
         """
         self.lost(f"the derivative of the custom Function {name}", line)
 
-    def structure(self, x: Any) -> Any:
-        """Replace the tensors in a result by their values."""
-        if isinstance(x, weft.Tensor):
-            return self.value(x)
-        if isinstance(x, dict):
-            return {k: self.structure(v) for k, v in x.items()}
-        if isinstance(x, (tuple, list)):
-            return _like(x, [self.structure(v) for v in x])
-        return x
+    def returns(self, result: Any) -> None:
+        """Let the graph return what the function did: values for tensors, other leaves as they are."""
+        graph = self.graph
+        leaves, graph.spec = flatten(result)
+        for leaf in leaves:
+            if not isinstance(leaf, weft.Tensor) and next(find_tensors(leaf), None) is not None:
+                self.lost(
+                    f"a result of type {type(leaf).__name__}, which holds tensors,", _C._here()
+                )
+        graph.outputs = [self.value(x) if isinstance(x, weft.Tensor) else x for x in leaves]

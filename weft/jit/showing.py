@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .facts import is_view
 from .graph import Graph, Step
 from .passes import run_passes
-from .passes.rebuild import is_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

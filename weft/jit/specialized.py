@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .graphs import Graphs
 from .passes import INFERENCE, run_passes
 from .script.module import ScriptModule
-from .variants import Variants
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ class InferenceModule(ScriptModule):
         self.__dict__.update(
             _inner=frozen, _original=frozen.original_name, training=False, _is_frozen=True
         )
-        self.__dict__["_variants"] = Variants(frozen, _for_inference)
-        self._variants.private = not frozen._methods.keys() - {"forward"}  # others may change it
-        self._variants.rounds = True  # batch norms are folded
+        private = not frozen._methods.keys() - {"forward"}  # others may change it
+        self.__dict__["_graphs"] = Graphs(frozen, _for_inference, private, rounds=True)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._variants(args, kwargs)
+        return self._graphs(args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         """Find the methods and attributes that were kept."""
@@ -57,17 +56,17 @@ class InferenceModule(ScriptModule):
     @property
     def graph(self) -> Any:
         """The graph that was used last; before the first call, the program as text."""
-        return next(reversed(self._variants.graphs()), self._inner.graph)
+        return next(reversed(self._graphs.graphs()), self._inner.graph)
 
     @property
     def graphs(self) -> list[Graph]:
         """The graphs of all kinds of calls."""
-        return self._variants.graphs()
+        return self._graphs.graphs()
 
     @property
     def reasons(self) -> list[str]:
         """Why calls were run by the interpreter."""
-        return list(self._variants.reasons)
+        return list(self._graphs.reasons)
 
     @property
     def code(self) -> str:

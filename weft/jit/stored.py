@@ -7,14 +7,12 @@ from weft import nn
 from weft.serialization.common import FileError
 from weft.serialization.modules import class_name, describe, make_layer
 
-from .graph import Graph, Node, Value, one_by_one
+from .graph import NODE_FIELDS, VALUE_FIELDS, Graph, Node, Value, one_by_one
 from .script.allowed import is_member_name
 from .script.data import check_calls, from_json, to_json
-from .script.evaluate import is_value
-from .script.function import ScriptFunction
-from .script.module import CONTAINERS, ScriptModule, as_script
-from .script.program import Program
-from .script.run import Running
+from .script.module import CONTAINERS, ScriptModule, as_script, empty
+from .script.program import Program, Running, ScriptFunction
+from .script.values import is_value
 from .trace import TracedFunction
 from .traced import TracedModule
 
@@ -138,11 +136,10 @@ class Writer:
 
     def graph(self, graph: Graph) -> dict[str, Any]:
         """Return a graph: values by number, nodes in their order."""
-        numbers: dict[int, int] = {}
 
         def encode(x: Any) -> Any:
             if isinstance(x, Value):
-                return {"value": numbers.setdefault(id(x), len(numbers))}
+                return {"value": x.id}
             if isinstance(x, dict):
                 return {"dict": [[k, encode(v)] for k, v in x.items()]}
             if isinstance(x, (list, tuple)):
@@ -151,18 +148,26 @@ class Writer:
             return {"data": x}
 
         def described(v: Value) -> list[Any]:
-            return [encode(v)["value"], v.name, list(v.shape), v.dtype]
+            fields = (getattr(v, name) for name in VALUE_FIELDS)
+            return [list(x) if isinstance(x, tuple) else x for x in fields]
+
+        forms = {
+            "args": lambda args: [encode(a) for a in args],
+            "outputs": lambda outputs: [described(v) for v in outputs],
+            "graphs": lambda graphs: [self.graph(g) for g in graphs],
+        }
+
+        def fields(n: Node) -> list[Any]:
+            found = [forms.get(name, _same)(getattr(n, name)) for name in NODE_FIELDS]
+            return found if n.graphs else found[:-1]
 
         inputs = [described(v) for v in graph.inputs]
         constants = [[*described(v), v.member or v.constant] for v in graph.constants]
-        nodes = [
-            [n.op, [encode(a) for a in n.args], n.inplace, n.line, n.grad,
-             [described(v) for v in n.outputs]]
-            for n in one_by_one(graph.nodes)
-        ]  # fmt: skip
+        nodes = [fields(n) for n in one_by_one(graph.nodes)]
         return {
             "inputs": inputs, "constants": constants, "nodes": nodes,
-            "outputs": encode(graph.outputs),
+            "outputs": encode(graph.returned),
+            "joined": graph.frozen and any(n.parts for n in graph.nodes),
         }  # fmt: skip
 
 
@@ -255,16 +260,8 @@ class Reader:
                 self.fail(f"the function {name!r:.100} has another name, or is a method")
             program.add(function)
         for running in program.functions.values():
-            self.prepare(running)
+            check_calls(running.function, program, self.what)
         return program
-
-    def prepare(self, running: Running) -> None:
-        """Check what a function calls, and make it ready."""
-        check_calls(running.function, running.program, self.what)
-        try:
-            running.prepare()
-        except KeyError as e:
-            self.fail(f"{running.function.name}: {e} does not stand where it may")
 
     def module(self, entry: Any) -> Any:
         """Return a module; those it holds are made."""
@@ -277,7 +274,9 @@ class Reader:
             made = _CONTAINERS[entry["class"]]()
             self.children(made, entry)
         elif kind in ("script", "traced"):
-            made = ScriptModule() if kind == "script" else TracedModule()
+            if kind == "script" and entry["container"] not in ("", "list", "dict"):
+                self.fail(f"{entry['container']!r:.100} is no container")
+            made = empty(entry["container"]) if kind == "script" else TracedModule()
             self.tables(made, entry)
         if made is None:
             self.fail(f"{kind!r:.100} is no kind of module")
@@ -322,17 +321,14 @@ class Reader:
             if entry["graph"] is not None:
                 made.__dict__["_graph"] = self.graph(entry["graph"], made)
             return
-        if entry["container"] not in ("", "list", "dict"):
-            self.fail(f"{entry['container']!r:.100} is no container")
-        made.__dict__["_container"] = entry["container"]
         if entry["methods"]:
             program = self.programs[self.number(entry["program"], self.programs)]
         for name, text in entry["methods"].items():
             function = from_json(text, f"{self.what}: {name!s:.100}")
             if function.name != name or not function.method or name.startswith("__"):
                 self.fail(f"the method {name!r:.100} has another name, or is none")
-            made.__dict__["_methods"][name] = running = Running(function, program)
-            self.prepare(running)
+            check_calls(function, program, self.what)
+            made.__dict__["_methods"][name] = Running(function, program)
 
     def tensor(self, x: Any) -> Any:
         """Return what must be a tensor."""
@@ -370,15 +366,10 @@ class Reader:
         members = {} if module is None else TracedModule.members(module)
 
         def value(described: Any) -> Value:
-            number, name, shape, dtype = described
+            id, name, shape, dtype = described
             sizes = [self.number(n, range(2**62)) for n in shape]  # type: ignore[arg-type]
-            if number in values or not isinstance(name, str) or not isinstance(dtype, weft.dtype):
-                self.fail(f"{described!r:.100} does not describe a value")
-            v = Value.__new__(Value)
-            v.stride, v.literal = None, ""  # not kept
-            v.name, v.shape, v.dtype = name, tuple(sizes), dtype
-            v.producer = v.constant = v.member = None
-            values[number] = v
+            v = values[self.number(id, range(2**31))] = Value(id, name, tuple(sizes), dtype)  # type: ignore[arg-type]
+            graph.count = max(graph.count, id + 1)
             return v
 
         def decode(e: Any) -> Any:
@@ -404,14 +395,25 @@ class Reader:
             if tuple(v.constant.shape) != v.shape or v.constant.dtype != v.dtype:
                 self.fail(f"the constant {v.name!r:.50} is of another shape or dtype")
             graph.constants.append(v)
-        for op, args, inplace, line, grad, outputs in x["nodes"]:
-            if not isinstance(op, str) or type(inplace) is not bool or type(grad) is not bool:
-                self.fail(f"{op!r:.100} is no node")
-            node = Node(op, tuple(decode(a) for a in args), inplace, str(line), grad)
-            node.outputs = [value(v) for v in outputs]
-            for v in node.outputs:
-                v.producer = node
-            graph.nodes.append(node)
-        graph.outputs = decode(x["outputs"])
+        for fields in x["nodes"]:
+            described = dict(zip(NODE_FIELDS, fields))
+            op, line = described["op"], str(described["line"])
+            args = tuple(decode(a) for a in described["args"])
+            node = Node(op, args, described["inplace"], line, described["grad"])
+            if "graphs" in described:
+                node.graphs = tuple(self.graph(g, None) for g in described["graphs"])
+                if not node.graphs:
+                    self.fail(f"{op!r:.100} has no graphs")
+            graph.nodes.append(node.give([value(v) for v in described["outputs"]]))
+        graph.returns(decode(x["outputs"]))
         graph.verify()
+        if x.get("joined") is True:  # it was saved op by op
+            from .passes import ENDINGS, run_passes
+
+            graph.frozen = True
+            graph = run_passes(graph, ENDINGS, remember=False)
         return graph
+
+
+def _same(x: Any) -> Any:
+    return x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft import _C
+from weft.utils.pytree import find_tensors
 
 from .graph import Graph
 from .recorder import Recorder, TracerWarning
@@ -99,13 +100,15 @@ def trace(
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
         recorder.graph.inputs.append(recorder.name(t, "x"))
-    before = _guarded(func)
+    from .graphs import members_of, reassigned
+
+    members = list(members_of(func)) if isinstance(func, _C.ModuleBase) else []
     _C._start_recording(recorder)
     try:
         result = func(*copies)
     finally:
         _C._stop_recording()
-    recorder.graph.outputs = recorder.structure(result)
+    recorder.returns(result)
     recorder.graph.verify()
     traced: Any = TracedFunction(recorder.graph, getattr(func, "__name__", type(func).__name__))
     if isinstance(func, _C.ModuleBase):
@@ -113,7 +116,7 @@ def trace(
 
         traced = traced_module(func, recorder.graph)
         _warn_of_chance(recorder.graph, func)
-        _warn_of_change(before.reassigned())
+        _warn_of_change(reassigned(members))
     if check_trace:
         _check(traced, inputs, result, check_tolerance)
     for more in check_inputs or ():
@@ -175,7 +178,7 @@ def _refuse(**arguments: Any) -> None:
 
 def _warn_of_chance(graph: Graph, module: Any) -> None:
     """Warn that a module was traced in the mode of training, where its results differ by chance."""
-    from .passes.rebuild import is_random
+    from .facts import is_random
 
     random = sorted({n.op for n in graph if is_random(n)})
     if random and module.training:
@@ -187,13 +190,6 @@ def _warn_of_chance(graph: Graph, module: Any) -> None:
             TracerWarning,
             stacklevel=3,
         )
-
-
-def _guarded(func: Any) -> Any:
-    """Return what tells later whether a module has changed."""
-    from .variants import Guard
-
-    return Guard(func, Graph()) if isinstance(func, _C.ModuleBase) else None
 
 
 def _warn_of_change(path: str) -> None:
@@ -211,14 +207,7 @@ def _warn_of_change(path: str) -> None:
 
 def _check(traced: Any, inputs: tuple[Any, ...], result: Any, tolerance: float) -> None:
     """Raise unless the graph gives a result again."""
-    for a, b in zip(_tensors(traced(*inputs)), _tensors(result)):
+    for a, b in zip(find_tensors(traced(*inputs)), find_tensors(result)):
         if not weft.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
             name = getattr(traced, "__name__", type(traced).__name__)
             raise RuntimeError(f"trace: {name} gave another result when its graph was run again")
-
-
-def _tensors(x: Any) -> list[Any]:
-    if isinstance(x, weft.Tensor):
-        return [x]
-    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
-    return [t for part in parts for t in _tensors(part)]

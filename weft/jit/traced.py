@@ -113,9 +113,9 @@ def like(module: Any, made: dict[int, Any]) -> TracedModule:
 def traced_module(module: Any, graph: Graph) -> TracedModule:
     """Return a traced module; constants that are the module's tensors become its members."""
     bare = like(module, {})
-    names = {id(t): name for name, t in reversed(list(bare.members().items()))}
+    names = {t: name for name, t in reversed(list(bare.members().items()))}
     for v in graph.constants:
-        v.member = names.get(id(v.constant))
+        v.member = names.get(v.constant)
     graph.training = module.training
     bare.__dict__["_graph"] = graph
     return bare

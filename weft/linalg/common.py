@@ -5,6 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
+from weft.linalg.openblas import failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _complex(dtype: Any) -> Any:
 
 def _refuse_failed(info: Any, batch: tuple[int, ...], complaint: str) -> None:
     """Raise for the first matrix that LAPACK gave up on, and name it."""
-    if not info.any():
+    if not failed(info):
         return
     name, _, reason = complaint.partition(": ")
     which = f"(Batch element {int((info != 0).argmax())}): " if batch else ""

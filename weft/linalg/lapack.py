@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 
+from weft import _C
 from weft.linalg.openblas import (
     REAL,
     columns,
     each,
+    failed,
     not_finite,
     nothing,
     rows,
@@ -24,6 +26,9 @@ from weft.linalg.openblas import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_triangle_solve = _C._op_function("triangle_solve")
 
 
 # ---- triangles ---------------------------------------------------------------------------------
@@ -38,37 +43,12 @@ def solve_triangular(
     """
     import numpy
 
-    x = rows(b)
-    m, n = b.shape[-2:]
-    if not x.size:
-        return x.reshape(b.shape)
-    k = a.shape[-1]
-    as_columns = a.swapaxes(-1, -2).flags.c_contiguous and not (adjoint and a.dtype.kind == "c")
-    a = rows(a.swapaxes(-1, -2) if as_columns else a, copy=False)
-    # It sees the transpose of what lies in memory, and finds the transpose of x.
-    letters = (
-        b"U" if upper == as_columns else b"L",
-        b"N" if adjoint == as_columns else b"C" if adjoint else b"T",
-        b"U" if unit else b"N",
-    )
-    few = n if left else m
-    if few > 3:
-        one = numpy.ones(1, a.dtype)
-        each("trsm", a.dtype, b"R" if left else b"L", *letters, n, m, one, a, k, x, n)
-        return x.reshape(b.shape)
-    # Few right-hand sides, one by one: that is faster than to arrange the triangle for many.
-    if left:  # the columns of x: with the transpose of that
-        conjugate = letters[1] == b"C" and a.dtype.kind == "c"
-        letters = (letters[0], b"T" if letters[1] == b"N" else b"N", letters[2])
-        if conjugate:
-            x = x.conj()
-    y, step = (x.swapaxes(-1, -2), n) if left else (x, 1)
-    if len(x) == 1:  # they are a batch for the same triangle
-        each("trsv", a.dtype, *letters, k, a.reshape(k * k), k, y[0], step)
-    else:
-        for j in range(few):
-            each("trsv", a.dtype, *letters, k, a, k, y[:, j], step)
-    return (x.conj() if left and conjugate else x).reshape(b.shape)
+    a, b = _C._from_buffer(a), _C._from_buffer(b)
+    if adjoint:
+        a, upper = a.mH, not upper
+    if left:
+        return numpy.asarray(_triangle_solve(a, b, upper, unit))
+    return numpy.asarray(_triangle_solve(a.mT, b.mT, not upper, unit).mT.contiguous())
 
 
 def cholesky(a: Any, upper: bool = False) -> tuple[Any, Any]:
@@ -84,15 +64,33 @@ def cholesky_inverse(factor: Any, upper: bool) -> tuple[Any, Any]:
     """The inverse of the matrix with this Cholesky factor; info."""
     import numpy
 
-    x, n = rows(factor), factor.shape[-1]
+    n = factor.shape[-1]
+    if factor.dtype.kind == "f" and n >= _SOLVES:
+        return _cholesky_inverse_by_triangles(factor.swapaxes(-1, -2) if upper else factor)
+    x = rows(factor)
     info = (x.diagonal(0, -2, -1) == 0).any(-1).astype(numpy.int32)
-    if x.size and not info.any():
+    if x.size and not failed(info):
         letter = b"L" if upper else b"U"
         _invert_triangle(x, letter, 0, n)
         each("lauum", x.dtype, letter, n, x, n)
     other = triangle(x, upper, 1 if upper else -1).swapaxes(-1, -2)
     x = triangle(x, upper)
     x += other.conj() if x.dtype.kind == "c" else other
+    return x.reshape(factor.shape), info
+
+
+def _cholesky_inverse_by_triangles(factor: Any) -> tuple[Any, Any]:
+    """The inverse of real L Lᵀ, given L; info."""
+    import numpy
+
+    info = (factor.diagonal(0, -2, -1) == 0).any(-1).astype(numpy.int32).reshape(-1)
+    if failed(info):
+        return factor, info
+    x, n = rows(inverse_of_lower(factor), copy=False), factor.shape[-1]
+    each("lauum", x.dtype, b"U", n, x, n)
+    other = triangle(x, False, -1).swapaxes(-1, -2)
+    x = triangle(x, False)
+    x += other
     return x.reshape(factor.shape), info
 
 
@@ -156,22 +154,59 @@ def factor(a: Any) -> tuple[Any, Any, Any]:
 
 def inv_factored(factors: Any, pivots: Any, copy: bool = True) -> Any:
     """The inverse of a, from what ``factor`` gives for a."""
-    x, n = rows(factors, copy), factors.shape[-1]
+    n = factors.shape[-1]
+    if factors.dtype.char != "D" and n >= _SOLVES:
+        return _inv_by_triangles(factors, pivots)
+    x = rows(factors, copy)
     if x.size:
         with_work("getri", x.dtype, n, x, n, rows(pivots[..., None], copy=False))
     return x.reshape(factors.shape)
 
 
+_SOLVES = 64  # rows from which weft's solver of triangles beats getri and trtri, but for complex128
+
+
+def _inv_by_triangles(factors: Any, pivots: Any) -> Any:
+    """The inverse of a: as LAPACK sees aᵀ = P L U, a⁻¹ is P L⁻ᵀ U⁻ᵀ, and Lᵀ and Uᵀ lie here."""
+    import numpy
+
+    inverse = inverse_of_lower(factors)
+    f, inverse = _C._from_buffer(factors), _C._from_buffer(inverse)
+    inverse = numpy.asarray(_triangle_solve(f, inverse, True, True))
+    order = lu_order(pivots, factors.shape[-1])
+    result = numpy.empty_like(inverse)
+    for i in numpy.ndindex(*order.shape[:-1]):
+        result[i][order[i]] = inverse[i]
+    return result
+
+
+def inverse_of_lower(a: Any) -> Any:
+    """The inverses of lower triangles; what lies above them is not read."""
+    import numpy
+
+    n, panel = a.shape[-1], 96
+    inverse = numpy.zeros(a.shape, a.dtype)
+    for low in range(0, n, panel):  # the rows above a panel of columns are zero
+        high = min(low + panel, n)
+        unit = numpy.zeros((*a.shape[:-2], n - low, high - low), a.dtype)
+        unit[..., range(high - low), range(high - low)] = 1
+        part = _triangle_solve(
+            _C._from_buffer(a[..., low:, low:]), _C._from_buffer(unit), False, False
+        )
+        inverse[..., low:, low:high] = part
+    return inverse
+
+
 def inv(a: Any) -> tuple[Any, Any]:
     """The inverse; info."""
     factors, pivots, info = factor(a)
-    return factors if info.any() else inv_factored(factors, pivots, copy=False), info
+    return factors if failed(info) else inv_factored(factors, pivots, copy=False), info
 
 
 def solve(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
     """The x of a x = b, whose batches are equal; what ``factor`` gives for a."""
     factors, pivots, info = factor(a)
-    x = b if info.any() else solve_turned(factors, pivots, b, b"T")
+    x = b if failed(info) else solve_turned(factors, pivots, b, b"T")
     return x, factors, pivots, info
 
 
@@ -282,7 +317,7 @@ def svd(a: Any, full: bool, vectors: bool = True) -> tuple[Any, Any, Any, Any]:
     u = numpy.zeros((len(x), m, u_columns) if vectors else (len(x), 1), a.dtype)
     vh = numpy.zeros((len(x), v_rows, n) if vectors else (len(x), 1), a.dtype)
     info = not_finite(x)
-    if k and not info.any():
+    if k and not failed(info):
         job = b"N" if not vectors else b"A" if full else b"S"
         integers = numpy.zeros(8 * k, numpy.int32)
         reals = (
@@ -313,7 +348,7 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> tuple[Any, Any, Any, Any
     y[..., :m] = columns(b)
     values, rank = numpy.zeros((len(x), max(1, least)), real), numpy.zeros((len(x), 1), numpy.int32)
     info = not_finite(x) | not_finite(y)
-    if least and k and not info.any():
+    if least and k and not failed(info):
         args: tuple[Any, ...] = (m, n, k, x, m, y, tall)
         limit = numpy.array([rcond], real)
         is_complex = a.dtype.kind == "c"
@@ -373,7 +408,7 @@ def eigh(a: Any, lower: bool, vectors: bool = True) -> tuple[Any, Any, Any]:
     real = numpy.dtype(REAL.get(a.dtype.name, a.dtype.name))
     values = numpy.zeros((len(x), max(1, n)), real)
     info = not_finite(triangle(x, not lower))
-    if n and not info.any():
+    if n and not failed(info):
         job = b"V" if vectors else b"N"
         real_size = 1 + 5 * n + 2 * n * n
         reals = (numpy.zeros(real_size, real), real_size) if a.dtype.kind == "c" else ()

@@ -31,21 +31,14 @@ def _library() -> Any:
 
 
 @functools.cache
-def _function(name: str, char: str) -> Any:
+def _address(name: str, char: str) -> int:
+    import ctypes
+
     letter = _LETTERS[char]
     if letter in "cz":  # what is orthogonal for reals is unitary here
         name = "heevd" if name == "syevd" else "un" + name[2:] if name[:2] == "or" else name
     function = getattr(_library(), f"scipy_{letter}{name}_")
-    function.restype = None
-    return function
-
-
-@functools.lru_cache(1024)
-def _number(value: int) -> Any:
-    """A pointer to an integer, which LAPACK does not change."""
-    import ctypes
-
-    return ctypes.byref(ctypes.c_int(value))
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 _threads = 0
@@ -67,37 +60,21 @@ def each(name: str, dtype: Any, *args: Any) -> Any:
     Arrays have the batch as their first dimension, or are work space if they have one dimension.
     Returns what it says of each. BLAS says nothing, and does not read the pointer for that.
     """
-    import ctypes
-
     import numpy
 
     _use_threads()
-    function = _function(name, dtype.char)
-    pointers: list[Any] = []
-    moving, count = [], 0
     for a in args:
-        if isinstance(a, bytes):
-            pointers.append(a)
-        elif isinstance(a, int):
-            pointers.append(_number(a))
-        else:
-            pointer = ctypes.c_void_p(_C._from_buffer(a).data_ptr())
-            if a.ndim > 1:
-                count = len(a)
-                moving.append((pointer, a.strides[0]))
-            pointers.append(pointer)
-    info = numpy.zeros(count, numpy.int32)
-    if not count:
-        return info
-    pointer = ctypes.c_void_p(_C._from_buffer(info).data_ptr())
-    moving.append((pointer, 4))
-    pointers.append(pointer)
-    function(*pointers)
-    for _ in range(count - 1):
-        for pointer, step in moving:
-            pointer.value += step
-        function(*pointers)
-    return info
+        if type(a) is numpy.ndarray and a.ndim > 1:
+            info = numpy.zeros((len(a), 1), numpy.int32)
+            if len(a):
+                _C._call_each(_address(name, dtype.char), (*args, info))
+            return info[:, 0]
+    return numpy.zeros(0, numpy.int32)
+
+
+def failed(info: Any) -> bool:
+    """Whether LAPACK gave up on one of the matrices."""
+    return bool(info[0] if info.shape == (1,) else info.any())
 
 
 _sizes: dict[Any, int] = {}
@@ -138,6 +115,8 @@ def rows(a: Any, copy: bool = True) -> Any:
     shape = (math.prod(a.shape[:-2]), *a.shape[-2:])
     if a.flags.c_contiguous:
         return a.reshape(shape).copy() if copy else a.reshape(shape)
+    if a.size <= 4096:
+        return a.copy("C").reshape(shape)
     memory = numpy.empty(a.shape, a.dtype)
     _C._from_buffer(memory).copy_(_C._from_buffer(a))  # weft goes through matrices in tiles
     return memory.reshape(shape)

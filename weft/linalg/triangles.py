@@ -1,4 +1,4 @@
-"""Triangular systems and Cholesky factors, around LAPACK.
+"""Cholesky factors, around LAPACK, and triangular systems.
 
 In derivatives, ``g`` stands before the name of the gradient of a result, and ``_h`` is the conjugate
 transpose.
@@ -6,6 +6,7 @@ transpose.
 
 from __future__ import annotations
 
+from weft import _C
 from weft.linalg import lapack
 from weft.linalg.common import (
     _batch,
@@ -23,50 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@primitive(
-    "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool "
-    "unitriangular=False) -> Tensor"
-)
-class _SolveTriangular:
-    """The X of A X = B (X A = B with left=False) for a triangular A, whose other half is not read.
-
-    >>> A = weft.tensor([[2.0, 0.0], [1.0, 1.0]])
-    >>> weft.linalg.solve_triangular(A, weft.tensor([[2.0], [3.0]]), upper=False)
-    tensor([[1.],
-            [2.]])
-    """
-
-    keeps = ("A", "result")
-
-    def infer(A, B, upper, left, unitriangular):
-        shape = _square("solve_triangular", A)
-        _matrix("solve_triangular", B, "B")
-        _same_dtype("solve_triangular", A, B)
-        if B.shape[-2 if left else -1] != shape[-1]:
-            raise RuntimeError(
-                f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and "
-                f"{B.shape[-2]}x{B.shape[-1]})"
-            )
-        batch = _batch("solve_triangular", shape[:-2], tuple(B.shape[:-2]))
-        return [(batch + tuple(B.shape[-2:]), A.dtype)]
-
-    def run(A, B, upper, left, unitriangular):
-        return [lapack.solve_triangular(*_together(A, B), upper, left, unitriangular)]
-
-    def backward(ctx, g):
-        x, left, upper = ctx.result, ctx.left, ctx.upper
-        gb = solve_triangular(
-            _h(ctx.A), g, upper=not upper, left=left, unitriangular=ctx.unitriangular
-        )
-        if not ctx.needs("A"):
-            return None, gb
-        ga = -(gb @ _h(x)) if left else -(_h(x) @ gb)
-        k = int(ctx.unitriangular)
-        return ga.triu(k) if upper else ga.tril(-k), gb
-
-
-solve_triangular: Any = _SolveTriangular
+solve_triangular: Any = _C._op_function("linalg_solve_triangular")
 
 
 # ---- Cholesky ----

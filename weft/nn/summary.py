@@ -7,6 +7,7 @@ import math
 import weft
 from weft import Tensor
 from weft.nn.module import Module
+from weft.utils.pytree import find_tensors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,17 +123,6 @@ def _shape_text(shape: Any) -> str:
     return ", ".join(map(_shape_text, shape))
 
 
-def _tensors(value: Any) -> list[Tensor]:
-    """The tensors in a value."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [t for part in value for t in _tensors(part)]
-    return []
-
-
 def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     """Count the multiply-adds of one call of a layer that multiplies by weights; else 0.
 
@@ -142,7 +132,7 @@ def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     100
     """
     kinds = {base.__name__ for base in type(module).__mro__}
-    outputs = _tensors(output)
+    outputs = list(find_tensors(output))
     if not outputs:
         return 0
     y = outputs[0]
@@ -157,12 +147,12 @@ def macs_of(module: Module, args: tuple[Any, ...], output: Any) -> int:
     if kinds & {"ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"}:
         return args[0].numel() * math.prod(module.weight.shape[1:])
     if "RNNBase" in kinds or "RNNCellBase" in kinds:
-        rows = _tensors(args[0])[0]
+        rows = next(find_tensors(args[0]))
         steps = rows.numel() // rows.shape[-1]
         weights = (*module.parameters(), *module.buffers())  # quantised ones are buffers
         return steps * sum(w.numel() for w in weights if w.dim() == 2)
     if "MultiheadAttention" in kinds:
-        q, k = _tensors(args)[:2]
+        q, k = list(find_tensors(args))[:2]
         width = q.shape[-1]
         queries, keys = q.numel() // width, k.numel() // k.shape[-1]
         batch = 1 if q.dim() == 2 else q.shape[0 if module.batch_first else 1]
@@ -246,7 +236,7 @@ def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summ
         if inside:
             inside[-1][0] += total
         if row.leaf:
-            counted["outputs"] += sum(t.numel() * t.element_size() for t in _tensors(output))
+            counted["outputs"] += sum(t.numel() * t.element_size() for t in find_tensors(output))
 
     try:
         for module in model.modules():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import weft
+from functools import lru_cache
+
 from weft._C import Tensor
 from weft.ops import op
 
@@ -21,7 +22,60 @@ def einsum(*args: Any) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
-    equation, operands = _read(args)
+    equation, values = _read(args)
+    for name, at, rest in _plan(equation, *[t.shape for t in values]):
+        other = (values[rest],) if type(rest) is int else rest
+        values.append(getattr(values[at], name)(*other))
+    return values[-1]
+
+
+class _Planned:
+    """An operand that has a shape only: what is done with it is noted, to be done with tensors."""
+
+    def __init__(self, shape: Any, steps: list[Any], at: int) -> None:
+        """Stand for the value with that number."""
+        self.shape, self.ndim, self.steps, self.at = list(shape), len(shape), steps, at
+
+    def _then(self, shape: Any, name: str, rest: Any) -> _Planned:
+        operands, steps = self.steps[0], self.steps
+        steps.append((name, self.at, rest))
+        return _Planned(shape, steps, operands + len(steps) - 2)
+
+    def diagonal(self, i: int, j: int) -> _Planned:
+        shape = [n for k, n in enumerate(self.shape) if k not in (i, j)] + [self.shape[i]]
+        return self._then(shape, "diagonal", (0, i, j))
+
+    def sum(self, gone: list[int]) -> _Planned:
+        return self._then([n for i, n in enumerate(self.shape) if i not in gone], "sum", (gone,))
+
+    def permute(self, order: list[int]) -> _Planned:
+        if order == [*range(self.ndim)]:
+            return self
+        return self._then([self.shape[i] for i in order], "permute", (order,))
+
+    def reshape(self, shape: list[int]) -> _Planned:
+        return self if shape == self.shape else self._then(shape, "reshape", (shape,))
+
+    def expand(self, shape: list[int]) -> _Planned:
+        return self if shape == self.shape else self._then(shape, "expand", (shape,))
+
+    def times(self, other: _Planned) -> _Planned:
+        shape = [m if n == 1 else n for m, n in zip(self.shape, other.shape)]
+        return self._then(shape, "mul", other.at)
+
+    def matmul(self, other: _Planned) -> _Planned:
+        name = "bmm" if self.ndim == 3 else "mm"
+        return self._then([*self.shape[:-1], other.shape[-1]], name, other.at)
+
+
+@lru_cache(256)
+def _plan(equation: str, *shapes: Any) -> tuple[Any, ...]:
+    """Return the steps for operands of these shapes: (method, value, arguments or another value).
+
+    Values are numbered, the operands first, then the results of the steps.
+    """
+    steps: list[Any] = [len(shapes)]
+    operands = [_Planned(shape, steps, i) for i, shape in enumerate(shapes)]
     labels, result = _parse(equation, operands)
     sizes: dict[str, int] = {}
     terms = [_diagonals(t, names, sizes) for t, names in zip(operands, labels)]
@@ -37,7 +91,8 @@ def einsum(*args: Any) -> Tensor:
         later = set(result).union(*(set(n) for _, n in terms[i + 1 :]))
         t, other = _sum_away(t, other, later | set(names))
         total, names = _multiply(total, names, t, other, later)
-    return _in_order(total, names, result)
+    _in_order(total, names, result)
+    return tuple(steps[1:])
 
 
 def _read(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
@@ -75,7 +130,7 @@ def _from_numbers(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     return equation, list(args[: len(args) // 2 * 2 : 2])
 
 
-def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list[str]]:
+def _parse(equation: str, operands: list[_Planned]) -> tuple[list[list[str]], list[str]]:
     """Return the names of the dimensions of each operand and of the result.
 
     Those under an ellipsis are numbered.
@@ -133,7 +188,7 @@ def _names(term: str, covered: int, most: int) -> list[str]:
     return [*before, *middle, *after]
 
 
-def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tensor, list[str]]:
+def _diagonals(t: _Planned, names: list[str], sizes: dict[str, int]) -> tuple[_Planned, list[str]]:
     """Take the diagonal where a name is repeated, and note the sizes."""
     names = list(names)
     for name in set(names):
@@ -145,7 +200,7 @@ def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tens
                     f"einsum(): subscript {name} is repeated for an operand but the sizes don't "
                     f"match, {t.shape[i]} != {t.shape[j]}"
                 )
-            t = t.diagonal(0, i, j)
+            t = t.diagonal(i, j)
             names = names[:i] + names[i + 1 : j] + names[j + 1 :] + [name]
     for name, n in zip(names, t.shape):
         known = sizes.get(name, 1)
@@ -159,15 +214,15 @@ def _diagonals(t: Tensor, names: list[str], sizes: dict[str, int]) -> tuple[Tens
     return t, names
 
 
-def _sum_away(t: Tensor, names: list[str], wanted: set[str]) -> tuple[Tensor, list[str]]:
+def _sum_away(t: _Planned, names: list[str], wanted: set[str]) -> tuple[_Planned, list[str]]:
     """Sum over the dimensions that nobody asks for any more."""
     gone = [i for i, n in enumerate(names) if n not in wanted]
     return (t.sum(gone), [n for n in names if n in wanted]) if gone else (t, names)
 
 
 def _multiply(
-    a: Tensor, a_names: list[str], b: Tensor, b_names: list[str], later: set[str]
-) -> tuple[Tensor, list[str]]:
+    a: _Planned, a_names: list[str], b: _Planned, b_names: list[str], later: set[str]
+) -> tuple[_Planned, list[str]]:
     """Multiply two operands as a batch of matrices, summing over what only they share."""
     shared = [n for n in a_names if n in b_names]
     batch = [n for n in shared if n in later]
@@ -179,13 +234,14 @@ def _multiply(
     names = batch + rows + cols
     if not inner:
         b = b.reshape([*b.shape[:nb], *[1] * nr, *b.shape[nb:]])
-        return a.reshape([*a.shape, *[1] * nc]) * b, names
+        return a.reshape([*a.shape, *[1] * nc]).times(b), names
     joint = [max(x, y) if x and y else 0 for x, y in zip(a.shape[:nb], b.shape[:nb])]
     depth = [max(x, y) if x and y else 0 for x, y in zip(a.shape[nb + nr :], b.shape[nb : nb + ni])]
     high, wide = list(a.shape[nb : nb + nr]), list(b.shape[nb + ni :])
-    a = a.expand(joint + high + depth).reshape(_size(joint), _size(high), _size(depth))
-    b = b.expand(joint + depth + wide).reshape(_size(joint), _size(depth), _size(wide))
-    return weft.bmm(a, b).reshape(joint + high + wide), names
+    several = [_size(joint)] if joint else []
+    a = a.expand(joint + high + depth).reshape([*several, _size(high), _size(depth)])
+    b = b.expand(joint + depth + wide).reshape([*several, _size(depth), _size(wide)])
+    return a.matmul(b).reshape(joint + high + wide), names
 
 
 def _size(shape: list[int]) -> int:
@@ -195,5 +251,5 @@ def _size(shape: list[int]) -> int:
     return n
 
 
-def _in_order(t: Tensor, names: list[str], order: list[str]) -> Tensor:
-    return t.permute(*[names.index(n) for n in order]) if names != order else t
+def _in_order(t: _Planned, names: list[str], order: list[str]) -> _Planned:
+    return t.permute([names.index(n) for n in order])

@@ -160,18 +160,6 @@ def cdist(
     return _distances(a, b, p).reshape(*batch, a.shape[1], b.shape[1]).to(dtype)
 
 
-@op()
-def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix.
-
-    >>> weft.trace(weft.eye(3))
-    tensor(3.)
-    """
-    if input.dim() != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
-    return input.diagonal().sum()
-
-
 @op(method=False, out=True)
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the powers of each element of a vector, in its row: the highest first.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import weft
 from weft import _C
 from weft._C import Size, Tensor
@@ -24,94 +22,6 @@ def _wrap(dim: int, n: int, name: str) -> int:
             f"{name}: Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
         )
     return dim + (n or 1) if dim < 0 else dim
-
-
-@op()
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Join the dimensions from ``start_dim`` to ``end_dim`` into one.
-
-    >>> weft.ones(2, 3).flatten().shape
-    torch.Size([6])
-    """
-    n = input.dim()
-    if n > 1 and start_dim == 0 and end_dim == -1:
-        return input.reshape(-1)
-    start, end = _wrap(start_dim, n, "flatten"), _wrap(end_dim, n, "flatten")
-    if n == 0:
-        return input.reshape(1)
-    if start > end:
-        raise RuntimeError(
-            f"flatten: start_dim ({start_dim}) cannot come after end_dim ({end_dim})"
-        )
-    if start == end:
-        return input
-    shape = input.shape
-    return input.reshape((*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
-
-
-@op()
-def ravel(input: Tensor) -> Tensor:
-    """Join all dimensions into one.
-
-    >>> weft.ones(2, 3).ravel().shape
-    torch.Size([6])
-    """
-    return input.contiguous().view(-1)
-
-
-@op()
-def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split dimension ``dim`` into ``sizes``; one of them may be -1.
-
-    >>> weft.ones(6).unflatten(0, (2, 3)).shape
-    torch.Size([2, 3])
-    """
-    sizes = tuple(sizes) if not isinstance(sizes, int) else (sizes,)
-    if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    shape = tuple(input.shape)
-    n = len(shape)
-    d = dim % n if -n <= dim < n else _wrap(dim, n, "unflatten")
-    size, known = shape[d], math.prod(sizes)
-    if known < 0 and sizes.count(-1) == 1 and size % known == 0:
-        i = sizes.index(-1)
-        sizes = (*sizes[:i], size // -known, *sizes[i + 1 :])
-    elif known != size or -1 in sizes:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({size})"
-        )
-    return input.view(shape[:d] + sizes + shape[d + 1 :])
-
-
-@op(aliases=("moveaxis",))
-def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Move dimensions to other places; the rest keep their order.
-
-    >>> weft.ones(2, 3, 4).movedim(0, -1).shape
-    torch.Size([3, 4, 2])
-    """
-    n = input.dim()
-    if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
-        order = [*range(n)]
-        order.insert(destination % n, order.pop(source))
-        return input.permute(order)
-    froms = (source,) if isinstance(source, int) else tuple(source)
-    tos = (destination,) if isinstance(destination, int) else tuple(destination)
-    if len(froms) != len(tos):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(froms)} dims) should contain the same "
-            f"number of dims as destination ({list(tos)} dims)"
-        )
-    froms = tuple(_wrap(d, n, "movedim") for d in froms)
-    tos = tuple(_wrap(d, n, "movedim") for d in tos)
-    for what, dims in (("source", froms), ("destination", tos)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(dims)})")
-    if n == 0:
-        return input.view_as(input)
-    rest = iter(d for d in range(n) if d not in froms)
-    placed = dict(zip(tos, froms))
-    return input.permute(tuple(placed[i] if i in placed else next(rest) for i in range(n)))
 
 
 @op()

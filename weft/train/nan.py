@@ -5,26 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
+from weft.utils.pytree import find_named, find_tensors
 
 from .callback import Callback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .trainer import Trainer
 
 __all__ = ["NaNGuard", "explain_loss"]
-
-
-def _tensors(x: Any, name: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(x, weft.Tensor):
-        yield name, x
-    elif isinstance(x, dict):
-        for key, value in x.items():
-            yield from _tensors(value, f"{name}[{key!r}]")
-    elif isinstance(x, (list, tuple)):
-        for i, value in enumerate(x):
-            yield from _tensors(value, f"{name}[{i}]")
 
 
 def _bad(x: Any) -> bool:
@@ -32,7 +20,7 @@ def _bad(x: Any) -> bool:
 
 
 def _bad_names(x: Any, name: str) -> list[str]:
-    return [label for label, tensor in _tensors(x, name) if _bad(tensor)]
+    return [label for label, tensor in find_named(x, weft.Tensor, name) if _bad(tensor)]
 
 
 def _some(names: list[str]) -> str:
@@ -67,7 +55,7 @@ def explain_loss(trainer: Trainer, batch: Any) -> str:
     def look(name: str, kind: str) -> Any:
         def hook(module: Any, args: Any, output: Any) -> None:
             if not first and _bad_names(output, "output") and not _bad_names(args, "input"):
-                shapes = ", ".join(str(list(x.shape)) for _, x in _tensors(args, ""))
+                shapes = ", ".join(str(list(x.shape)) for x in find_tensors(args))
                 first.append(
                     f"{name or 'the model itself'} ({kind}) gives NaN or infinity for a finite "
                     f"input of shape {shapes}"
@@ -90,7 +78,7 @@ def explain_loss(trainer: Trainer, batch: Any) -> str:
         made = getattr(result.loss.grad_fn, "origin", None)
         at = f", computed at {made}" if isinstance(made, str) and made else ""
         ranges = [
-            f"[{float(x.min()):.4g}, {float(x.max()):.4g}]" for _, x in _tensors(result.output, "")
+            f"[{float(x.min()):.4g}, {float(x.max()):.4g}]" for x in find_tensors(result.output)
         ]
         return (
             "all modules give finite outputs; the loss itself is not finite for outputs in "

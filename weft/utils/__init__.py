@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_LAZY = ("checkpoint", "data", "download", "tensorboard")
+_LAZY = ("_pytree", "checkpoint", "data", "download", "pytree", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft import _C
+from weft.utils.pytree import find_named, tree_map_only
 
 from .graph import Graph, Node
 from .names import Names, split_origin
@@ -87,7 +88,7 @@ def record(func: Callable[..., Any], inputs: Any) -> Any:
             pass
 
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    given = tuple(_copied(x) for x in given)
+    given = tree_map_only(weft.Tensor, lambda t: t.detach().clone(), given)
     watcher = Watcher()
     for name, t in _named_inputs(func, given):
         value = watcher.name(t, "x")
@@ -109,30 +110,8 @@ def record(func: Callable[..., Any], inputs: Any) -> Any:
                 _C._stop_recording()
     finally:
         weft.set_rng_state(generator)
-    watcher.graph.outputs = watcher.structure(result)
+    watcher.returns(result)
     return watcher.graph
-
-
-def _copied(x: Any) -> Any:
-    if isinstance(x, weft.Tensor):
-        return x.detach().clone()
-    if isinstance(x, dict):
-        return {key: _copied(v) for key, v in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*map(_copied, x))
-    return type(x)(map(_copied, x)) if type(x) in (tuple, list) else x
-
-
-def _named(name: str, x: Any, kind: type) -> Iterator[tuple[str, Any]]:
-    """Iterate over the members of a structure that are of a kind, with names."""
-    if isinstance(x, kind):
-        yield name, x
-    elif isinstance(x, dict):
-        for key, v in x.items():
-            yield from _named(f"{name}[{key!r}]", v, kind)
-    elif isinstance(x, (tuple, list)):
-        for i, v in enumerate(x):
-            yield from _named(f"{name}[{i}]", v, kind)
 
 
 def _named_inputs(func: Any, given: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
@@ -145,19 +124,17 @@ def _named_inputs(func: Any, given: tuple[Any, ...]) -> Iterator[tuple[str, Any]
         names = []
     names += [f"input {i}" for i in range(len(names), len(given))]
     for name, x in zip(names, given):
-        yield from _named(name, x, weft.Tensor)
+        yield from find_named(x, weft.Tensor, name)
 
 
 def _used(static: Any) -> list[Any]:
     """Return the nodes on which a result depends."""
-    from weft.jit.graph import Value
-
-    wanted = {id(v) for _, v in _named("output", static.outputs, Value)}
+    wanted = set(static.results())
     used = []
     for node in reversed(static.nodes):
-        if any(id(v) in wanted for v in node.outputs):
+        if any(v in wanted for v in node.outputs):
             used.append(node)
-            wanted.update(id(v) for v in node.inputs())
+            wanted.update(node.inputs())
     return used[::-1]
 
 
@@ -171,25 +148,25 @@ def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
     ['x0', 'add', 'output']
     """
     made = Graph()
-    at: dict[int, Node] = {}
+    at: dict[Value, Node] = {}
     for v in static.inputs:
-        at[id(v)] = made.add(v.name, "leaf", shapes=[v.shape], dtype=v.dtype)
+        at[v] = made.add(v.name, "leaf", shapes=[v.shape], dtype=v.dtype)
     for node in static.nodes if unused else _used(static):
         for v in node.inputs():
-            if id(v) not in at:  # a tensor from outside, when it is first read
+            if v not in at:  # a tensor from outside, when it is first read
                 name, kind = _outside(v, names)
-                at[id(v)] = made.add(name, kind, shapes=[v.shape], dtype=v.dtype)
+                at[v] = made.add(name, kind, shapes=[v.shape], dtype=v.dtype)
         line, module = split_origin(node.line)
         label = f"{node.op}_" if node.inplace and not node.op.endswith("_") else node.op
         step = made.add(
             label, "op", op=node.op, shapes=[v.shape for v in node.outputs], module=module,
             line=line, dtype=node.outputs[0].dtype if node.outputs else None,
         )  # fmt: skip
-        for source in dict.fromkeys(at[id(v)] for v in node.inputs()):
+        for source in dict.fromkeys(at[v] for v in node.inputs()):
             made.connect(source, step)
         for v in node.outputs:
-            at[id(v)] = step
-    _add_outputs(made, static.outputs, at, names)
+            at[v] = step
+    _add_outputs(made, static.returned, at, names)
     return made
 
 
@@ -199,13 +176,12 @@ def _outside(v: Value, names: Names) -> tuple[str, str]:
     return names.of(v.constant) or member if v.constant is not None else member
 
 
-def _add_outputs(made: Graph, outputs: Any, at: dict[int, Node], names: Names) -> None:
+def _add_outputs(made: Graph, returned: Any, at: dict[Value, Node], names: Names) -> None:
     from weft.jit.graph import Value
 
-    found: list[tuple[str, Value]] = list(_named("output", outputs, Value))
-    for name, v in found:
-        if id(v) not in at:  # what came from outside is returned as it is
+    for name, v in find_named(returned, Value, "output"):
+        if v not in at:  # what came from outside is returned as it is
             label, kind = _outside(v, names)
-            at[id(v)] = made.add(label, kind, shapes=[v.shape], dtype=v.dtype)
+            at[v] = made.add(label, kind, shapes=[v.shape], dtype=v.dtype)
         node = made.add(name, "output", shapes=[v.shape], dtype=v.dtype)
-        made.connect(at[id(v)], node)
+        made.connect(at[v], node)

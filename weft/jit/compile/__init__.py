@@ -50,8 +50,10 @@ def compile(
     Args:
         model: what to compile; without it, a decorator is returned.
         fullgraph: raise where the program is split or runs eagerly, naming the line.
-        dynamic, mode, options: hints that steer PyTorch's compiler. Here each shape is a variant of
-            its own, and there is one mode.
+        dynamic: ``None``: sizes that come often get a program of their own, and where sizes vary more
+            than that pays, one program serves all. ``True``: one program serves all from the second
+            call on. ``False``: each size is a program of its own, or runs eagerly.
+        mode, options: hints that steer PyTorch's compiler; there is one mode here.
         backend: ``"inductor"`` (or ``"weft"``) compiles, ``"eager"`` and ``"aot_eager"`` do not.
         disable: return the function as it is.
         exact: results have every bit that eager gives them. Without it, programs may also use what
@@ -95,10 +97,10 @@ def compile(
     if isinstance(model, _C.ModuleBase):
         from .module import OptimizedModule
 
-        return OptimizedModule(model, fullgraph, eager, exact)
+        return OptimizedModule(model, fullgraph, eager, exact, dynamic)
     if eager:
         return model
-    return CompiledFunction(model, fullgraph, exact)
+    return CompiledFunction(model, fullgraph, exact, dynamic)
 
 
 def _check_flags(**flags: Any) -> None:

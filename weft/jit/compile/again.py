@@ -11,11 +11,10 @@ import contextlib
 
 import weft
 from weft import _C
+from weft.jit.facts import is_random, written
 from weft.jit.graph import Graph, Value
 from weft.jit.passes.memory import Places
-from weft.jit.passes.rebuild import is_random, written
-
-from .objects import Made
+from weft.jit.structure import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,10 +57,9 @@ class Ways:
                 outside have changed since.
         """
         self._check(inputs)
-        found: dict[int, Tensor] = {}
         with self._as_then():
-            _match(self.path[-1].outputs, self.variant.call_again(inputs), found)
-        outputs = [found.get(id(v)) for v in self.derivative.outputs]
+            found = _match(self.path[-1], self.variant.call_again(inputs))
+        outputs = [found.get(v) for v in self.derivative.outputs]
         for i, base in enumerate(self.derivative.bases):
             view = outputs[i]
             if base is not None and isinstance(base.of, int) and view is not None:
@@ -120,20 +118,15 @@ def _refusal(path: list[Piece], variant: Variant) -> str:
     return ""
 
 
-def _match(values: Any, made: Any, found: dict[int, Tensor]) -> None:
-    """Note which tensors stand for the values in a structure of results."""
-    if isinstance(values, Value):
-        if isinstance(made, weft.Tensor) and (made.dtype, made.shape) == (
-            values.dtype,
-            values.shape,
-        ):
-            found[id(values)] = made
-        return
-    if isinstance(values, Made):
-        made = values.parts_of(made)
-    if isinstance(values, dict) and isinstance(made, dict):
-        for key, v in values.items():
-            _match(v, made.get(key), found)
-    elif isinstance(values, (tuple, list)) and isinstance(made, (tuple, list)):
-        for v, x in zip(values, made):
-            _match(v, x, found)
+def _match(end: Piece, made: Any) -> dict[Value, Tensor]:
+    """Return which tensors of a result stand for the values at the end of a path."""
+    leaves, spec = flatten(made)
+    if spec != end.spec:
+        return {}
+    return {
+        v: t
+        for v, t in zip(end.outputs, leaves)
+        if type(v) is Value
+        and isinstance(t, weft.Tensor)
+        and (t.dtype, t.shape) == (v.dtype, v.shape)
+    }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .leaving import Way
 
-__all__ = ["Capture", "Outside", "Read"]
+__all__ = ["Capture", "Outside", "Read", "live", "paused", "uncollected"]
 
 
 class Read:
@@ -56,6 +56,7 @@ class Capture(Recorder):
     """Records a call that runs as ever. What cannot be made again is noted as a problem."""
 
     traces = False  # a derivative is captured too, as it runs
+    keeps_control_flow = False  # it reads values as ``if`` does
 
     def __init__(self, code: Any, exact: bool = True) -> None:
         """Start; ``code``: that of the function, if it is one written in Python."""
@@ -64,19 +65,21 @@ class Capture(Recorder):
         self.problem = ""
         self.reads: list[Read] = []
         self.outside: list[Outside] = []
-        self.grads_before: dict[int, tuple[Tensor, Tensor | None]] = {}
-        self.grads_after: dict[int, tuple[Tensor, Value | None]] = {}
+        self.grads_before: dict[Tensor, Tensor | None] = {}
+        self.grads_after: dict[Tensor, Value | None] = {}
         self.optimizers: list[Any] = []
         self._fixed: set[int] = set()  # the ids of those whose options are guards
         self.derivative: Any = None  # of its results, where they have one
         self.spent: list[Value] = []  # results whose graph was walked and freed in the call
-        self.given: dict[int, Value] = {}  # tensors that did exist before, by their id
-        self._made: set[int] = set()  # tensors that did not
-        self.grads_at: dict[int, list[tuple[int, Value | None]]] = {}  # when grads were set
+        self.given: dict[Tensor, Value] = {}  # tensors that did exist before
+        self._made: set[int] = (
+            set()
+        )  # ids of tensors that did not: of keys of `values`, which hold them
+        self.grads_at: dict[Tensor, list[tuple[int, Value | None]]] = {}  # when grads were set
         self.custom = ""  # a Function with a derivative of its own that took part
         self._joined = False  # an input has a history, along which gradients go on
         # Of tensors that did exist before: when they were seen first.
-        self._roles: dict[int, tuple[int, int]] = {}
+        self._roles: dict[Tensor, tuple[int, int]] = {}
 
     # ---- what the gate tells -------------------------------------------------------------------
 
@@ -93,12 +96,12 @@ class Capture(Recorder):
 
     def name(self, t: Tensor, prefix: str) -> Value:
         """Give ``t`` a fresh name."""
-        if prefix == "v" and id(t) not in self.values:
+        if prefix == "v" and t not in self.values:
             self._made.add(id(t))
         v = super().name(t, prefix)
         if prefix in "xc":
-            self.given.setdefault(id(t), v)
-            self._roles.setdefault(id(t), (_C._role(t), _C._history(t)))
+            self.given.setdefault(t, v)
+            self._roles.setdefault(t, (_C._role(t), _C._history(t)))
         return v
 
     def constant(self, t: Tensor) -> Value:
@@ -121,9 +124,6 @@ class Capture(Recorder):
         """Note that a backward pass begins."""
         if self._joined:
             self.fail(f"a backward pass goes on along the history of an input, at {_C._here()}")
-
-    def branches(self) -> None:
-        """``cond`` reads a value as ``if`` does."""
 
     def read(self, what: str, line: str, t: Tensor) -> None:
         """Note that Python looked at elements."""
@@ -158,19 +158,15 @@ class Capture(Recorder):
 
     def grad_read(self, t: Tensor) -> None:
         """Note what ``t.grad`` was before the call, unless the call has set it."""
-        if id(t) in self._made or id(t) in self.grads_after or id(t) in self.grads_before:
-            return
-        self._hold(t)
-        self.grads_before[id(t)] = (t, _quiet_grad(t))
+        if not (id(t) in self._made or t in self.grads_after or t in self.grads_before):
+            self.grads_before[t] = _quiet_grad(t)
 
     def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
         """Note what ``t.grad`` is from now on."""
         if id(t) in self._made:
             return
-        self._hold(t)
-        value = None if grad is None else self.value(grad)
-        self.grads_after[id(t)] = (t, value)
-        self.grads_at.setdefault(id(t), []).append((len(self.graph.nodes), value))
+        value = self.grads_after[t] = None if grad is None else self.value(grad)
+        self.grads_at.setdefault(t, []).append((len(self.graph.nodes), value))
 
     # ---- what weft's own Python tells ----------------------------------------------------------
 
@@ -203,32 +199,31 @@ class Capture(Recorder):
         """Say whether an op of the call gave this tensor; ``.data`` of one is another object."""
         return id(t) in self._made
 
-    def taken(self) -> list[Tensor]:
-        """Return the tensors that did exist before, and that it read."""
-        return [t for t in self.alive if id(t) in self.given]
+    def seen(self) -> dict[Tensor, Any]:
+        """Return all tensors that took part, also those of which only the gradient did."""
+        return {**self.values, **self.grads_before, **self.grads_after}
 
-    def grads_needed(self) -> dict[int, tuple[Any, Tensor | None]]:
+    def _numbered(self, found: dict[Tensor, Any]) -> Iterator[tuple[Any, Any]]:
+        """Iterate over what there is for tensors; the number of an input stands for it."""
+        number: dict[Any, int] = {v: i for i, v in enumerate(self.graph.inputs)}
+        return ((number.get(self.given.get(t), t), x) for t, x in found.items())
+
+    def grads_needed(self) -> dict[Tensor, tuple[Any, Tensor | None]]:
         """Return gradients as they were before, of tensors or of inputs by their number."""
-        number = {id(v): i for i, v in enumerate(self.graph.inputs)}
-        return {
-            k: (number.get(id(self.given.get(k)), t), grad)
-            for k, (t, grad) in self.grads_before.items()
-        }
+        return dict(zip(self.grads_before, self._numbered(self.grads_before)))
 
     def grads_now(self) -> list[tuple[Any, Value | None]]:
         """Return the tensors (inputs by their number) whose gradients were set, and to what."""
-        number = {id(v): i for i, v in enumerate(self.graph.inputs)}
-        return [(number.get(id(self.given.get(id(t))), t), v) for t, v in self.grads_after.values()]
+        return list(self._numbered(self.grads_after))
 
     def grad_times(self) -> dict[Any, tuple[int, int]]:
         """Return how many ops ran before a gradient was first set, and as it is at the end.
 
-        By the number of an input, or by the id of a tensor.
+        By the number of an input, or by the tensor.
         """
-        keys = [t if isinstance(t, int) else id(t) for t, _ in self.grads_now()]
         return {
-            key: (events[0][0], next(at for at, v in events if v is events[-1][1]))
-            for key, events in zip(keys, self.grads_at.values())
+            t: (events[0][0], next(at for at, v in events if v is events[-1][1]))
+            for t, events in self._numbered(self.grads_at)
         }
 
     # ---- what would be another thing with other inputs -------------------------------------------
@@ -242,32 +237,24 @@ class Capture(Recorder):
 
     def outside_tensors(self) -> list[Tensor]:
         """Return the tensors that it read or whose gradients it set, and that are no inputs."""
-        inputs = {id(v) for v in self.graph.inputs}
         found = [v.constant for v in self.graph.constants if v.constant is not None]
-        found += [t for t, _ in [*self.grads_before.values(), *self.grads_after.values()]]
-        own = {id(t) for t in found if id(self.given.get(id(t))) in inputs}
-        return list({id(t): t for t in found if id(t) not in own}.values())
+        inputs = {*self.graph.inputs}
+        every = dict.fromkeys([*found, *self.grads_before, *self.grads_after])
+        return [t for t in every if self.given.get(t) not in inputs]
 
     def reached_twice(self, state: Any) -> str:
         """Say which input is at the same place as a tensor that the function can see, if one is."""
-        names = {id(v) for v in self.graph.inputs}
-        seen = [
-            *state.tensors.values(),
-            *[g for _, g in self.grads_before.values() if g is not None],
-        ]
-        places = {_place(t) for t in seen if t.numel()}
-        for t in self.alive:
-            if id(self.given.get(id(t))) in names and t.numel() and _place(t) in places:
+        grads = [g for g in self.grads_before.values() if g is not None]
+        places = {_place(t) for t in [*state.tensors.values(), *grads] if t.numel()}
+        inputs = {*self.graph.inputs}
+        for t, v in self.given.items():
+            if v in inputs and t.numel() and _place(t) in places:
                 return "an input is also a tensor that the function can see without it"
         return ""
 
     def check_history(self) -> None:
         """Look after the call at what did exist before."""
-        for t in self.alive:
-            given = self.given.get(id(t))
-            if given is None:
-                continue
-            role, history = self._roles[id(t)]
+        for t, (role, history) in self._roles.items():
             if _C._role(t) != role:
                 self.fail("it lets a tensor that it did not make want a gradient, or not any more")
             elif _C._history(t) != history:
@@ -275,17 +262,13 @@ class Capture(Recorder):
 
     def changed_leaves(self) -> bool:
         """Say whether it changes a tensor that did exist before and wants a gradient."""
-        found = [t for t in self.alive if _C._wants_grad(t) and id(t) in self.given]
-        return any(self.values[id(t)] is not self.given[id(t)] for t in found)
+        return any(self.values[t] is not v for t, v in self.given.items() if _C._wants_grad(t))
 
     # ---- inside --------------------------------------------------------------------------------
 
     def fail(self, problem: str) -> None:
         """Note why the call cannot be made again from what is recorded; the first reason stays."""
         self.problem = self.problem or problem
-
-    def _hold(self, t: Tensor) -> None:
-        self.alive.append(t)
 
     def _keep_live(self, node: Node, args: Any) -> None:
         """Let an optimiser's step read its options where the user changes them."""
@@ -295,7 +278,7 @@ class Capture(Recorder):
         for group in self.optimizers[-1].param_groups:
             if any(p is first for p in group["params"]):
                 named = zip(_parameters(node.op), node.args)
-                node.args = tuple(_live(group, name, a) for name, a in named)
+                node.args = tuple(live(group, name, a) for name, a in named)
                 return
 
     def fix_options(self) -> None:
@@ -385,7 +368,7 @@ def _holds_numbers(node: Node) -> bool:
     return node.op not in _STEPS and any(isinstance(a, float) for a in node.args)
 
 
-def _live(group: dict[str, Any], name: str, value: Any) -> Any:
+def live(group: dict[str, Any], name: str, value: Any) -> Any:
     """Return where a number of a step is read, or the value itself."""
     if not isinstance(value, float) or (name == "momentum" and not value):
         return value  # without momentum there are no buffers: that is another program

@@ -6,6 +6,7 @@ import dis
 import functools
 import operator
 import re
+import sys
 import types
 from typing import NamedTuple
 
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["Names", "names_in", "names_of_getter"]
 
 _BY_NAME = {"delattr", "getattr", "hasattr", "setattr"}  # whose second argument is a name
+# Functions in C that call an argument of theirs, which no hook sees.
+_CALLERS = {
+    "all",
+    "any",
+    "filter",
+    "iter",
+    "map",
+    "max",
+    "min",
+    "reduce",
+    "sorted",
+    "starmap",
+    "sum",
+}
 _GETTERS = {"attrgetter", "methodcaller"}  # whose first argument is one
 # Code that has these may look for any name, wherever it can look.
 _ANYWHERE = {"__getattribute__", "dir", "eval", "exec", "getmembers"}
@@ -39,8 +54,11 @@ class Names(NamedTuple):
     # How names begin that it computes, and the global or variable in which it looks for them, or "".
     prefixes: frozenset[tuple[str, str]]
     passed: frozenset[str]  # globals and variables from outside that are more than looked into
+    # Globals and variables from outside, or attributes of such, that are called from C.
+    handed: frozenset[tuple[str, str]]
     looks: bool  # it may look at all attributes of an object
-    tells_apart: bool  # it asks whether two things are the same object
+    compares_identity: bool  # it asks whether two things are the same object
+    asks_type: bool  # it calls type(), but for type(self)
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -71,13 +89,18 @@ def _names_here(code: types.CodeType) -> Names:
     passed: set[str] = set()
     imports: set[str] = set()
     prefixes: set[tuple[str, str]] = set()
-    tells_apart = False
+    handed: set[tuple[str, str]] = set()
+    compares_identity = asks_type = False
     for at, step in enumerate(steps):
         name, after = step.argval, steps[at + 1] if at + 1 < len(steps) else step
         if _is_global(step.opname):
             found.add(name)
+            if name == "type":
+                asks_type |= not _asks_its_own(_arguments(steps, at))
             if name in _BY_NAME:
                 prefixes |= _prefix(_arguments(steps, at))
+        if name in _CALLERS and step.opname != "LOAD_CONST":
+            handed |= _handed(_arguments(steps, at))
         if name in _GETTERS and after.opname != "LOAD_CONST":
             prefixes.add(("", ""))
         if _is_global(step.opname) or step.opname == "LOAD_DEREF":
@@ -87,16 +110,18 @@ def _names_here(code: types.CodeType) -> Names:
             imports |= {name, name.partition(".")[0]}
         if step.opname == "IS_OP":
             others = (steps[at - 1], steps[at - 2])
-            tells_apart |= not any(_is_constant(other) for other in others)
+            compares_identity |= not any(_is_constant(other) for other in others)
     every = {*code.co_names, *_texts(code.co_consts, bool(_TEXTS & {*code.co_names}))}
     if _ANYWHERE & every:
         prefixes.add(("", ""))
     return Names(
         frozenset(found), frozenset(every), frozenset(imports), frozenset(prefixes),
-        frozenset(passed), bool(_LOOKING & every), tells_apart,
+        frozenset(passed), frozenset(handed), bool(_LOOKING & every), compares_identity,
+        asks_type,
     )  # fmt: skip
 
 
+_CALLS = {"CALL", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_KW", "CALL_METHOD"}
 _NO_STEPS = {"CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "RESUME"}
 
 
@@ -107,6 +132,11 @@ def _is_global(op: str) -> bool:
 def _looks_inside(step: dis.Instruction) -> bool:
     """Say whether the thing before it is one whose attribute it takes."""
     return step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval != "__dict__"
+
+
+def _asks_its_own(arguments: list[list[dis.Instruction]] | None) -> bool:
+    """Say whether the only argument is ``self``: the class of an object, never that of a number."""
+    return arguments is not None and [[s.argval for s in part] for part in arguments] == [["self"]]
 
 
 def _is_constant(step: dis.Instruction) -> bool:
@@ -141,6 +171,19 @@ def _prefix(arguments: list[list[dis.Instruction]] | None) -> set[tuple[str, str
     return {(where, begin.group() if begin else "")} if rest else set()
 
 
+def _handed(arguments: list[list[dis.Instruction]] | None) -> set[tuple[str, str]]:
+    """Return the arguments that are a name, or an attribute of one: what is called may be one."""
+    found: set[tuple[str, str]] = set()
+    for part in arguments or ():
+        owner, *chain = [step for step in part if step.opname not in ("KW_NAMES", "PUSH_NULL")]
+        if len(chain) < 2 and (_is_global(owner.opname) or owner.opname == "LOAD_DEREF"):
+            if not chain:
+                found.add((owner.argval, ""))
+            elif chain[0].opname == "LOAD_ATTR":
+                found.add((owner.argval, chain[0].argval))
+    return found
+
+
 def _arguments(steps: list[dis.Instruction], at: int) -> list[list[dis.Instruction]] | None:
     """Return the steps that make each argument of a call; None where that is not plain to see.
 
@@ -149,13 +192,18 @@ def _arguments(steps: list[dis.Instruction], at: int) -> list[list[dis.Instructi
         at: where what is called is loaded.
     """
     depth = _effect(steps[at])
+    if not _is_global(steps[at].opname):  # it replaces its owner
+        depth += 1
+        # In 3.11 and 3.12 its owner stands on a NULL, which comes later in 3.13 and was not before.
+        depth += depth == 1 and (3, 11) <= sys.version_info < (3, 13)
     for end in range(at + 1, len(steps)):
         step = steps[end]
         if "JUMP" in step.opname or step.opname.startswith(("FOR_", "RETURN", "SETUP")):
             return None
         depth += _effect(step)
-        if depth == 1 and step.opname in ("CALL", "CALL_FUNCTION"):
-            last = end - 1 if steps[end - 1].opname == "PRECALL" else end
+        if depth == 1 and step.opname in _CALLS:
+            named = step.opname in ("CALL_FUNCTION_KW", "CALL_KW")  # after a tuple of names
+            last = end - 1 if named or steps[end - 1].opname == "PRECALL" else end
             return _split(steps[at + 1 : last], step.arg or 0)
         if depth < 1:
             return None

@@ -11,9 +11,9 @@ from __future__ import annotations
 import functools
 
 from weft import _C
+from weft.jit.facts import written
 from weft.jit.graph import Graph, Node, Value
 from weft.jit.passes.memory import Places
-from weft.jit.passes.rebuild import written
 
 from .pieces import Piece, renamed
 from .pieces import leaves as values_in
@@ -37,8 +37,8 @@ class _Choice:
     def __init__(self, way: Way, chosen: tuple[int, ...]) -> None:
         self.chosen = sum(1 << i for i in chosen)
         self.places = Places(Graph())
-        self.origins = {id(g): 1 << i for i, g in enumerate(way.arriving)}  # of a place, bit by bit
-        self.same: dict[int, Value] = {}  # sums that are one of their parts, and zeros
+        self.origins = {g: 1 << i for i, g in enumerate(way.arriving)}  # of a place, bit by bit
+        self.same: dict[Value, Value] = {}  # sums that are one of their parts, and zeros
         self.nodes: list[Node] = []
         for node in way.piece.nodes:
             self._take(node)
@@ -56,11 +56,11 @@ class _Choice:
         mixed = 0 < len(absent) < len(given)
         self.places.follow(node)
         changed = written(node)
-        if changed and (mixed or any(id(v) in self.same for v in changed)):
+        if changed and (mixed or any(v in self.same for v in changed)):
             raise Underivable
         if mixed and _is_sum(node):
             (left,) = (v for v in given if not self.is_absent(v))
-            self.same[id(node.outputs[0])] = renamed(left, self.same)
+            self.same[node.outputs[0]] = renamed(left, self.same)
         elif not given or len(absent) < len(given):
             self._keep(node, absent)
         origin = 0
@@ -70,23 +70,22 @@ class _Choice:
             self.origins[self.places.of(v)] = self._origin(v) | origin
 
     def _keep(self, node: Node, absent: list[Value]) -> None:
-        gone = {id(v) for v in absent}
+        gone = set(absent)
         args = list(node.args)
         for i, may_miss in zip(range(len(args)), _optional(node.op)):
-            if may_miss and id(args[i]) in gone:
+            if may_miss and args[i] in gone:
                 args[i] = None
-        left = {id(v): v for v in values_in(args) if id(v) in gone}
-        same = {**self.same, **{k: self._zeros(v, node) for k, v in left.items()}}
+        left = dict.fromkeys(v for v in values_in(args) if v in gone)
+        same = {**self.same, **{v: self._zeros(v, node) for v in left}}
         kept = Node(node.op, renamed(tuple(args), same), node.inplace, node.line, node.grad)
         kept.outputs = node.outputs
         self.nodes.append(kept)
 
     def _zeros(self, like: Value, reader: Node) -> Value:
         node = Node("zeros", (like.shape, like.dtype), False, reader.line, reader.grad)
-        made = like.twin()
-        made.name, made.producer = f"{like.name}_zeros", None
-        node.outputs = [made]
+        made = Value(like.id, f"{like.name}_zeros", like.shape, like.dtype, like.stride)
         self.nodes.append(node)
+        node.outputs = [made]
         return made
 
 
@@ -133,38 +132,38 @@ def _without_dead(nodes: list[Node], results: Any) -> list[Node]:
 
 def are_alike(a: Way, b: Way) -> bool:
     """Say whether two ways do the same, whichever values stand for it; zeros may be made at any time."""
-    same = {id(v): w for v, w in zip(a.arriving, b.arriving)}
-    zeros: dict[int, Any] = {}
+    same = dict(zip(a.arriving, b.arriving))
+    zeros: dict[Value, Any] = {}
     ours, theirs = _but_zeros(a, zeros), _but_zeros(b, zeros)
     for m, n in zip(ours, theirs):
         if (m.op, m.inplace, len(m.args)) != (n.op, n.inplace, len(n.args)):
             return False
         if not all(_match(x, y, same, zeros) for x, y in zip(m.args, n.args)):
             return False
-        same.update((id(v), w) for v, w in zip(m.outputs, n.outputs))
+        same.update(zip(m.outputs, n.outputs))
     return len(ours) == len(theirs) and _match(a.gradients, b.gradients, same, zeros)
 
 
-def _but_zeros(way: Way, zeros: dict[int, Any]) -> list[Node]:
+def _but_zeros(way: Way, zeros: dict[Value, Any]) -> list[Node]:
     """Return the ops that do not make zeros; those are noted, unless they are written to."""
     nodes = _without_dead(way.piece.nodes, way.gradients)
-    changed = {id(v) for node in nodes for v in written(node)}
+    changed = {v for node in nodes for v in written(node)}
     others = []
     for node in nodes:
         v = node.outputs[0]
-        if node.op in ("zeros", "zeros_like") and id(v) not in changed:
-            zeros[id(v)] = v.shape, v.dtype
+        if node.op in ("zeros", "zeros_like") and v not in changed:
+            zeros[v] = v.shape, v.dtype
         else:
             others.append(node)
     return others
 
 
-def _match(a: Any, b: Any, same: dict[int, Value], zeros: dict[int, Any]) -> bool:
+def _match(a: Any, b: Any, same: dict[Value, Value], zeros: dict[Value, Any]) -> bool:
     if isinstance(a, Value) and isinstance(b, Value):
-        if id(a) in zeros or id(b) in zeros:
-            return bool(zeros.get(id(a)) == zeros.get(id(b)))
+        if a in zeros or b in zeros:
+            return bool(zeros.get(a) == zeros.get(b))
         equal = a.literal != "" and a.literal == b.literal
-        return same.get(id(a), a) is b or equal
+        return same.get(a, a) is b or equal
     if isinstance(a, (list, tuple)):
         if type(a) is not type(b) or len(a) != len(b):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
 import warnings
@@ -10,31 +11,39 @@ import weakref
 
 import weft
 from weft import _C
-from weft.jit.graph import _like
-from weft.jit.price import TOO_MANY, Price
+from weft.jit.modes import settings
+from weft.jit.price import TOO_MANY
+from weft.jit.specialize import Cache, Call, Signature, tensors_in
+from weft.jit.structure import containers_in, flatten
+from weft.utils.pytree import TreeSpec, find_tensors
 
 from .capture import Capture, uncollected
+from .dynamic import Dynamic, are_marked, fixed_sizes
 from .gradient import capture_derivative
-from .objects import taken_apart
 from .pieces import Number
+from .side_effects import is_profiled, noticing
+from .slots import slots_of
 from .state import State
 from .variant import NOT_TAKEN, Variant, unsuitable
 from .views import find_bases
 from .walk import key_of
-from .watch import is_profiled, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from weft import Tensor
+
+    from .slots import Slot
 
 __all__ = ["CompiledFunction", "forget_all"]
 
 _MOST_VARIANTS = 64
 _MOST_FAILURES = 8
+_MOST_CHANGING = 2  # captures that change slots, until all calls are made for any size
 _MOST_LOST = 3  # variants that are slower by pieces, until all are taken to be
+_WEFT = __file__.rpartition("jit")[0]
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -49,14 +58,18 @@ class CompiledFunction(_C.CompiledBase):
     """
 
     def __init__(
-        self, func: Callable[..., Any], fullgraph: bool = False, exact: bool = True
+        self,
+        func: Callable[..., Any],
+        fullgraph: bool = False,
+        exact: bool = True,
+        dynamic: bool | None = None,
     ) -> None:
         """Wrap a function; nothing is captured before it is called."""
         functools.update_wrapper(self, func, updated=())
         if isinstance(func, _C.ModuleBase):
             self.__wrapped__ = func.forward  # which has a signature
         self.name = getattr(func, "__name__", type(func).__name__)
-        self.func, self.fullgraph, self.exact = func, fullgraph, exact
+        self.func, self.fullgraph, self.exact, self.dynamic = func, fullgraph, exact, dynamic
         self._lock = threading.Lock()
         self._told: set[str] = set()
         self.forget()
@@ -64,13 +77,17 @@ class CompiledFunction(_C.CompiledBase):
 
     def forget(self) -> None:
         """Drop all that was captured: the next call begins anew."""
-        self._groups: dict[Any, list[Variant]] = {}
+        self._cache = Cache(_MOST_VARIANTS)
         self._prefer(None)
         self._failures = 0  # captures that were good for nothing
-        self._hopeless: dict[Any, str] = {}  # by kind of inputs: what is never as it was
+        self._hopeless: dict[Signature, str] = {}  # what is never as it was
         self._problem = ""  # why nothing is captured any more
         self._refused: dict[str, None] = {}  # why calls were eager, whatever was captured
-        self._price = Price()  # whether another program would pay
+        self._price = self._cache.price  # whether another program would pay
+        self._any_size: dict[Any, Dynamic] = {}  # by kind of inputs but for their sizes
+        self._last: tuple[Any, Any] | None = None  # of these: structure, and what ran
+        self._changing = 0  # captures in which slots got other values
+        self._slots: list[Slot] = []  # these
 
     def _prefer(self, variant: Variant | None) -> None:
         """Try this one first in the next call: it runs straight and takes no structures."""
@@ -90,9 +107,14 @@ class CompiledFunction(_C.CompiledBase):
         return functools.partial(self, instance)
 
     @property
+    def any_size(self) -> list[Dynamic]:
+        """What was captured for inputs of any sizes, one for each kind of inputs."""
+        return list(self._any_size.values())
+
+    @property
     def variants(self) -> list[Variant]:
         """What was captured, one for each kind of inputs and state of Python."""
-        return [v for group in self._groups.values() for v in group]
+        return list(self._cache)
 
     @property
     def graphs(self) -> list[Any]:
@@ -113,6 +135,7 @@ class CompiledFunction(_C.CompiledBase):
     def reasons(self) -> list[str]:
         """Why calls run eagerly, where they do."""
         found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
+        found += [f"no program for all sizes: {d.problem}" for d in self.any_size if d.problem]
         return [reason for reason in dict.fromkeys([*found, *self._refused]) if reason]
 
     # ---- one call ------------------------------------------------------------------------------
@@ -123,67 +146,124 @@ class CompiledFunction(_C.CompiledBase):
             return self.func(*args, **kwargs)
         fast, replay = self._fast
         if fast is not None and not kwargs and (made := replay.run(args)) is not None:
-            return fast.rebuilt(made, _tensors(args))
+            return fast.rebuilt(made, tensors_in(args))
         if _C._recorder() is not None or _C._anomaly() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
         if self._price.rest:
             self._price.rest -= 1
-            return self.func(*args, **kwargs)
-        start = time.perf_counter()
-        flat: list[Any] = []
-        structure = _flatten((args, kwargs), flat)
-        inputs = _tensors(flat)
-        for t in inputs:
-            if not _is_plain(type(t)):
-                return self._eagerly(f"an argument is a {type(t).__name__}", args, kwargs)
-            if t.is_sparse:
-                return self._eagerly("an argument is a sparse tensor", args, kwargs)
-        if any(map(_C._has_attributes, inputs)):
-            return self._eagerly("an argument that has attributes of its own", args, kwargs)
-        key = (structure, _modes(), tuple([_kind(x) for x in flat]), _repeats(flat, inputs))
-        group = self._groups.get(key)
-        if group and group[0].begins and not group[0].holds(inputs):
-            del group[:1]  # the first step of an optimiser, which does not come again
-        variant = None if group is None else next((v for v in group if v.holds(inputs)), None)
-        if variant is None and group and any(v.meets(inputs) for v in group):
-            return self._eagerly("it may take an argument for a tensor that it knows", args, kwargs)
-        problem = variant.problem if variant is not None else self._hopeless.get(key)
-        if problem:
-            return self._eagerly(problem, args, kwargs)
+            return self._run_any_size(args, kwargs)
+        call = Call(args, kwargs)
+        if reason := _refusal(call.inputs):
+            return self._eagerly(reason, args, kwargs)
+        signature = call.signature
+        if self.dynamic or self._changing >= _MOST_CHANGING or are_marked(call.inputs):
+            made = self._for_any_size(call, signature, True)
+            if made is not NOT_TAKEN:
+                return made
+            if self._changing >= _MOST_CHANGING:
+                return self._eagerly(self._why_eager(), args, kwargs)
+        return self._specialized(call, signature)
+
+    def _specialized(self, call: Call, signature: Signature) -> Any:
+        """Make a call by what is captured for its signature, as far as that has come: ``Stage``."""
+        variant, reason = self._find(signature, call.inputs)
         if variant is not None and variant.ready:
-            if variant.race.is_eagers_turn:
-                return self._run_race(variant, args, kwargs)
-            built = variant.seconds["built"]
-            result = variant.run(tuple(flat), inputs)
-            if result is not NOT_TAKEN:
-                if variant.is_cut and variant.seconds["built"] == built:
-                    variant.race.note_pieces(time.perf_counter() - start)
-                self._price.note_replay()
-                plain = not kwargs and variant.replay is not None and _are(flat, args)
-                self._prefer(variant if plain else None)
-                return result
-            if variant.problem:
-                return self._eagerly(variant.problem, args, kwargs)
+            made = self._replay(variant, call)
+            if made is not NOT_TAKEN:
+                return made
+            reason = variant.problem
+        if reason:
+            return self._eagerly(reason, call.args, call.kwargs)
         if is_profiled():
             self._tell("a profiler watches its calls, and nothing else can meanwhile")
-            return self.func(*args, **kwargs)
-        if self._price.is_too_high(hash(key)):
-            result = self._price.run_eagerly(hash(key), self.func, args, kwargs)
-            if self._price.rest:
+            return self.func(*call.args, **call.kwargs)
+        cost = self._cache.cost_of(signature, 0)
+        if self._price.is_too_high(cost):
+            result = self._price.run_eagerly(cost, self._cheaply, (call, signature), {})
+            if self._price.rest and self._last is None:
                 self._tell(TOO_MANY)
             return result
-        return self._capture(variant, key, flat, inputs, args, kwargs)
+        return self._capture(variant, call, signature)
+
+    def _find(self, signature: Signature, inputs: list[Tensor]) -> tuple[Variant | None, str]:
+        """Return the specialisation whose guards hold, or None; and why calls run eagerly, if so."""
+        group = self._cache.touch(signature)
+        if group and group[0].begins and not group[0].holds(inputs):
+            del group[:1]  # the first step of an optimiser, which does not come again
+        variant = next((v for v in group if v.holds(inputs)), None)
+        if variant is not None:
+            return variant, variant.problem
+        if any(v.meets(inputs) for v in group):
+            return None, "it may take an argument for a tensor that it knows"
+        return None, self._hopeless.get(signature, "") if group else ""
+
+    def _replay(self, variant: Variant, call: Call) -> Any:
+        """Make a call without Python; NOT_TAKEN where that is not possible after all."""
+        if variant.race.is_eagers_turn:
+            return self._run_race(variant, call.args, call.kwargs)
+        built = variant.seconds["built"]
+        result = variant.run(tuple(call.flat), call.inputs)
+        if result is not NOT_TAKEN:
+            if variant.is_cut and variant.seconds["built"] == built:
+                variant.race.note_pieces(time.perf_counter() - call.began)
+            self._price.note_replay()
+            self._prefer(variant if call.is_plain and variant.replay is not None else None)
+        return result
+
+    def _for_any_size(self, call: Call, signature: Signature, forever: bool) -> Any:
+        """Make a call by a program for all sizes, or capture one; NOT_TAKEN where neither can be.
+
+        ``forever``: whether calls like it are always made so.
+        """
+        if self.dynamic is False:
+            return NOT_TAKEN
+        flat = call.flat
+        sizeless = signature.sizeless(), fixed_sizes(flat)
+        found = self._any_size.get(sizeless)
+        if found is None:
+            found = self._any_size[sizeless] = Dynamic(self.func, bool(self.dynamic), self._slots)
+            if len(self._any_size) > _MOST_VARIANTS:
+                del self._any_size[next(iter(self._any_size))]
+            if not forever:
+                return NOT_TAKEN
+        made = found.run(tuple(flat))
+        if made is NotImplemented:
+            if not found.wants or is_profiled():
+                return NOT_TAKEN
+            return found.capture(call.args, call.kwargs)
+        self._last = call.spec, found
+        if forever:
+            _C._try_sequence(self, found.fastest, sys.maxsize)
+        return made
+
+    def _cheaply(self, call: Call, signature: Signature) -> Any:
+        """Make a call that is not worth a program of its own."""
+        made = self._for_any_size(call, signature, False)
+        return self.func(*call.args, **call.kwargs) if made is NOT_TAKEN else made
+
+    def _run_any_size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call of many that differ in their sizes."""
+        if self._last is not None:
+            spec, found = self._last
+            call = Call(args, kwargs)
+            if call.spec == spec and (made := found.run(tuple(call.flat))) is not NotImplemented:
+                if found.fastest is not None:  # it is tried as often before anybody looks again
+                    _C._try_sequence(self, found.fastest, self._price.rest)
+                    self._price.rest = 0
+                return made
+        return self.func(*args, **kwargs)
 
     def _run_race(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make an eager call that is timed; where such are quicker, all are eager from then on."""
         result = variant.race.run_eagerly(self.func, args, kwargs)
         if variant.race.lost:
-            variant.problem = variant.trouble = (
+            variant.trouble = (
                 f"it is split by {variant.cut}, and calls by pieces were measured to be slower "
                 "than eager ones"
             )
+            variant.give_up(variant.trouble)
             ended = [v.race for v in self.variants if v.race.over]
             many = len(ended) >= _MOST_LOST or len(ended) == len(self.variants)
             if many and all(race.lost for race in ended):
@@ -196,65 +276,77 @@ class CompiledFunction(_C.CompiledBase):
             self._refused[reason] = None
             raise RuntimeError(_not_whole(self.name, reason))
         self._tell(reason)
+        self._price.note_refusal()
         return self.func(*args, **kwargs)
 
     def _tell(self, reason: str) -> None:
         self._refused[reason] = None
         if reason not in self._told:
             self._told.add(reason)
-            warnings.warn(f"compile: {self.name} runs eagerly: {reason}", stacklevel=4)
+            text = f"compile: {self.name} runs eagerly: {reason}"
+            warnings.warn(text, stacklevel=_frames_of_weft() + 1)
 
-    def _capture(
-        self, variant: Variant | None, key: Any, flat: list[Any], inputs: list[Tensor],
-        args: tuple[Any, ...], kwargs: dict[str, Any],
-    ) -> Any:  # fmt: skip
+    def _capture(self, variant: Variant | None, call: Call, signature: Signature) -> Any:
         """Run the function, and keep what it does."""
         self._prefer(None)  # what was captured may become another thing
+        inputs = call.inputs
         capture = Capture(getattr(self.func, "__code__", None), self.exact)
-        for t in inputs:
-            capture.graph.inputs.append(capture.name(t, "x"))
+        capture.graph.inputs = [capture.name(t, "x") for t in inputs]
         capture.check_inputs(inputs)
-        containers: list[Any] = []
-        _flatten((args, kwargs), [], containers)
-        state = State(self.func, [*flat, *{type(c) for c in containers}])
+        containers = list(containers_in((call.args, call.kwargs)))
+        state = State(self.func, [*call.flat, *{type(c) for c in containers}])
         start = time.perf_counter()
-        shapes, settings = [_C._geometry(t) for t in inputs], _settings()
-        with uncollected(), watching(capture):
+        shapes, before = [_C._geometry(t) for t in inputs], settings()
+        with uncollected(), noticing(capture):
             _C._start_recording(capture)
             try:
-                result = self.func(*args, **kwargs)
+                result = self.func(*call.args, **call.kwargs)
                 known = {*state.seen, *map(id, containers)}
                 _keep_results(capture, result, known)
             finally:
                 _C._stop_recording()
-        after: list[Any] = []
-        if _flatten((args, kwargs), after) != key[0] or not _are(flat, after):
+        if not call.is_unchanged():
             capture.fail("it changes a list, dict or object that it was given")
         if [_C._geometry(t) for t in inputs] != shapes:
             capture.fail("it changes the shape of a tensor that it was given")
-        if _settings() != settings:
+        if settings() != before:
             capture.fail("it changes a mode or setting of weft, and leaves it changed")
         if self.fullgraph:
             self._check_whole(capture, state)
         if variant is None:
-            number = {id(t): i for i, t in enumerate(inputs)}
-            given = [number[id(x)] if isinstance(x, weft.Tensor) else (x,) for x in flat]
-            variant = Variant(given, functools.partial(_call_with, self.func, key[0]))
-            with self._lock:
-                group = self._groups.setdefault(key, [])
-                if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
-                    self._hopeless[key] = _never_again(group, inputs)
-                group.append(variant)
-                self._forget_oldest()
+            variant = self._new_variant(call, signature)
         took = time.perf_counter() - start
         variant.seconds["captured"] += took
         self._price.note_capture(took)
         variant.add(capture, state)
-        if capture.problem or variant.changes:
+        if variant.changes and not capture.problem and (slots := slots_of(state.broken())):
+            self._changing += 1
+            self._slots = slots
+            if self._changing >= _MOST_CHANGING:
+                self._cache.groups.clear()
+        elif capture.problem or variant.changes:
             self._failures += 1
             if self._failures >= _MOST_FAILURES:
                 self._problem = variant.trouble
         return result
+
+    def _new_variant(self, call: Call, signature: Signature) -> Variant:
+        number = {t: i for i, t in enumerate(call.inputs)}
+        given = [number[x] if isinstance(x, weft.Tensor) else (x,) for x in call.flat]
+        variant = Variant(given, functools.partial(_call_with, self.func, call.spec))
+        with self._lock:
+            group = self._cache.touch(signature)
+            if not group:
+                self._hopeless.pop(signature, None)
+            if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
+                self._hopeless[signature] = _never_again(group, call.inputs)
+            self._cache.add(signature, variant)
+        return variant
+
+    def _why_eager(self) -> str:
+        """Return why calls that leave other values in slots are not captured."""
+        reasons = [d.problem for d in self._any_size.values() if d.problem]
+        return reasons[-1] if reasons else "captures of its calls differ"
 
     def _check_whole(self, capture: Capture, state: State) -> None:
         """Raise if a call was not one program, and the next will be none either."""
@@ -265,27 +357,21 @@ class CompiledFunction(_C.CompiledBase):
             self._refused[problem] = None
             raise RuntimeError(_not_whole(self.name, problem))
 
-    def _forget_oldest(self) -> None:
-        while len(self.variants) > _MOST_VARIANTS:
-            oldest = next(iter(self._groups))
-            group = self._groups[oldest]
-            del group[:1]
-            if not group:
-                self._price.forget(hash(oldest))
-                del self._groups[oldest]
-                self._hopeless.pop(oldest, None)
-
     # ---- as an object --------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
         """Return one of a copy of the function, with nothing captured."""
         from copy import deepcopy
 
-        return CompiledFunction(deepcopy(self.func, memo), self.fullgraph, self.exact)
+        return CompiledFunction(deepcopy(self.func, memo), *self._settings)
 
     def __reduce__(self) -> Any:
         """Pickle the function; what was captured is not kept."""
-        return CompiledFunction, (self.func, self.fullgraph, self.exact)
+        return CompiledFunction, (self.func, *self._settings)
+
+    @property
+    def _settings(self) -> tuple[bool, bool, bool | None]:
+        return self.fullgraph, self.exact, self.dynamic
 
     def __repr__(self) -> str:
         """Return its name and how much was captured."""
@@ -296,6 +382,26 @@ class CompiledFunction(_C.CompiledBase):
         from .report import Report
 
         return Report(self)
+
+
+def _frames_of_weft() -> int:
+    """Return how many frames of weft stand above that of the user."""
+    count, frame = 0, sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_WEFT):
+        count, frame = count + 1, frame.f_back  # type: ignore[assignment]
+    return count
+
+
+def _refusal(inputs: list[Tensor]) -> str:
+    """Say why no call with such tensors is captured, if so."""
+    for t in inputs:
+        if not _is_plain(type(t)):
+            return f"an argument is a {type(t).__name__}"
+        if t.is_sparse:
+            return "an argument is a sparse tensor"
+    if any(map(_C._has_attributes, inputs)):
+        return "an argument that has attributes of its own"
+    return ""
 
 
 def _is_plain(kind: type) -> bool:
@@ -315,102 +421,10 @@ def _not_whole(name: str, reason: str) -> str:
     return f"compile(fullgraph=True): {name} is not one program: {reason}"
 
 
-def _modes() -> Any:
-    return (
-        weft.is_grad_enabled(), weft.is_inference_mode_enabled(), weft.get_default_dtype(),
-        _C._autocast_key(),
-    )  # fmt: skip
-
-
-def _settings() -> Any:
-    """Return the modes, and other settings that a function may change for all that comes after it."""
-    return (
-        *_modes(), weft.get_num_threads(), _C._anomaly(), _C._winograd(),
-        weft.are_deterministic_algorithms_enabled(), weft.get_float32_matmul_precision(),
-    )  # fmt: skip
-
-
-def _kind(x: Any) -> Any:
-    """Return what must be the same of an argument."""
-    if isinstance(x, weft.Tensor):
-        facts = (_C._role(x), _C._has_hooks(x), _C._is_writable(x))
-        return (type(x), x.dtype, tuple(x.shape), x.stride(), *facts)
-    if isinstance(x, (float, complex)):
-        return (type(x), x.real.hex(), x.imag.hex())
-    if isinstance(x, (int, str, bool, bytes, type(None))):
-        return (type(x), x)
-    return ("object", id(x))
-
-
-def _tensors(flat: Any) -> list[Tensor]:
-    """Return the tensors among arguments, each once."""
-    return list({id(x): x for x in flat if isinstance(x, weft.Tensor)}.values())
-
-
-def _repeats(flat: list[Any], inputs: list[Tensor]) -> tuple[int, ...]:
-    """Return which argument is which tensor, if one is given more than once."""
-    given = [id(x) for x in flat if isinstance(x, weft.Tensor)]
-    if len(given) == len(inputs):
-        return ()
-    number = {id(t): i for i, t in enumerate(inputs)}
-    return tuple([number[k] for k in given])
-
-
-def _flatten(x: Any, flat: list[Any], containers: list[Any] | None = None) -> Any:
-    """Append the leaves of tuples, lists, dicts and dataclasses, and these; return their structure."""
-    kind = type(x)
-    if kind is weft.Tensor:
-        flat.append(x)
-        return None
-    members: Any = None
-    if kind in (tuple, list) or hasattr(kind, "_fields"):
-        members = enumerate(x)
-    elif kind is dict:
-        members = x.items()
-    elif hasattr(kind, "__dataclass_fields__") and "__dict__" in dir(kind):
-        members = x.__dict__.items()
-    if members is None:
-        flat.append(x)
-        return None
-    if containers is not None:
-        containers.append(x)
-    parts = tuple([(k, _flatten(v, flat, containers)) for k, v in members])
-    if kind is not dict:
-        return (kind, parts)
-    return (kind, parts, *[_exactly(k) for k, _ in parts if type(k) is not str])
-
-
-def _exactly(key: Any) -> Any:
-    """Return what tells a key of a dict from others that it equals: 1, 1.0 and True."""
-    return type(key), repr(key) if isinstance(key, (float, complex)) else None
-
-
-def _structured(structure: Any, flat: Iterator[Any]) -> Any:
-    """Return what ``_flatten`` has taken apart, with these leaves."""
-    if structure is None:
-        return next(flat)
-    kind, members = structure[:2]
-    parts = {k: _structured(v, flat) for k, v in members}
-    if kind is dict:
-        return parts
-    if kind in (tuple, list):
-        return kind(parts.values())
-    if hasattr(kind, "_fields"):
-        return kind(*parts.values())
-    made = object.__new__(kind)  # a dataclass
-    made.__dict__.update(parts)
-    return made
-
-
-def _call_with(func: Callable[..., Any], structure: Any, flat: list[Any]) -> Any:
+def _call_with(func: Callable[..., Any], spec: TreeSpec, flat: list[Any]) -> Any:
     """Call a function with the leaves of its arguments."""
-    args, kwargs = _structured(structure, iter(flat))
+    args, kwargs = spec.unflatten(flat)
     return func(*args, **kwargs)
-
-
-def _are(a: Any, b: Any) -> bool:
-    """Say whether these are the same objects."""
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
 
 
 def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
@@ -422,92 +436,65 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
         known: ids of objects that others can see.
     """
     capture.check_history()
+    for x in containers_in(result):
+        if id(x) in known and not isinstance(x, tuple):
+            capture.fail(f"it returns a {type(x).__name__} that others can see")
+    leaves, spec = flatten(result)
     found: list[Tensor] = []
-    numbered = _with_numbers(capture, result)
-    capture.graph.outputs = _structure(capture, numbered, found, known)
+    numbered = _with_numbers(capture, leaves, spec)
+    capture.graph.outputs = [_kept(capture, x, found) for x in numbered]
+    capture.graph.spec = spec
     if not found or capture.problem:
         return
     if capture.changed_leaves():
         capture.fail("it changes a tensor that wants a gradient, and returns results that have one")
         return
-    bases = find_bases(capture, found, list(_tensors_in(result)))
+    bases = find_bases(capture, found, list(find_tensors(leaves)))
     if bases is None:
         capture.fail("it returns two tensors in the same memory, of which one has a gradient")
     else:
         capture_derivative(capture, found, bases)
 
 
-def _tensors_in(x: Any) -> Iterator[Tensor]:
-    """Iterate over the tensors of a result."""
-    if isinstance(x, weft.Tensor):
-        yield x
-        return
-    parts: Any = x.values() if type(x) is dict else taken_apart(x)
-    if parts is None and isinstance(x, (tuple, list)):
-        parts = x
-    for part in parts or ():
-        yield from _tensors_in(part)
-
-
-def _with_numbers(capture: Capture, result: Any) -> Any:
-    """Return a result with what stands for the numbers in it that ``item()`` gave."""
-    for r in capture.reads:
-        places = r.way.places if r.way is not None else ()
-        if all(key_of(_part(result, place)) == key_of(r.outcome) for place in places):
-            for place in places:
-                result = _replaced(result, place, Number(r.value))
+def _with_numbers(capture: Capture, leaves: list[Any], spec: TreeSpec) -> list[Any]:
+    """Return the leaves of a result with what stands for the numbers that ``item()`` gave."""
+    leaves = list(leaves)
+    escaping = [(r, r.way.places) for r in capture.reads if r.way is not None]
+    numbers = spec.unflatten(range(len(leaves))) if escaping else None
+    for r, places in escaping:
+        found = [functools.reduce(lambda x, key: x[key], place, numbers) for place in places]
+        if all(type(i) is int and key_of(leaves[i]) == key_of(r.outcome) for i in found):
+            for i in found:
+                leaves[i] = Number(r.value)
         else:  # it was converted
             r.way = None
-    return result
+    return leaves
 
 
-def _part(x: Any, place: tuple[Any, ...]) -> Any:
-    """Return what is at a place in a structure."""
-    return functools.reduce(lambda x, key: x[key], place, x)
-
-
-def _replaced(x: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """Return a structure with another thing at a place."""
-    if not place:
-        return new
-    parts = dict(x) if isinstance(x, dict) else dict(enumerate(x))
-    parts[place[0]] = _replaced(parts[place[0]], place[1:], new)
-    return parts if isinstance(x, dict) else type(x)(parts.values())
-
-
-def _structure(capture: Capture, x: Any, found: list[Tensor], known: set[int]) -> Any:
-    """Return a result with values for tensors; ``found``: those that have a gradient."""
-    made = taken_apart(x)
-    if id(x) in known and (made is not None or isinstance(x, (list, dict))):
-        capture.fail(f"it returns a {type(x).__name__} that others can see")
-    if isinstance(x, weft.Tensor):
-        value = capture.value(x)
-        if (given := capture.given.get(id(x))) is not None:  # the caller gets its own tensor back
-            if _C._wants_grad(x) and value is not given:
-                capture.fail("it returns a tensor that it was given and changed, with its history")
-            return given
-        if x.retains_grad:
-            capture.fail("it returns a tensor that keeps its gradient")
-        if _C._is_untracked(x):
-            capture.fail("it returns .data, of which changes are not counted")
-        if not _C._wants_grad(x) and (root := _C._root_of(x)) is not x and root.requires_grad:
-            capture.fail("it returns a view without a gradient of a tensor that has one")
-        if _C._wants_grad(x) and value.producer is not None:
-            if _C._is_spent(x, capture.taken()):
-                capture.spent.append(value)
-            elif all(x is not t for t in found):
-                found.append(x)
-        return value
-    if type(x) is dict:
-        return {k: _structure(capture, v, found, known) for k, v in x.items()}
-    if made is not None:
-        x = made
-    if isinstance(x, (tuple, list)):
-        return _like(x, [_structure(capture, v, found, known) for v in x])
-    plain = (int, float, str, bool, bytes, complex, type(None), weft.dtype, Number)
-    if not isinstance(x, plain):
-        capture.fail(f"it returns a {type(x).__name__}")
-    return x
+def _kept(capture: Capture, x: Any, found: list[Tensor]) -> Any:
+    """Return what stands for a leaf of a result; ``found``: tensors that have a gradient."""
+    if not isinstance(x, weft.Tensor):
+        plain = (int, float, str, bool, bytes, complex, type(None), weft.dtype, Number)
+        if not isinstance(x, plain):
+            capture.fail(f"it returns a {type(x).__name__}")
+        return x
+    value = capture.value(x)
+    if (given := capture.given.get(x)) is not None:  # the caller gets its own tensor back
+        if _C._wants_grad(x) and value is not given:
+            capture.fail("it returns a tensor that it was given and changed, with its history")
+        return given
+    if x.retains_grad:
+        capture.fail("it returns a tensor that keeps its gradient")
+    if _C._is_untracked(x):
+        capture.fail("it returns .data, of which changes are not counted")
+    if not _C._wants_grad(x) and (root := _C._root_of(x)) is not x and root.requires_grad:
+        capture.fail("it returns a view without a gradient of a tensor that has one")
+    if _C._wants_grad(x) and value.producer is not None:
+        if _C._is_spent(x, list(capture.given)):
+            capture.spent.append(value)
+        elif all(x is not t for t in found):
+            found.append(x)
+    return value
 
 
 def forget_all() -> None:

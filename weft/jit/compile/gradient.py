@@ -6,9 +6,9 @@ import itertools
 
 import weft
 from weft import _C
+from weft.jit.facts import written
 from weft.jit.graph import Graph
 from weft.jit.passes.memory import Places
-from weft.jit.passes.rebuild import written
 
 from .capture import Capture, paused
 from .fewer import Underivable, are_alike, fewer
@@ -51,7 +51,7 @@ class Way:
         yield from self.piece.reads()
         yield from values_in(self.gradients)
 
-    def rename(self, same: dict[int, Value]) -> None:
+    def rename(self, same: dict[Value, Value]) -> None:
         """Let the values of an earlier capture stand for the same things."""
         rename(self.piece, same)
         self.gradients = renamed(self.gradients, same)
@@ -61,12 +61,11 @@ class Way:
 
         ``counts``: the number of edges that lead to each leaf.
         """
-        at = {id(v): i for i, v in enumerate(self._results())}
+        at = {v: i for i, v in enumerate(self._results())}
         found = []
         for row, count in zip(self.gradients, counts):
             found += [
-                (g[0], at[id(g[1])], at[id(g[2])]) if isinstance(g, tuple) else (-1, at[id(g)], -1)
-                for g in row
+                (g[0], at[g[1]], at[g[2]]) if isinstance(g, tuple) else (-1, at[g], -1) for g in row
             ]
             found += [_NOTHING] * (count - len(row))
         return found
@@ -81,7 +80,7 @@ class Way:
         places = Places(graph)
         for node in self.piece.nodes:
             places.follow(node)
-        found: dict[int, int] = {}  # by place
+        found: dict[Value, int] = {}  # by place
         for i, row in enumerate(self.gradients):
             for v in values_in(row):
                 found[places.of(v)] = found.get(places.of(v), 0) | 1 << i
@@ -95,11 +94,13 @@ class Way:
         return [found.get(places.of(v), 0) for v in kept]
 
     def _results(self) -> list[Value]:
-        return list({id(v): v for v in values_in(self.gradients)}.values())
+        return list(dict.fromkeys(values_in(self.gradients)))
 
-    def build(self, taken: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor]) -> Any:
+    def build(
+        self, taken: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor]
+    ) -> Any:
         """Return the program: of the gradients that arrive, contiguous, and what is taken."""
-        arrived = {id(v): weft.empty(v.shape, dtype=v.dtype) for v in self.arriving}
+        arrived = {v: weft.empty(v.shape, dtype=v.dtype) for v in self.arriving}
         values = [*self.arriving, *taken]
         return build(self.piece, values, {**like, **arrived}, tensors, self._results()).program
 
@@ -110,7 +111,7 @@ class Derivative:
     def __init__(
         self, outputs: list[Value], leaves: list[Value], ways: dict[tuple[int, ...], Way],
         graph: tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]], bases: list[Base | None],
-        outside: set[int],
+        outside: set[Value],
     ) -> None:  # fmt: skip
         """Name what it is made of; ``outside``: values that are tensors from outside of the call."""
         self.outputs = outputs  # the results that have gradients
@@ -120,14 +121,14 @@ class Derivative:
         # Of the eager graph, bit by bit: the parts, from which results to which leaves; and for each
         # result the others whose gradients go through it, and the leaves that it leads to.
         self.parts, self.results = graph
-        arrive = {id(v) for way in ways.values() for v in way.arriving}
-        read = {id(v): v for way in ways.values() for v in needed(way.piece, {})}
-        own = {id(v) for w in ways.values() for n in w.piece.nodes for v in n.outputs}
+        arrive = {v for way in ways.values() for v in way.arriving}
+        read = dict.fromkeys(v for way in ways.values() for v in needed(way.piece, {}))
+        own = {v for w in ways.values() for n in w.piece.nodes for v in n.outputs}
         given = [v for w in ways.values() for v in values_in(w.gradients)]
-        read.update((id(v), v) for v in given if id(v) not in own)
-        self.saved = [v for k, v in read.items() if k not in arrive | outside]
+        read.update(dict.fromkeys(v for v in given if v not in own))
+        self.saved = [v for v in read if v not in arrive | outside]
         # A number that an op made a tensor of is another value in each way, and nobody can change it.
-        self.watched = [v for k, v in read.items() if k in outside and not v.literal]
+        self.watched = [v for v in read if v in outside and not v.literal]
 
     def reads(self) -> Iterator[Value]:
         """Iterate over the values that it needs from somewhere."""
@@ -137,7 +138,7 @@ class Derivative:
         yield from self.leaves
         yield from values_in(self.bases)
 
-    def rename(self, same: dict[int, Value]) -> None:
+    def rename(self, same: dict[Value, Value]) -> None:
         """Let the values of an earlier capture stand for the same things."""
         for way in self.ways.values():
             way.rename(same)
@@ -172,16 +173,16 @@ class Derivative:
         known = self.ways.get(chosen)
         return fewer(self.ways[every], chosen) if known is None else known
 
-    def build(self, which: int, saved: Sequence[Tensor], tensors: dict[int, Tensor]) -> Any:
+    def build(self, which: int, saved: Sequence[Tensor], tensors: dict[Value, Tensor]) -> Any:
         """Return such a way as C++ takes it.
 
         Its program, what goes along each edge, which of the saved tensors the program takes, and for
         all that is kept the leaves whose gradients depend on it.
         """
         way = self.way(which)
-        read = {id(v) for v in way.reads()}
-        takes = [i for i, v in enumerate(self.saved) if id(v) in read]
-        like = {id(v): t for v, t in zip(self.saved, saved)}
+        read = set(way.reads())
+        takes = [i for i, v in enumerate(self.saved) if v in read]
+        like = dict(zip(self.saved, saved))
         program = way.build([self.saved[i] for i in takes], like, tensors)
         return program, way.places(self._counts()), takes, self._needs(way)
 
@@ -195,12 +196,12 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
         bases: what those of them are views of that are views.
     """
     graph = capture.graph
-    of = {id(v): t for t in capture.alive if (v := capture.given.get(id(t))) is not None}
-    given = [(v, of[id(v)]) for v in [*graph.inputs, *graph.constants]]
+    of = {v: t for t, v in capture.given.items()}
+    given = [(v, of[v]) for v in [*graph.inputs, *graph.constants]]
     leaves = [(v, t) for v, t in given if _C._wants_grad(t)]
-    if any(_C._has_hooks(t) for t in capture.alive):
+    if any(map(_C._has_hooks, capture.seen())):
         return capture.fail("a tensor whose gradient has hooks takes part")
-    if any(t.retains_grad for t in capture.alive):  # the walk below would add to it
+    if any(t.retains_grad for t in capture.seen()):  # the walk below would add to it
         return capture.fail("a tensor that keeps its gradient takes part")
     if capture.custom:  # its backward would be called once more than in eager
         return capture.fail(f"the gradients of its results go through {capture.custom}")
@@ -210,7 +211,6 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
         return capture.fail(f"more than {_MOST_OUTPUTS} of its results have gradients")
     if not leaves:
         return capture.fail("its results have gradients that lead nowhere")
-    known = {id(v) for v in graph.constants}
     reads, ways = len(capture.reads), {}
     for chosen in _choices(len(outputs)):
         way = _capture_way(capture, [outputs[i] for i in chosen], [t for _, t in leaves])
@@ -222,7 +222,7 @@ def capture_derivative(capture: Capture, outputs: list[Tensor], bases: list[Base
     if len(capture.reads) > reads:
         del capture.reads[reads:]
         return capture.fail("the gradients of its results depend on decisions")
-    outside = known | {id(v) for v in graph.constants}
+    outside = set(graph.constants)
     values = [capture.value(t) for t in outputs]
     eager = _C._graph_of_call(outputs, [t for _, t in leaves])
     ends = [v for v, _ in leaves]

@@ -108,10 +108,7 @@ def _follow(step: dis.Instruction, stack: list[Any], variables: dict[str, Any]) 
         variables: those that have been set since.
     """
     name, arg = step.opname, step.arg or 0
-    if name in ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"):
-        for part, variable in zip(name.replace("FAST_", "FAST ").split(), step.argval):
-            _use_variable(part, variable, stack, variables)
-    elif name.startswith(("LOAD_FAST", "STORE_FAST")) and isinstance(step.argval, str):
+    if name.startswith(("LOAD_FAST", "STORE_FAST")) and isinstance(step.argval, str):
         _use_variable(name, step.argval, stack, variables)
     elif name == "LOAD_CONST":
         stack.append((_NONE, step.argval))
@@ -232,8 +229,19 @@ def _below(steps: list[dis.Instruction], start: int) -> list[Any]:
 @functools.lru_cache(maxsize=1000)
 def _instructions(code: types.CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
     """Return the instructions of a function, and the number of each by where it stands."""
-    steps = list(dis.get_instructions(code))
-    return steps, {step.offset: i for i, step in enumerate(steps)}
+    steps = [part for step in dis.get_instructions(code) for part in _parts(step)]
+    return steps, {step.offset: i for i, step in reversed(list(enumerate(steps)))}
+
+
+def _parts(step: dis.Instruction) -> list[dis.Instruction]:
+    """Return the two instructions that one of Python 3.13 on variables stands for, or itself."""
+    if step.opname not in ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"):
+        return [step]
+    names = step.opname.replace("FAST_", "FAST ").split()
+    return [
+        step._replace(opname=name, opcode=dis.opmap[name], arg=0, argval=variable)
+        for name, variable in zip(names, step.argval)
+    ]
 
 
 @functools.lru_cache(maxsize=1000)

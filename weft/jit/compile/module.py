@@ -24,12 +24,17 @@ class OptimizedModule(nn.Module):
     _orig_mod: nn.Module
 
     def __init__(
-        self, module: nn.Module, fullgraph: bool = False, eager: bool = False, exact: bool = True
+        self,
+        module: nn.Module,
+        fullgraph: bool = False,
+        eager: bool = False,
+        exact: bool = True,
+        dynamic: bool | None = None,
     ) -> None:
         """Wrap a module. If ``eager``, its calls stay as they are."""
         super().__init__()
         self._orig_mod = module
-        self.__dict__["compiled"] = CompiledFunction(module, fullgraph, exact)
+        self.__dict__["compiled"] = CompiledFunction(module, fullgraph, exact, dynamic)
         self.__dict__["eager"] = eager
         if not eager:  # so that no frame of Python stands before it
             self.__dict__["forward"] = self.compiled
@@ -81,8 +86,9 @@ class OptimizedModule(nn.Module):
         return OptimizedModule, (self._orig_mod, *self._settings)
 
     @property
-    def _settings(self) -> tuple[bool, bool, bool]:
-        return self.compiled.fullgraph, self.eager, self.compiled.exact
+    def _settings(self) -> tuple[bool, bool, bool, bool | None]:
+        compiled = self.compiled
+        return compiled.fullgraph, self.eager, compiled.exact, compiled.dynamic
 
     @property
     def graphs(self) -> list[Any]:

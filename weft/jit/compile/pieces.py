@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from weft.jit.graph import Graph, Live, Node, Value, _like, program_of, take_apart
+from weft.jit.graph import Graph, Live, Node, Value, program_of, take_apart
 from weft.jit.passes import RELAXED, STEPS, fuse, run_passes
+from weft.utils.pytree import LEAF, TreeSpec, tree_flatten, tree_iter, tree_map
 
 from .capture import Capture, Outside, Read, uncollected
 
@@ -54,7 +55,8 @@ class Piece:
         self.read: Read | None = None
         self.outside: Outside | None = None
         self.children: dict[Any, Piece] = {}
-        self.outputs: Any = None  # at the end: the structure that is returned
+        self.outputs: list[Any] = []  # at the end: the leaves of the result
+        self.spec: TreeSpec = LEAF  # and its structure
         self.grads: list[
             tuple[Any, Value | None]
         ] = []  # at the end: tensors (or inputs) and their grad
@@ -101,17 +103,12 @@ class Piece:
 
 
 def leaves(x: Any) -> Iterator[Value]:
-    """Iterate over the values in a structure of results."""
-    if isinstance(x, Value):
-        yield x
-    elif isinstance(x, Number):
-        yield x.value
-    elif isinstance(x, (tuple, list)):
-        for v in x:
-            yield from leaves(v)
-    elif isinstance(x, dict):
-        for v in x.values():
-            yield from leaves(v)
+    """Iterate over the values in nested lists."""
+    for leaf in tree_iter(x):
+        if type(leaf) is Value:
+            yield leaf
+        elif type(leaf) is Number:
+            yield leaf.value
 
 
 def pieces_of(capture: Capture) -> list[Piece]:
@@ -126,26 +123,26 @@ def pieces_of(capture: Capture) -> list[Piece]:
         made.append(piece)
         begin = cut.at
     last = Piece(capture.graph.nodes[begin:], capture.exact)
-    last.outputs = capture.graph.outputs
+    last.outputs, last.spec = capture.graph.outputs, capture.graph.spec
     last.grads = capture.grads_now()
     last.derivative, last.spent = capture.derivative, capture.spent
     return [*made, last]
 
 
-def renamed(x: Any, same: dict[int, Value]) -> Any:
-    """Return a structure with other values standing for the same things."""
-    if isinstance(x, Value):
-        return same.get(id(x), x)
-    if isinstance(x, Number):
-        return Number(renamed(x.value, same))
-    if isinstance(x, dict):
-        return {k: renamed(v, same) for k, v in x.items()}
-    if isinstance(x, (tuple, list)):
-        return _like(x, [renamed(v, same) for v in x])
-    return x
+def renamed(x: Any, same: dict[Value, Value]) -> Any:
+    """Return nested lists with other values standing for the same things."""
+
+    def other(leaf: Any) -> Any:
+        if type(leaf) is Value:
+            return same.get(leaf, leaf)
+        if type(leaf) is Number:
+            return Number(same.get(leaf.value, leaf.value))
+        return leaf
+
+    return tree_map(other, x)
 
 
-def rename(piece: Piece, same: dict[int, Value]) -> None:
+def rename(piece: Piece, same: dict[Value, Value]) -> None:
     """Let the values of an earlier capture stand for the same things in a piece."""
     for node in piece.nodes:
         node.args = renamed(node.args, same)
@@ -165,7 +162,7 @@ def rename(piece: Piece, same: dict[int, Value]) -> None:
 _OTHER_RESULTS = "what it returns, or whose gradients it sets, differs from call to call"
 
 
-def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+def difference(old: Piece, new: Piece, same: dict[Value, Value]) -> str:
     """Say where two captures of a piece part; nothing where the same ops run on the same things.
 
     From whichever line: a module is called from several.
@@ -173,14 +170,13 @@ def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
     Args:
         old: the piece as it was captured before.
         new: the piece as it was captured now.
-        same: by the id of a value of now, the one that stood for the same thing before. What the ops
+        same: by a value of now, the one that stood for the same thing before. What the ops
             of the piece make is added, and counts only where they are the same.
     """
     for m, n in zip(old.nodes, new.nodes):
         if not _do_the_same(m, n, same):
             return _parting(m, n, same)
-        for v, w in zip(m.outputs, n.outputs):
-            same[id(w)] = v
+        same.update(zip(n.outputs, m.outputs))
     if len(old.nodes) != len(new.nodes):
         return "one call had more ops than the other"
     if not _end_the_same(old, new, same):
@@ -188,7 +184,7 @@ def difference(old: Piece, new: Piece, same: dict[int, Value]) -> str:
     return _difference_of_gradients(old, new, same)
 
 
-def _do_the_same(m: Node, n: Node, same: dict[int, Value]) -> bool:
+def _do_the_same(m: Node, n: Node, same: dict[Value, Value]) -> bool:
     if m.op != n.op or m.inplace != n.inplace:
         return False
     if len(m.args) != len(n.args) or len(m.outputs) != len(n.outputs):
@@ -202,7 +198,7 @@ def _do_the_same(m: Node, n: Node, same: dict[int, Value]) -> bool:
     return True
 
 
-def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
+def _end_the_same(old: Piece, new: Piece, same: dict[Value, Value]) -> bool:
     if old.read is not None and new.read is not None:
         a, b = old.read, new.read
         return (a.what, a.line) == (b.what, b.line) and _are_same(a.value, b.value, same)
@@ -215,10 +211,10 @@ def _end_the_same(old: Piece, new: Piece, same: dict[int, Value]) -> bool:
             return False
         if not _are_same(v, w, same):
             return False
-    return _are_same(old.outputs, new.outputs, same)
+    return old.spec == new.spec and _are_same(old.outputs, new.outputs, same)
 
 
-def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> str:
+def _difference_of_gradients(old: Piece, new: Piece, same: dict[Value, Value]) -> str:
     """Say where the gradients of the results go other ways, if they do."""
     a, b = old.derivative, new.derivative
     if a is None or b is None:
@@ -226,7 +222,7 @@ def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> 
     if a.ways.keys() != b.ways.keys():
         return _OTHER_RESULTS
     for x, y in zip(a.ways.values(), b.ways.values()):
-        same.update((id(w), v) for v, w in zip(x.arriving, y.arriving))
+        same.update(zip(y.arriving, x.arriving))
         if apart := difference(x.piece, y.piece, same):
             return apart
         if not _are_same(x.gradients, y.gradients, same):
@@ -235,29 +231,34 @@ def _difference_of_gradients(old: Piece, new: Piece, same: dict[int, Value]) -> 
     return "" if alike and a.parts == b.parts else _OTHER_RESULTS
 
 
-def _are_same(a: Any, b: Any, same: dict[int, Value]) -> bool:
+def _are_same(a: Any, b: Any, same: dict[Value, Value]) -> bool:
     """Say whether arguments or results of two captures are the same."""
+    if type(a) in (Value, float, int):  # most arguments
+        return _is_same(a, b, same)
+    ours, spec = tree_flatten(a)
+    theirs, other = tree_flatten(b)
+    return spec == other and all(_is_same(x, y, same) for x, y in zip(ours, theirs))
+
+
+def _is_same(a: Any, b: Any, same: dict[Value, Value]) -> bool:
+    """Say whether two leaves are the same: a value that stands for the same thing, equal data."""
     kind = type(a)
     if kind is not type(b):
         return False
     if kind is Value:
-        return same.get(id(b)) is a or (a.literal != "" and a.literal == b.literal)
+        return same.get(b) is a or (a.literal != "" and a.literal == b.literal)
     if a is b:
         return True
     if kind is float:
         return bool(a.hex() == b.hex())
     if kind is Number:
-        return _are_same(a.value, b.value, same)
+        return _is_same(a.value, b.value, same)
     if kind is Live:
         return a.group is b.group and (a.key, a.place) == (b.key, b.place)
-    if kind is dict:
-        return list(a) == list(b) and all(_are_same(a[k], b[k], same) for k in a)
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(_are_same(x, y, same) for x, y in zip(a, b))
     return kind.__hash__ is not object.__hash__ and bool(a == b)
 
 
-def _parting(m: Node, n: Node, same: dict[int, Value]) -> str:
+def _parting(m: Node, n: Node, same: dict[Value, Value]) -> str:
     """Say how two ops differ."""
     if m.op != n.op or m.line != n.line:
         return f"{m.op} at {m.line} was followed by {n.op} at {n.line} in the next call"
@@ -272,7 +273,7 @@ def _parting(m: Node, n: Node, same: dict[int, Value]) -> str:
 
 
 def build(
-    piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
+    piece: Piece, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
     results: list[Value], lent: Sequence[int] = (),
 ) -> Built:  # fmt: skip
     """Make the program of a piece.
@@ -290,7 +291,7 @@ def build(
 
 
 def _build(
-    piece: Piece, given: list[Value], like: dict[int, Tensor], tensors: dict[int, Tensor],
+    piece: Piece, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
     results: list[Value], lent: Sequence[int],
 ) -> Built:  # fmt: skip
     piece.alone = []
@@ -298,46 +299,53 @@ def _build(
     passes = tuple(_noting(p, piece.alone) for p in steps)
     before = functools.partial(captured, piece, given, tensors, results)
     recorded = before()
+    number = {v.id: i for i, node in enumerate(recorded) for v in node.outputs}
     graph = run_passes(recorded, passes, remember=False)
     take_apart(recorded.nodes)
     piece.improved = [node.op for node in graph]
     piece.shown = lambda: run_passes(before(), steps)
     try:
-        args = [like[id(v)] for v in given]
-        made, live = program_of(graph, args, [id(v) for v in graph.outputs], lent)
+        args = [like[v] for v in given]
+        made, live = program_of(graph, args, graph.outputs, lent)
     except NotImplementedError as e:  # an op whose shapes follow from values
         raise CannotBuild(str(e).splitlines()[0]) from None
     made.set_learning(any(node.grad for node in piece.nodes))
-    step = {id(node): i for i, node in enumerate(graph)}
-    makers = [step.get(id(v.producer), -1) for v in graph.outputs]
-    built = Built(made, live, _order(piece, graph), makers)
+    step = {node: i for i, node in enumerate(graph)}
+    makers = [step.get(v.producer, -1) for v in graph.outputs]
+    built = Built(made, live, _order(number, graph), makers)
     take_apart(graph.nodes)
     return built
 
 
-def _order(piece: Piece, graph: Graph) -> list[int]:
-    """Return which op of a piece each op of its graph stands for."""
-    number = {v.name: i for i, n in enumerate(piece.nodes) for v in n.outputs}
+def _order(number: dict[int, int], graph: Graph) -> list[int]:
+    """Return which op of a piece each op of its graph stands for; ``number``: by the ids of results."""
     order: list[int] = []
     for node in graph:
-        known = [number[v.name] for v in node.outputs if v.name in number]
+        known = [number[v.id] for v in node.outputs if v.id in number]
         order.append(max(known) if known else order[-1] if order else 0)
     return order
 
 
 def captured(
-    piece: Piece, given: list[Value], tensors: dict[int, Tensor], results: list[Value]
+    piece: Piece, given: list[Value], tensors: dict[Value, Tensor], results: list[Value]
 ) -> Graph:
     """Return the ops of a piece as a graph of its own, before any pass."""
     graph = Graph()
-    same = {id(v): _given(v) for v in given}
+    same = {v: graph.adopt(v) for v in given}
     graph.inputs = list(same.values())
-    graph.nodes = [_recorded(node, same) for node in piece.nodes]
-    graph.outputs = renamed(results, same)
-    read = {id(v): v for node in piece.nodes for v in node.inputs()}
-    graph.constants = [
-        v for k, v in {**read, **{id(v): v for v in results}}.items() if k in tensors
-    ]
+    read = dict.fromkeys([*(v for node in piece.nodes for v in node.inputs()), *results])
+    outside = {v: graph.adopt(v) for v in read if v in tensors and v not in same}
+    graph.constants = list(outside.values())
+    same.update(outside)
+    for node in piece.nodes:  # as if the tape had been on: a program runs without one
+        args = [
+            same.get(a, a) if type(a) is Value else renamed(a, same) if type(a) is list else a
+            for a in node.args
+        ]
+        made = Node(node.op, tuple(args), node.inplace, node.line)
+        graph.nodes.append(made.give([graph.adopt(v) for v in node.outputs]))
+        same.update(zip(node.outputs, made.outputs))
+    graph.returns(renamed(results, same))
     return graph
 
 
@@ -353,29 +361,8 @@ def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
     return noted
 
 
-def _given(v: Value) -> Value:
-    """Return a value of an earlier piece, or of the call, as an input."""
-    made = v.twin()
-    made.producer = None
-    return made
-
-
-def _recorded(node: Node, same: dict[int, Value]) -> Node:
-    """Return a node as if the tape had been on: a program runs without one."""
-    args = [
-        same.get(id(a), a) if type(a) is Value else renamed(a, same) if type(a) is list else a
-        for a in node.args
-    ]
-    made = Node(node.op, tuple(args), node.inplace, node.line)
-    for v in node.outputs:
-        same[id(v)] = new = v.twin()
-        new.producer = made
-        made.outputs.append(new)
-    return made
-
-
-def needed(piece: Piece, tensors: dict[int, Tensor]) -> list[Value]:
+def needed(piece: Piece, tensors: dict[Value, Tensor]) -> list[Value]:
     """Return what the ops of a piece read that they do not make, and that lives in the call."""
-    own = {id(v) for node in piece.nodes for v in node.outputs}
-    found = {id(v): v for node in piece.nodes for v in node.inputs()}
-    return [v for k, v in found.items() if k not in own and k not in tensors]
+    own = {v for node in piece.nodes for v in node.outputs}
+    found = dict.fromkeys(v for node in piece.nodes for v in node.inputs())
+    return [v for v in found if v not in own and v not in tensors]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weft.jit.guards import by_kind
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -14,7 +16,7 @@ __all__ = ["Report"]
 
 
 class Report:
-    """What was captured of a function, what is watched, and what is not compiled and why.
+    """What was captured of a function, its guards, and what is not compiled and why.
 
     >>> f = weft.compile(lambda x: (x * 2).sum())
     >>> for _ in range(4):
@@ -27,13 +29,15 @@ class Report:
       improved to 1 ops: fused
       memory inside: 0 bytes
       time: ... ms for calls that were captured, ... ms to build what runs now
-      watched: ... Python values
+      guards: ...
+        FunctionIs (1): the code or defaults of <lambda> are the same...
     """
 
     def __init__(self, function: CompiledFunction) -> None:
         """Look at a compiled function as it is now."""
         self.name = function.name
         self.variants = [facts(v) for v in function.variants]
+        self.any_size = [d.facts() for d in function.any_size]
         self.problem = function._problem
         shown = {v["eager"] for v in self.variants} | {v["pending"] for v in self.variants}
         self.eager = [reason for reason in function.reasons if reason not in shown]
@@ -46,6 +50,9 @@ class Report:
         for facts in self.variants:
             lines.append(facts["inputs"])
             lines += [f"  {line}" for line in _lines(facts)]
+        for facts in self.any_size:
+            lines.append("for any sizes")
+            lines += [f"  {line}" for line in _any_size_lines(facts)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -74,8 +81,19 @@ def facts(v: Variant) -> dict[str, Any]:
         "bytes": sum(p.arena_bytes for p in programs),
         "beside": sum(p.side_by_side for p in programs),
         "seconds": dict(v.seconds),
-        "watched": len(v.guards()) if v.state is not None else 0,
+        "guards": by_kind(v.guards()) if v.state is not None else {},
     }
+
+
+def _any_size_lines(facts: dict[str, Any]) -> list[str]:
+    lines = [f"captured in {facts['captures']} calls, replayed in {facts['replays']}"]
+    if facts["slots"]:
+        lines.append(f"read before and set after each call: {', '.join(facts['slots'])}")
+    if not facts["programs"]:
+        return [*lines, f"no program: {facts['pending'] or 'one more call like the last'}"]
+    kind = "one program" if facts["programs"] == 1 else f"{facts['programs']} programs"
+    lines.append(f"{kind} of {len(facts['calls'])} calls: {_named(facts['calls'])}")
+    return [*lines, *[f"decided by sizes: {text}" for text in facts["decisions"][:5]]]
 
 
 def _split(piece: Piece) -> str:
@@ -115,5 +133,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"time: {captured:.1f} ms for calls that were captured, "
         f"{built:.1f} ms to build what runs now"
     )
-    lines.append(f"watched: {facts['watched']} Python values")
+    lines.append(f"guards: {sum(map(len, facts['guards'].values()))}")
+    for kind, texts in facts["guards"].items():
+        more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
+        lines.append(f"  {kind} ({len(texts)}): {'; '.join(texts[:3])}{more}")
     return lines

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 
 import weft
 from weft import _C
-from weft.jit.graph import Value, _like, take_apart
-from weft.jit.passes.rebuild import is_static, writes
+from weft.jit.facts import is_static, writes
+from weft.jit.graph import Value, take_apart
+from weft.jit.guards import Answer, native
+from weft.jit.specialize import Specialization, Stage
 
 from .again import Ways
 from .capture import Capture
-from .objects import Made
 from .pieces import CannotBuild, Number, Piece, build, difference, leaves, pieces_of, rename
-from .places import Held
 from .race import Race
 from .walk import Walk, key_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft import Tensor
+    from weft.jit.guards import Guard
 
     from .pieces import Built
     from .state import State
@@ -35,7 +37,7 @@ _MOST_OUTCOMES = 8  # of a decision
 _MOST_TRIES = 4  # captures that differ from each other
 
 
-class Variant:
+class Variant(Specialization):
     """Calls with inputs of one kind, in one state of Python."""
 
     def __init__(self, arguments: list[Any], call: Callable[[list[Any]], Any]) -> None:
@@ -45,18 +47,20 @@ class Variant:
             arguments: which input a tensor is (one may be given twice), else a tuple of the value.
             call: runs the function itself, given all arguments in a row.
         """
+        super().__init__()
         self.arguments, self._call = arguments, call
         self.inputs: list[Value] = []
-        self.tensors: dict[int, Tensor] = {}  # from outside, by the value that stands for them
+        self.tensors: dict[Value, Tensor] = {}  # from outside
         # Gradients that the call reads: of inputs, by number, and of tensors from outside.
         self.before: list[tuple[int | Tensor, Tensor | None]] = []
         self.roles: list[
             tuple[Tensor, Any]
         ] = []  # whether gradients arrive at tensors from outside
-        self.times: dict[Any, tuple[int, int]] = {}  # by tensor: after which ops its grad was set
+        self.times: dict[
+            Any, tuple[int, int]
+        ] = {}  # by tensor or input: after which ops its grad was set
         self.root: Piece | None = None
         self.state: Any = None
-        self.problem = ""  # why it is given up
         self.changes = ""  # what the last call changed in Python
         self.trouble = ""  # why the last capture was not like the one before
         self.seconds = {"captured": 0.0, "built": 0.0}  # what it took until now
@@ -65,15 +69,14 @@ class Variant:
         self.race = Race()  # of calls by pieces
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
-        self._value_of: dict[int, Value] = {}  # by tensor
-        self._before: dict[int, tuple[int | Tensor, Tensor | None]] = {}
-        self._roles: dict[int, tuple[Tensor, Any]] = {}
+        self._value_of: dict[Tensor, Value] = {}
+        self._before: dict[Tensor, tuple[int | Tensor, Tensor | None]] = {}
+        self._roles: dict[Tensor, Any] = {}
         self._stepped: set[int] = set()  # the ids of optimisers
-        self._programs: dict[int, Any] = {}
+        self._programs: dict[Piece, Any] = {}
         self._walk: Walk | None = None
         self._comparing: tuple[Any, list[Any]] | None = None
-        self._complete: bool | None = None  # whether all pieces were captured twice that must be
-        self._ways_back: dict[int, Any] = {}  # by the piece at the end
+        self._ways_back: dict[Piece, Any] = {}  # by the piece at the end
         self._given: list[Value] = []
         self._lock = threading.RLock()  # a capture is taken in, or a replay made of it
 
@@ -87,22 +90,23 @@ class Variant:
     def _add(self, capture: Capture, state: State) -> None:
         self.captures += 1
         self.state, self.replay = state, None
-        self._walk = self._comparing = self._complete = None
+        self._walk = self._comparing = None
         self._programs.clear()
         self._ways_back.clear()
         self.changes = state.changed()
         if state.reads_options:  # it may set them too, between two steps
             capture.fix_options()
-        problem = capture.problem or _changed(state) or unsuitable(capture, state)
+        problem = capture.problem or _impure(self.changes) or unsuitable(capture, state)
         take_apart(_all_nodes(capture))
         if problem:
             self.root = None
+            self.advance("refused")
             return self._fail(problem)
         if not self.inputs:
             self.inputs = capture.graph.inputs
         self._before.update(capture.grads_needed())
-        self._roles.update((id(t), (t, _role(t))) for t in capture.outside_tensors())
-        self.before, self.roles = list(self._before.values()), list(self._roles.values())
+        self._roles.update((t, _role(t)) for t in capture.outside_tensors())
+        self.before, self.roles = list(self._before.values()), list(self._roles.items())
         self.times = capture.grad_times()
         self._stepped |= {id(o) for o in capture.optimizers}
         self._stepped |= {id(o.optimizer) for o in capture.outside}
@@ -112,12 +116,12 @@ class Variant:
         self.failures += 1
         self.trouble = trouble
         if self.failures >= _MOST_TRIES:
-            self.problem = trouble
+            self.give_up(trouble)
 
     def _merge(self, capture: Capture) -> None:
         """Put the pieces of a capture into the tree: those that are there already are confirmed."""
-        same = {id(new): old for new, old in zip(capture.graph.inputs, self.inputs)}
-        same.update((id(v), self._value_of.get(id(v.constant), v)) for v in capture.graph.constants)
+        same = dict(zip(capture.graph.inputs, self.inputs))
+        same.update((v, self._value_of.get(v.constant, v)) for v in capture.graph.constants)
         is_new = False  # whether the tree gets a piece
         parent: Piece | None = None
         for piece in pieces_of(capture):
@@ -141,34 +145,34 @@ class Variant:
             else:
                 parent.children[key] = piece
                 if parent.read is not None and len(parent.children) > _MOST_OUTCOMES:
-                    self.problem = self.trouble = _too_many(parent.read)
+                    self.trouble = _too_many(parent.read)
+                    self.give_up(self.trouble)
             parent = piece
+        if not self.problem:
+            self.advance("agreed" if self._agrees() else "captured")
         if is_new:
-            self._keep_tensors([same[id(v)] for v in capture.graph.constants])
+            self._keep_tensors([same[v] for v in capture.graph.constants])
 
     def _keep_tensors(self, found: list[Value]) -> None:
         """Keep the tensors from outside that the pieces read; some were found just now."""
         assert self.root is not None
-        read = {id(v) for piece in self.root.walk() for v in piece.reads()}
-        values = {id(v.constant): v for v in [*self._value_of.values(), *found] if id(v) in read}
+        read = {v for piece in self.root.walk() for v in piece.reads()}
+        values = {v.constant: v for v in [*self._value_of.values(), *found] if v in read}
         self._value_of = values
-        self.tensors = {id(v): v.constant for v in values.values() if v.constant is not None}
+        self.tensors = {v: v.constant for v in values.values() if v.constant is not None}
 
     # ---- what holds ----------------------------------------------------------------------------
 
-    @property
-    def ready(self) -> bool:
-        """Whether its first piece was captured twice, the same both times.
+    def _agrees(self) -> bool:
+        """Say whether its first piece was captured twice, the same both times.
 
         All pieces, if Python is called between them: that could not be undone.
         """
-        if self.root is None or self.problem or self.root.seen < 2:
-            return False
-        if self._complete is None:
-            pieces = list(self.root.walk())
-            calls_python = any(p.outside for p in pieces)
-            self._complete = not calls_python or all(p.seen >= 2 for p in pieces)
-        return self._complete
+        assert self.root is not None
+        pieces = list(self.root.walk())
+        return self.root.seen >= 2 and (
+            all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
+        )
 
     @property
     def begins(self) -> bool:
@@ -203,45 +207,42 @@ class Variant:
         for t, grad in self.before:
             if (inputs[t] if isinstance(t, int) else t).grad is not grad:
                 return "the gradient of a tensor that it reads"
-        tensors = self.tensors
-        for v in self._value_of.values():
-            if id(v) in tensors and _C._geometry(tensors[id(v)]) != (v.shape, v.dtype, v.stride):
+        for v, t in self.tensors.items():
+            if _C._geometry(t) != (v.shape, v.dtype, v.stride):
                 return "the shape or dtype of a tensor that it reads"
         if any(_role(t) != role for t, role in self.roles):
             return "whether a tensor wants a gradient, or has attributes"
         return ""
 
-    def guards(self) -> list[Any]:
-        """Return the places in Python that must be as they were."""
+    def guards(self) -> list[Guard]:
+        """Return the guards that must hold for a replay."""
         return self._compared()[1]
 
-    def _compared(self) -> tuple[Any, list[Any]]:
-        """Return what compares all of them, and them."""
+    def _compared(self) -> tuple[Any, list[Guard]]:
+        """Return all guards as C++ checks them, and them."""
         found = self._comparing
         if found is None:
             with self._lock:
                 free = self._live_places()
-                options = [h for h in self.state.options if (id(h.where), h.key) not in free]
-                read = {id(t) for t, _ in self.roles}  # whose geometry its program knows
-                looked = [at for at in self.state.looked if id(at.t) not in read]
-                found = _C.Guards(), [*self.state.held, *options, *looked, *self._moving()]
-                for guard in found[1]:
-                    guard.add_to(found[0])
-                self._comparing = found
+                options = [g for g in self.state.options if g.place not in free]
+                read = {t for t, _ in self.roles}  # whose geometry its program knows
+                tensors = [g for g in self.state.tensor_guards if g.tensor not in read]
+                guards = [*self.state.guards, *options, *tensors, *self._moving()]
+                found = self._comparing = native(guards), guards
         return found
 
-    def _moving(self) -> list[Held]:
+    def _moving(self) -> list[Guard]:
         """Return that optimisers whose momentum is read anew have one: it may change, not vanish."""
         found = [] if self.root is None else [a for p in self.root.walk() for a in p.live]
         groups = {id(a.group): a.group for a in found if a.key == "momentum"}
         return [
-            Held(lambda group=group: group["momentum"] != 0, (), True, "whether there is momentum")
+            Answer(functools.partial(_has_momentum, group), True, "whether there is momentum")
             for group in groups.values()
         ]
 
     def meets(self, inputs: list[Tensor]) -> bool:
         """Say whether an input is one that the function would take for a tensor it knows."""
-        if self.state is None or not self.state.tells_apart:
+        if self.state is None or not self.state.compares_identity:
             return False
         return any(id(t) in self.state.tensors for t in inputs)
 
@@ -270,7 +271,8 @@ class Variant:
         try:
             return self._run(root, flat, inputs)
         except CannotBuild as e:
-            self.problem = self.trouble = str(e)
+            self.trouble = str(e)
+            self.give_up(self.trouble)
             return NOT_TAKEN
 
     def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
@@ -292,6 +294,10 @@ class Variant:
         if reached is None:
             undo()
             return NOT_TAKEN
+        if self.stage is Stage.CONFIRMED:
+            with self._lock:
+                if self.ready:  # no other thread has captured something else
+                    self.advance("built")
         self.calls += 1
         stop, env = reached
         return self._finish(stop.path, stop.named(env), inputs)
@@ -307,16 +313,16 @@ class Variant:
     def _way_back(self, path: list[Piece]) -> Any:
         """Return how gradients go back through calls that take this path."""
         d = path[-1].derivative
-        watched = [self.tensors[id(v)] for v in d.watched]
+        watched = [self.tensors[v] for v in d.watched]
         outside = list(self.tensors.values())
         facts = d.parts, len(d.leaves), d.leaf_of, d.uses(), d.results
-        number = {id(v): -1 - i for i, v in enumerate(self.inputs)}
+        number = {v: -1 - i for i, v in enumerate(self.inputs)}
 
         def place(of: int | Value) -> Any:
             """Return a result by its number, an input by one below zero, or a tensor from outside."""
             if isinstance(of, int):
                 return of
-            return number[id(of)] if id(of) in number else self.tensors[id(of)]
+            return number[of] if of in number else self.tensors[of]
 
         bases = [None if b is None else (place(b.of), b.fixed) for b in d.bases]
         return _C.WayBack(Ways(self, path), *facts, bases, watched, outside)
@@ -331,11 +337,10 @@ class Variant:
                     if self.root is not root:  # another thread has taken a capture in
                         return NOT_TAKEN
                     replay = self.replay = self._replay(root, inputs)
+                    self.advance("built")
             made = replay.run(flat)
             if made is not None:
                 return self.rebuilt(made, inputs)
-            if (built := self._programs.get(id(root))) is not None and built[0].running:
-                return self.call_again(inputs)  # another thread is in it
             self.replay = None
         return NOT_TAKEN
 
@@ -343,26 +348,24 @@ class Variant:
         """Return what a straight call gave in the structure that the function returns."""
         if self.alone:
             return made
-        env: dict[int, Any] = {**self.tensors, **{id(v): t for v, t in zip(self.inputs, inputs)}}
-        env.update((id(v), t) for v, t in zip(self._given, made))
-        return _result(self.root.outputs if self.root is not None else None, env)
+        env = {**self.tensors, **dict(zip(self.inputs, inputs)), **dict(zip(self._given, made))}
+        return None if self.root is None else _result(self.root, env)
 
     def _replay(self, root: Piece, inputs: list[Tensor]) -> Any:
-        own = {id(v): v for node in root.nodes for v in node.outputs}
-        wanted = {id(v): v for v in leaves(root.outputs) if id(v) in own}
-        self._given = list(wanted.values())
+        own = {v for node in root.nodes for v in node.outputs}
+        self._given = list(dict.fromkeys(v for v in leaves(root.outputs) if v in own))
         grads = [v for _, v in root.grads if v is not None]
         d = root.derivative
         inside = [*d.saved, *d.outputs] if d is not None else []  # what the graph needs
-        saved = [v for v in inside if id(v) in own]
-        results = list({id(v): v for v in [*self._given, *grads, *saved]}.values())
-        place = {id(v): i for i, v in enumerate(results)}
-        like = {id(v): t for v, t in zip(self.inputs, inputs)}
-        kept = {id(v) for v in [*self._given, *saved]}
-        lent = [i for i, v in enumerate(results) if id(v) not in kept]  # gradients, until the next
+        saved = [v for v in inside if v in own]
+        results = list(dict.fromkeys([*self._given, *grads, *saved]))
+        place = {v: i for i, v in enumerate(results)}
+        like = dict(zip(self.inputs, inputs))
+        kept = {*self._given, *saved}
+        lent = [i for i, v in enumerate(results) if v not in kept]  # gradients, until the next
         built = self._build(root, self.inputs, like, results, lent)
         program = built.program
-        self._programs[id(root)] = (program, self.inputs, results, built.live)
+        self._programs[root] = (program, self.inputs, results, built.live)
         r = _C.Replay(program, self.state)
         r.set_modes(weft.is_grad_enabled(), weft.is_inference_mode_enabled())
         for a in self.arguments:
@@ -371,7 +374,7 @@ class Variant:
             else:
                 r.take_value(a[0])
         r.set_guards(self._compared()[0])
-        if self.state.tells_apart:
+        if self.state.compares_identity:
             r.set_strangers(list(self.state.tensors.values()))
         for t, grad in self.before:
             (r.require_input_grad if isinstance(t, int) else r.require_grad)(t, grad)
@@ -382,24 +385,24 @@ class Variant:
         r.set_order(built.order)
         r.set_lines(root.line_of)
         for t, v in root.grads:
-            result = -1 if v is None else place[id(v)]
-            times = self.times[t if isinstance(t, int) else id(t)]
+            result = -1 if v is None else place[v]
+            times = self.times[t]
             made = -1 if v is None else built.makers[result]
             (r.set_input_grad if isinstance(t, int) else r.set_grad)(t, result, *times, made)
-        spent = {id(v) for v in root.spent}
+        spent = set(root.spent)
         for v in self._given:
-            r.give(place[id(v)], id(v) in spent)
+            r.give(place[v], v in spent)
         if d is not None:
             every = (1 << len(d.outputs)) - 1
             d.build(every, [_like_value(v) for v in d.saved], self.tensors)  # or it is known now
-            number = {id(v): i for i, v in enumerate(self.inputs)}
+            number = {v: i for i, v in enumerate(self.inputs)}
             r.set_derivative(
                 self._way_back([root]),
-                [place[id(v)] for v in d.outputs],
-                [number[id(v)] if id(v) in number else self.tensors[id(v)] for v in d.edges],
-                [place[id(v)] if id(v) in place else -1 - number[id(v)] for v in d.saved],
+                [place[v] for v in d.outputs],
+                [number[v] if v in number else self.tensors[v] for v in d.edges],
+                [place[v] if v in place else -1 - number[v] for v in d.saved],
             )
-        self.alone = isinstance(root.outputs, Value) and id(root.outputs) in own
+        self.alone = root.spec.is_leaf() and root.outputs[0] in own
         if self.alone:
             r.give_alone()
         r.set_apart(_writes(root) or bool(root.grads))
@@ -407,24 +410,24 @@ class Variant:
 
     # Several pieces: Python goes from one to the next.
 
-    def call_outside(self, outside: Any, env: dict[int, Any], inputs: list[Tensor]) -> None:
+    def call_outside(self, outside: Any, env: dict[Value, Any], inputs: list[Tensor]) -> None:
         """Call Python between pieces, with the gradients that it can see."""
         self._set_grads(outside.grads, env, inputs)
         outside.call()
 
-    def _value(self, v: Value, env: dict[int, Any]) -> Any:
-        return env[id(v)] if id(v) in env else self.tensors[id(v)]
+    def _value(self, v: Value, env: dict[Value, Any]) -> Any:
+        return env[v] if v in env else self.tensors[v]
 
     def program_of(
-        self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value]
+        self, piece: Piece, given: list[Value], like: dict[Value, Any], results: list[Value]
     ) -> Any:
         """Make the program of one of several pieces."""
         built = self._build(piece, given, like, results)
-        self._programs[id(piece)] = (built.program, given, results, built.live)
+        self._programs[piece] = (built.program, given, results, built.live)
         return built.program, built.live
 
     def _build(
-        self, piece: Piece, given: list[Value], like: dict[int, Any], results: list[Value],
+        self, piece: Piece, given: list[Value], like: dict[Value, Any], results: list[Value],
         lent: Sequence[int] = (),
     ) -> Built:  # fmt: skip
         start = time.perf_counter()
@@ -433,26 +436,30 @@ class Variant:
         return made
 
     def _set_grads(
-        self, grads: list[tuple[Any, Value | None]], env: dict[int, Any], inputs: list[Tensor]
+        self, grads: list[tuple[Any, Value | None]], env: dict[Value, Any], inputs: list[Tensor]
     ) -> None:
         for t, v in grads:
             target = inputs[t] if isinstance(t, int) else t
             target.grad = None if v is None else self._value(v, env)
 
-    def _finish(self, path: list[Piece], env: dict[int, Any], inputs: list[Tensor]) -> Any:
+    def _finish(self, path: list[Piece], env: dict[Value, Any], inputs: list[Tensor]) -> Any:
         """Set gradients and return the results, with their place in the graph."""
         end = path[-1]
         d = end.derivative
         if d is not None:
-            way = self._ways_back.get(id(end))
+            way = self._ways_back.get(end)
             if way is None:
-                way = self._ways_back[id(end)] = self._way_back(path)
+                way = self._ways_back[end] = self._way_back(path)
             parts = [[self._value(v, env) for v in vs] for vs in (d.edges, d.saved, d.outputs)]
             way.record(inputs, *parts)
         for v in end.spent:
-            env[id(v)] = _C._spend(env[id(v)])
+            env[v] = _C._spend(env[v])
         self._set_grads(end.grads, env, inputs)
-        return _result(end.outputs, {**self.tensors, **env})
+        return _result(end, {**self.tensors, **env})
+
+
+def _has_momentum(group: dict[str, Any]) -> bool:
+    return bool(group["momentum"] != 0)
 
 
 def _role(t: Tensor) -> tuple[int, int]:
@@ -485,9 +492,8 @@ def _too_many(read: Any) -> str:
     return f"{read.what} at {read.line} gives another number in each call: {instead}"
 
 
-def _changed(state: State) -> str:
+def _impure(changed: str) -> str:
     """Say what a call has changed in Python, if so: the next one may not."""
-    changed = state.changed()
     return f"the call changes {changed}, which only Python can do" if changed else ""
 
 
@@ -510,15 +516,12 @@ def _writes(piece: Piece) -> bool:
     return any(map(writes, piece.nodes))
 
 
-def _result(x: Any, env: dict[int, Any]) -> Any:
-    """Return a structure like ``x`` with what ``env`` has by the ids of its values."""
-    if isinstance(x, Value):
-        return env[id(x)]
-    if isinstance(x, Number):
-        return env[id(x.value)].item()
-    if isinstance(x, dict):
-        return {k: _result(v, env) for k, v in x.items()}
-    if not isinstance(x, (tuple, list)):
-        return x
-    parts = [_result(v, env) for v in x]
-    return x.filled(parts) if isinstance(x, Made) else _like(x, parts)
+def _result(end: Piece, env: dict[Value, Any]) -> Any:
+    """Return the result of a call, with what ``env`` has for its values."""
+
+    def leaf(x: Any) -> Any:
+        if type(x) is Value:
+            return env[x]
+        return env[x.value].item() if type(x) is Number else x
+
+    return end.spec.unflatten([leaf(x) for x in end.outputs])

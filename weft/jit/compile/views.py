@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import weft
 from weft import _C
-from weft.jit.passes.rebuild import is_view
+from weft.jit.facts import is_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def find_bases(capture: Capture, found: list[Tensor], flat: list[Any]) -> list[B
         found: the results that have gradients; hidden ones are added.
         flat: all results.
     """
-    mine = {id(t) for t in found}
-    others = [t for t in flat if isinstance(t, weft.Tensor) and id(t) not in mine]
-    others += [t for t in capture.alive if id(t) in capture.given]
-    values = {id(capture.value(t)) for t in found}
+    mine = {*found}
+    others = [t for t in flat if isinstance(t, weft.Tensor) and t not in mine]
+    others += capture.given
+    values = {capture.value(t) for t in found}
     if len(values) < len(found) or not _are_explained(capture, found, others):
         return None
     roots = [_C._root_of(t) for t in found]
-    number = {id(t): i for i, t in enumerate(found)}
+    number = {t: i for i, t in enumerate(found)}
     bases: list[Base | None] = []
     for t, root in zip(found[:], roots):
         fixed = _C._is_fixed_view(t)
@@ -54,16 +54,16 @@ def find_bases(capture: Capture, found: list[Tensor], flat: list[Any]) -> list[B
             bases.append(None)
         elif (given := _given(capture, t, root)) is not None:
             bases.append(Base(given, fixed))
-        elif id(root) in number or fixed or sum(r is root for r in roots) > 1:
-            if id(root) not in number:
-                value = capture.values.get(id(root))
-                if value is None or value.producer is None or id(root) in capture.given:
+        elif root in number or fixed or sum(r is root for r in roots) > 1:
+            if root not in number:
+                value = capture.values.get(root)
+                if value is None or value.producer is None or root in capture.given:
                     return None
                 if root.grad_fn is None:
                     return None
-                number[id(root)] = len(found)
+                number[root] = len(found)
                 found.append(root)
-            bases.append(Base(number[id(root)], fixed))
+            bases.append(Base(number[root], fixed))
         else:  # nobody else sees its base
             bases.append(None)
     return bases + [None] * (len(found) - len(bases))
@@ -80,7 +80,7 @@ def _are_explained(capture: Capture, found: list[Tensor], others: list[Tensor]) 
         root = roots.get(_C._place(t)[0])
         if root is None:
             continue
-        if id(t) in capture.given:
+        if t in capture.given:
             if _C._root_of(t) is not root:
                 return False
         elif _C._root_of(t) is not t or _C._wants_grad(t) or not capture.is_made(t):
@@ -93,5 +93,5 @@ def _given(capture: Capture, t: Tensor, root: Tensor) -> Value | None:
     v = capture.value(t)
     while v.producer is not None and is_view(v.producer):
         v = v.producer.inputs()[0]
-    of = {id(capture.given[id(x)]): x for x in capture.alive if id(x) in capture.given}
-    return v if id(v) in of and _C._root_of(of[id(v)]) is root else None
+    of = {value: x for x, value in capture.given.items()}
+    return v if v in of and _C._root_of(of[v]) is root else None

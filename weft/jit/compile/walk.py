@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 
 import weft
-from weft.jit.passes.rebuild import is_random, writes
+from weft.jit.facts import is_random, writes
 
 from .pieces import leaves, needed
 
@@ -36,7 +36,7 @@ class Stop:
     """
 
     def __init__(
-        self, path: list[Piece], places: dict[int, int], count: int, given: list[Value],
+        self, path: list[Piece], places: dict[Value, int], count: int, given: list[Value],
         results: list[Value],
     ) -> None:  # fmt: skip
         """Prepare the last piece of a path.
@@ -51,22 +51,27 @@ class Stop:
         self.path = path
         piece = self.piece = path[-1]
         self.given, self.results = given, results
-        self.read = _reader([places[id(v)] for v in given])
+        self.read = _reader([places[v] for v in given])
         self.program: Any = None
         self.live: list[Any] = []  # numbers that ops read anew
-        self.places = {**places, **{id(v): count + i for i, v in enumerate(results)}}
+        self.places = {**places, **{v: count + i for i, v in enumerate(results)}}
         self.count = count + len(results)
         self.following: dict[Any, Stop] = {}
         self.decides = piece.read is not None and piece.read.what == "bool()"
-        self.looks_at = -1 if piece.read is None else self.places[id(piece.read.value)]
+        self.looks_at = -1 if piece.read is None else self.places[piece.read.value]
         named = [piece.outputs, piece.grads, piece.spent]
         if piece.outside is not None:
             named.append(piece.outside.grads)
         if (d := piece.derivative) is not None:
             named += [d.leaves, d.saved, d.outputs]
-        self._named = [(id(v), self.places[id(v)]) for v in leaves(named)]
+        self._named = [(v, self.places[v]) for v in leaves(named)]
 
-    def named(self, env: list[Any]) -> dict[int, Any]:
+    def run(self, env: list[Any]) -> Any:
+        """Run the program with the numbers that its ops read anew; None where it does not fit."""
+        numbers = [(step, argument, number.now()) for step, argument, number in self.live]
+        return self.program.run(self.read(env), numbers)
+
+    def named(self, env: list[Any]) -> dict[Value, Any]:
         """Return the tensors that the end of the piece names, by the values that stand for them."""
         return {k: env[i] for k, i in self._named}
 
@@ -78,7 +83,7 @@ class Walk:
         """Begin with the first piece."""
         self.variant = variant
         self.outside = list(variant.tensors.values())
-        known = [*map(id, variant.inputs), *variant.tensors]
+        known = [*variant.inputs, *variant.tensors]
         self.first = self._stop([root], {v: i for i, v in enumerate(known)}, len(known))
         early = [p for p in root.walk() if not p.ends]
         self.writes = any(writes(n) for p in early for n in p.nodes)  # before an end
@@ -86,18 +91,17 @@ class Walk:
         self.generators = _generators(early)
         self._settled = False
 
-    def _stop(self, path: list[Piece], places: dict[int, int], count: int) -> Stop:
+    def _stop(self, path: list[Piece], places: dict[Value, int], count: int) -> Stop:
         piece = path[-1]
-        wanted = {id(v) for p in piece.walk() if p is not piece for v in p.reads()}
-        wanted |= {id(v) for v in leaves([piece.outputs, piece.grads, piece.spent])}
+        wanted = {v for p in piece.walk() if p is not piece for v in p.reads()}
+        wanted.update(leaves([piece.outputs, piece.grads, piece.spent]))
         if piece.read is not None:
-            wanted.add(id(piece.read.value))
+            wanted.add(piece.read.value)
         if piece.outside is not None:
-            wanted |= {id(v) for v in leaves(piece.outside.grads)}
+            wanted.update(leaves(piece.outside.grads))
         if piece.derivative is not None:
-            wanted |= {id(v) for v in [*piece.derivative.saved, *piece.derivative.outputs]}
-        own = {id(v): v for node in piece.nodes for v in node.outputs}
-        results = [v for k, v in own.items() if k in wanted]
+            wanted |= {*piece.derivative.saved, *piece.derivative.outputs}
+        results = [v for node in piece.nodes for v in node.outputs if v in wanted]
         return Stop(path, places, count, needed(piece, self.variant.tensors), results)
 
     def run(self, inputs: list[Tensor]) -> tuple[Stop, list[Any]] | None:
@@ -106,9 +110,7 @@ class Walk:
         stop: Stop | None = self.first
         while stop is not None:
             if stop.program is not None:
-                for step, argument, number in stop.live:
-                    stop.program.set_number(step, argument, number.now())
-                made = stop.program.run(stop.read(env))
+                made = stop.run(env)
             else:
                 made = None
             if made is None and stop.piece.nodes:
@@ -131,11 +133,11 @@ class Walk:
 
     def _build(self, stop: Stop, env: list[Any]) -> Any:
         """Make the program of a piece and run it; None if it does not fit."""
-        like = {id(v): t for v, t in zip(stop.given, stop.read(env))}
+        like = dict(zip(stop.given, stop.read(env)))
         stop.program, stop.live = self.variant.program_of(
             stop.piece, stop.given, like, stop.results
         )
-        return stop.program.run(stop.read(env))
+        return stop.run(env)
 
     def _follow(self, stop: Stop, key: Any) -> Stop | None:
         """Prepare what follows a piece, if it was captured twice."""
@@ -208,7 +210,7 @@ def _generators(pieces: list[Piece]) -> list[Any]:
     """Return the generators that ops draw from."""
     drawing = [n for p in pieces for n in p.nodes if is_random(n)]
     given = [a for n in drawing for a in n.args if isinstance(a, weft.Generator)]
-    return list({id(g): g for g in [weft.default_generator, *given]}.values()) if drawing else []
+    return list(dict.fromkeys([weft.default_generator, *given])) if drawing else []
 
 
 def _all_of(t: Tensor) -> Tensor:

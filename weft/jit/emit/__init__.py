@@ -32,11 +32,14 @@ def make(text: str) -> None:
     from .loop import write
 
     group = parse(text)
-    loop = write(group, _C._isa())
-    inputs = [(getattr(weft, dtype), once) for dtype, once in group.inputs]
-    steps = [_described(s) for s in group.steps]
-    address = function(loop)
-    _C._add_fused(text, address, loop.lanes, inputs, steps, group.outputs, group.reduces)
+    try:
+        loop = write(group, _C._isa())
+        inputs = [(getattr(weft, dtype), once) for dtype, once in group.inputs]
+        steps = [_described(s) for s in group.steps]
+        code = function(loop)
+        _C._add_fused(text, code, loop.lanes, inputs, steps, group.outputs, group.reduces)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"fused: no loop can be made of this text: {text}") from error
 
 
 def _described(step: Any) -> tuple[Any, ...]:

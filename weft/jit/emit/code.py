@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,10 +12,27 @@ if TYPE_CHECKING:
 
     from .loop import Loop
 
-__all__ = ["function"]
+__all__ = ["Code", "function"]
 
 _lock = threading.Lock()
-_addresses: dict[str, int] = {}  # by key
+_MOST = 32  # functions of one engine: its memory goes with the last of them
+
+
+class Code:
+    """The machine code of a function, which is there for as long as this object.
+
+    >>> weft.jit.emit.code.Code(None, 4096).address
+    4096
+    """
+
+    __slots__ = ("__weakref__", "_engine", "address")
+
+    def __init__(self, engine: Any, address: int) -> None:
+        """Keep the engine that the code lies in."""
+        self._engine, self.address = engine, address
+
+
+_living: weakref.WeakValueDictionary[str, Code] = weakref.WeakValueDictionary()  # by key
 
 
 class _Machine:
@@ -35,13 +53,17 @@ class _Machine:
         self.cpu = llvm.get_host_cpu_name()
         self.features = llvm.get_host_cpu_features().flatten()
         self.versions = f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
-        target = llvm.Target.from_default_triple()
+        self.target = self._target()
+        self._engine: Any = None  # the one that has room
+        self._room = 0  # for functions
+        _add_libm(llvm)
+
+    def _target(self) -> Any:
         # 256 bits where the CPU would rather have them: the loops say how wide they are.
-        self.target = target.create_target_machine(
+        target = self.llvm.Target.from_default_triple()
+        return target.create_target_machine(
             cpu=self.cpu, features=f"{self.features},-prefer-256-bit", opt=2, jit=True
         )
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target)
-        _add_libm(llvm)
 
     def object_of(self, text: str) -> bytes:
         """Compile a text to an object file."""
@@ -49,14 +71,22 @@ class _Machine:
         module.verify()
         return self.target.emit_object(module)
 
-    def load(self, data: bytes, name: str) -> int:
-        """Link an object file; return where a function of it begins."""
-        self.engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(data))
-        self.engine.finalize_object()
-        address = self.engine.get_function_address(name)
+    def load(self, data: bytes, name: str) -> Code:
+        """Link an object file; return a function of it."""
+        if not self._room:  # LLVM frees the code of an engine as a whole, which owns its target
+            empty = self.llvm.parse_assembly("")
+            self._engine = self.llvm.create_mcjit_compiler(empty, self._target())
+            self._room = _MOST
+        engine = self._engine
+        self._room -= 1
+        if not self._room:
+            self._engine = None
+        engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        address = engine.get_function_address(name)
         if not address:
             raise RuntimeError(f"fused: {name} is not in the object file that should have it")
-        return address
+        return Code(engine, address)
 
 
 def _add_libm(llvm: Any) -> None:
@@ -73,12 +103,13 @@ def _machine() -> _Machine:
     return _Machine()
 
 
-def function(loop: Loop) -> int:
-    """Return the address of a loop's machine code: from memory, from the disk, or compiled.
+def function(loop: Loop) -> Code:
+    """Return a loop's machine code: from memory, from the disk, or compiled.
 
     >>> from weft.jit.emit import code, group, loop
     >>> written = loop.write(group.parse("v0: float32; v1: float32 = neg(v0); return v1"), "base")
-    >>> code.function(written) == code.function(written) != 0
+    >>> made = code.function(written)
+    >>> code.function(written) is made
     True
     """
     import hashlib
@@ -92,11 +123,12 @@ def function(loop: Loop) -> int:
             (loop.text, machine.cpu, machine.features, machine.versions, cache.VERSION)
         )
         key = hashlib.sha256(said.encode()).hexdigest()
-        if key not in _addresses:
+        made = _living.get(key)
+        if made is None:
             name = f"weft_{key[:32]}"
             data = cache.read(key)
             if data is None:
                 data = machine.object_of(loop.text.replace(f"@{NAME}(", f"@{name}("))
                 cache.write(key, data)
-            _addresses[key] = machine.load(data, name)
-        return _addresses[key]
+            made = _living[key] = machine.load(data, name)
+        return made

@@ -3,9 +3,9 @@
 A pass reads a graph and builds a new one, or returns the graph itself where it finds nothing to do;
 the old one stays as it was. In tests, every new one is verified (``Rebuild.verifies``). ``PASSES``,
 ``LAYERS`` and ``STEPS`` keep every bit of the results; of ``INFERENCE``, the folding of batch norms
-rounds anew, and of ``RELAXED``, ``relax``. Most passes return graphs with in-place ops as they are:
-there, what may be left out or shared depends on who else sees the memory. ``out_of_place`` goes
-before them.
+rounds anew and that of padding leaves out products with zeros, and of ``RELAXED``, ``relax``. Most
+passes return graphs with in-place ops as they are: there, what may be left out or shared depends on
+who else sees the memory. ``out_of_place`` goes before them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 from weft.jit.graph import Step, take_apart
 
 from .activation import join_activations
+from .chain import chain_convolutions
 from .copies import drop_copies
 from .dead import remove_dead
 from .dropout import drop_dropout
+from .ending import fold_padding, join_endings
 from .fold import fold
 from .fuse import fuse
 from .inplace import in_place, out_of_place
@@ -34,23 +36,25 @@ if TYPE_CHECKING:
     Pass = Callable[[Graph], Graph]
 
 __all__ = [
-    "INFERENCE", "LAYERS", "PASSES", "RELAXED", "STEPS", "drop_copies", "drop_dropout", "fold",
-    "fold_batch_norm", "fuse", "in_place", "join_activations", "out_of_place", "relax", "remove_dead",
-    "run_passes", "share", "simplify",
+    "ENDINGS", "INFERENCE", "LAYERS", "PASSES", "RELAXED", "STEPS", "chain_convolutions", "drop_copies",
+    "drop_dropout", "fold", "fold_batch_norm", "fold_padding", "fuse", "in_place", "join_activations",
+    "join_endings", "out_of_place", "relax", "remove_dead", "run_passes", "share", "simplify",
 ]  # fmt: skip
 
 #: What ``jit.optimize`` runs: for any graph.
 PASSES: tuple[Pass, ...] = (simplify, share, remove_dead)
 #: What ``jit.fuse`` runs: for networks, also those that learn.
 LAYERS: tuple[Pass, ...] = (out_of_place, simplify, share, join_activations, remove_dead)
+#: Ops that are joined where nothing learns and weights are frozen.
+ENDINGS: tuple[Pass, ...] = (join_endings, fold_padding, chain_convolutions, remove_dead)
 #: What ``jit.optimize_for_inference`` runs: for networks whose weights are frozen.
 INFERENCE: tuple[Pass, ...] = (
-    out_of_place, drop_dropout, simplify, share, fold, fold_batch_norm, join_activations,
-    remove_dead,
+    out_of_place, drop_dropout, simplify, share, fold, fold_batch_norm, join_activations, *ENDINGS,
 )  # fmt: skip
 #: What ``weft.compile`` runs: for any calls, also those that learn.
 STEPS: tuple[Pass, ...] = (
-    out_of_place, fold, simplify, share, join_activations, drop_copies, fuse, remove_dead,
+    out_of_place, fold, simplify, share, join_activations, join_endings, drop_copies, fuse,
+    remove_dead,
 )  # fmt: skip
 
 #: The same with ``exact=False``.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import weft
+import functools
 
-from .rebuild import Rebuild, readers
+from .memory import readers
+from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from weft.jit.graph import Graph, Node
+    from weft.jit.graph import Graph, Node, Value
+
+    from .rebuild import Change
 
 __all__ = ["join_activations"]
 
@@ -24,9 +27,7 @@ _JOINED = {
     ("linear", "hardswish"): ("linear_hardswish", True),
     ("convolve", "relu"): ("convolve_relu", False),
 }
-# The same where no derivative follows, with the numbers of the activation behind the layer's.
-_FORWARD_ONLY = {("convolve", "hardtanh"): "convolve_hardtanh"}
-_ACTIVATIONS = {activation for _, activation in (*_JOINED, *_FORWARD_ONLY)}
+_ACTIVATIONS = {activation for _, activation in _JOINED}
 
 
 def join_activations(graph: Graph) -> Graph:
@@ -38,43 +39,27 @@ def join_activations(graph: Graph) -> Graph:
     ['linear_tanh']
     """
     read = readers(graph)
-    after: dict[int, Node] = {}  # activations, by the id of their layer
+    changes: dict[Node, Change | None] = {}
     for node in graph:
-        layer = _layer_before(node, read, graph.frozen)
+        layer = _layer_before(node, read)
         if layer is not None:
-            after[id(layer)] = node
-    if not after:
-        return graph
-    new, gone = Rebuild(graph), {id(node) for node in after.values()}
-    for node in graph:
-        if id(node) in after:
-            _join(new, node, after[id(node)])
-        elif id(node) not in gone:
-            new.keep(node)
-    return new.finish()
+            changes[layer] = functools.partial(_join, activation=node)
+            changes[node] = None
+    return replaced(graph, changes)
 
 
-def _layer_before(node: Node, read: dict[int, list[Node | None]], frozen: bool) -> Node | None:
+def _layer_before(node: Node, read: dict[Value, list[Node | None]]) -> Node | None:
     """Return the layer to which an activation belongs, or None."""
     if node.op not in _ACTIVATIONS:
         return None
     x = node.args[0]
     layer = x.producer
-    if layer is None or layer.grad != node.grad or read[id(x)] != [node]:
+    if layer is None or layer.grad != node.grad or read[x] != [node]:
         return None
-    if (layer.op, node.op) in _JOINED:
-        return layer if x.dtype.is_floating_point else None
-    numbers = all(isinstance(v, (int, float)) for v in node.args[1:])
-    forward = (layer.op, node.op) in _FORWARD_ONLY and (frozen or not layer.grad)
-    return layer if forward and numbers and x.dtype in (weft.float32, weft.float64) else None
+    return layer if (layer.op, node.op) in _JOINED and x.dtype.is_floating_point else None
 
 
 def _join(new: Rebuild, layer: Node, activation: Node) -> None:
-    if (layer.op, activation.op) in _FORWARD_ONLY:
-        op = _FORWARD_ONLY[layer.op, activation.op]
-        args = tuple(new.mapped(v) for v in (*layer.args, *map(float, activation.args[1:])))
-        new.keep(layer, op=op, args=args, outputs=list(activation.outputs))
-        return
     op, pair = _JOINED[layer.op, activation.op]
     outputs = list(activation.outputs)
     if pair:

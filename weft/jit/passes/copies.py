@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
+from weft.jit.facts import written
+
 from .memory import Places, disturbs
-from .rebuild import without, written
+from .rebuild import without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ def drop_copies(graph: Graph) -> Graph:
     if not any(map(_copies, graph)) or disturbs(graph):
         return graph
     places = Places(graph)
-    same: dict[int, Value] = {}  # what copies are copies of, by their ids
-    first: dict[int, Value] = {}
-    last: dict[int, int] = {}  # by place: when it is written to
+    same: dict[Value, Value] = {}  # what copies are copies of
+    first: dict[Value, Value] = {}
+    last: dict[Value, int] = {}  # by place: when it is written to
     for now, node in enumerate(graph):
         places.follow(node)
         for v in written(node):
@@ -47,7 +49,7 @@ def drop_copies(graph: Graph) -> Graph:
         )
         settled = last.get(place, -1) < now and places.of(copy) not in last
         if alike and ours and settled:
-            same[id(copy)] = source
+            same[copy] = source
             leaving |= {place} if leaves else set()
     return without(graph, same)
 
@@ -56,6 +58,6 @@ def _copies(node: Node) -> bool:
     return node.op in ("clone", "contiguous_copy") and not node.inplace
 
 
-def _fills(v: Value, first: dict[int, Value], places: Places) -> bool:
+def _fills(v: Value, first: dict[Value, Value], places: Places) -> bool:
     """Say whether a value is as large as the memory in which it lies."""
     return prod(v.shape) == prod(first[places.of(v)].shape)

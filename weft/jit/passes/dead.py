@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from weft.jit.facts import is_random, writes
+
 from .memory import disturbs
-from .rebuild import Rebuild, is_random, writes
+from .rebuild import replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,17 +24,12 @@ def remove_dead(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.remove_dead(g)]
     ['add']
     """
-    read = {id(v) for v in graph.results()}
-    needed = set()
+    read = set(graph.results())
+    dead = set()
     for node in reversed(graph.nodes):
-        if is_random(node) or writes(node) or any(id(v) in read for v in node.outputs):
-            needed.add(id(node))
-            for part in (node, *(node.parts or ())):  # which may name a view of what the node reads
-                read.update([id(v) for v in part.inputs()])
-    if len(needed) == len(graph.nodes) or disturbs(graph):
-        return graph
-    new = Rebuild(graph)
-    for node in graph:
-        if id(node) in needed:
-            new.keep(node)
-    return new.finish()
+        if not (is_random(node) or writes(node)) and read.isdisjoint(node.outputs):
+            dead.add(node)
+            continue
+        for part in (node, *(node.parts or ())):  # which may name a view of what the node reads
+            read.update(part.inputs())
+    return graph if dead and disturbs(graph) else replaced(graph, dict.fromkeys(dead))

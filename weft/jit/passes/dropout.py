@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .memory import changing
-from .rebuild import Rebuild, readers
+from .memory import changing, readers
+from .rebuild import Rebuild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def drop_dropout(graph: Graph) -> Graph:
     changes, read = changing(graph), readers(graph)
     new = Rebuild(graph)
     for node in graph:
-        if node.op != "dropout" or any(id(v) in read for v in node.outputs[1:]):
+        if node.op != "dropout" or any(v in read for v in node.outputs[1:]):
             new.keep(node)
-        elif id(node.outputs[0]) not in changes:
+        elif node.outputs[0] not in changes:
             new.replace(node.outputs[0], new.mapped(node.args[0]))
         else:  # what changes it must not change what came in
             new.keep(node, op="clone", args=(new.mapped(node.args[0]), None),

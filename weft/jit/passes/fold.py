@@ -6,9 +6,10 @@ import math
 
 import weft
 from weft import _C
+from weft.jit.facts import is_python, is_random, writes
 
-from .memory import changing
-from .rebuild import Rebuild, escaping, is_python, is_random, writes
+from .memory import changing, escaping
+from .rebuild import Rebuild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def fold(graph: Graph) -> Graph:
     for node in graph:
         fixed = (
             _is_fixed(node, [new.mapped(v) for v in node.inputs()], graph)
-            and not any(id(v) in changes for v in (*node.inputs(), *node.outputs))
-            and not any(id(v) in seen_outside for v in node.outputs)
+            and not any(v in changes for v in (*node.inputs(), *node.outputs))
+            and not any(v in seen_outside for v in node.outputs)
         )
         if not fixed:
             new.keep(node)

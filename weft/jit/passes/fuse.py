@@ -9,6 +9,7 @@ from weft import _C
 from weft.jit.emit.group import KIND_OF, REDUCTIONS, Group, Ref, Step, type_argument
 from weft.jit.emit.loop import missing
 from weft.jit.emit.rows import ROWS
+from weft.jit.facts import is_pointwise
 from weft.jit.graph import Live, Node, Value
 
 from .dependence import Dependence
@@ -57,17 +58,17 @@ def _name(dtype: Any) -> str:
 class _Plan:
     def __init__(self, graph: Graph, reasons: list[tuple[str, str]]) -> None:
         self.graph, self.reasons, self.isa = graph, reasons, _C._isa()
-        self.where = {id(n): i for i, n in enumerate(graph.nodes)}
+        self.where = {n: i for i, n in enumerate(graph.nodes)}
         self.inputs = [n.inputs() for n in graph.nodes]
         self.dependence = Dependence(graph)
-        self.uniform: dict[int, Any] = {}  # values all of whose elements are this number
-        self.same: dict[int, Value] = {}  # values that are others under another name
+        self.uniform: dict[Value, Any] = {}  # values all of whose elements are this number
+        self.same: dict[Value, Value] = {}  # values that are others under another name
         self.fusable = [self.look_at(n) for n in graph.nodes]
         # Which nodes read numbers that are known, and other names of values, by themselves.
         self.knows = [
             f or n.op in REDUCTIONS for f, n in zip(self.fusable, graph.nodes)
         ]  # fmt: skip
-        self.results = {id(v) for v in graph.results()}
+        self.results = set(graph.results())
         self.idle = self.find_idle()
         self.deps = [self.before(i) for i in range(len(graph.nodes))]
         self.after: list[list[int]] = [[] for _ in graph.nodes]
@@ -81,8 +82,8 @@ class _Plan:
         """Note what is known of a node; say whether it can be part of a loop."""
         self.note_uniform(node)
         if node.op in _SAME and isinstance(node.args[0], Value):
-            self.same[id(node.outputs[0])] = self.named(node.args[0])
-        if not _is_pointwise(node.op):
+            self.same[node.outputs[0]] = self.named(node.args[0])
+        if not _is_loop(node):
             return False
         why = self.reason(node)
         if why:
@@ -117,18 +118,18 @@ class _Plan:
         if _name(out.dtype) not in KIND_OF or node.inplace:
             return
         if node.op in _FILLS:
-            self.uniform[id(out)] = _element(_FILLS[node.op], out)
+            self.uniform[out] = _element(_FILLS[node.op], out)
         elif node.op == "full_like" and not isinstance(node.args[1], Value):
-            self.uniform[id(out)] = _element(node.args[1], out)
-        elif node.op in (*_VIEWS, *_SAME) and id(node.args[0]) in self.uniform:
-            self.uniform[id(out)] = self.uniform[id(node.args[0])]
-        elif _is_pointwise(node.op) and all(id(v) in self.uniform for v in node.inputs()):
-            self.uniform[id(out)] = self.computed(node)
+            self.uniform[out] = _element(node.args[1], out)
+        elif node.op in (*_VIEWS, *_SAME) and node.args[0] in self.uniform:
+            self.uniform[out] = self.uniform[node.args[0]]
+        elif _is_loop(node) and all(v in self.uniform for v in node.inputs()):
+            self.uniform[out] = self.computed(node)
 
     def computed(self, node: Node) -> Any:
         """Return what a pointwise op gives for operands that are known."""
         args = tuple(
-            weft.tensor(self.uniform[id(a)], dtype=a.dtype).view((1,) * len(a.shape))
+            weft.tensor(self.uniform[a], dtype=a.dtype).view((1,) * len(a.shape))
             if isinstance(a, Value)
             else a
             for a in node.args
@@ -137,7 +138,7 @@ class _Plan:
             return _C._call_op(node.op, args, False)[0].item()
 
     def named(self, v: Value) -> Value:
-        return self.same.get(id(v), v)
+        return self.same.get(v, v)
 
     def find_idle(self) -> set[int]:
         """Return the nodes that only make numbers that are known, or other names, or what nobody reads."""
@@ -146,21 +147,21 @@ class _Plan:
         for i in range(len(self.graph.nodes) - 1, -1, -1):
             node, knows = self.graph.nodes[i], self.knows[i]
             spare = len(node.outputs) == 1 and (knows or self.is_known(node.outputs[0]))
-            if spare and id(node.outputs[0]) not in read:
+            if spare and node.outputs[0] not in read:
                 idle.add(i)
             else:
-                read.update([id(v) for v in self.given(i)])
+                read.update(self.given(i))
         return idle
 
     def given(self, i: int) -> list[Value]:
         """Return the values that node i reads, as far as it does not know them by itself."""
         if not self.knows[i]:
             return self.inputs[i]
-        found = [v for v in self.inputs[i] if id(v) not in self.uniform]
-        return [self.same.get(id(v), v) for v in found] if self.same else found
+        found = [v for v in self.inputs[i] if v not in self.uniform]
+        return [self.same.get(v, v) for v in found] if self.same else found
 
     def is_known(self, v: Value) -> bool:
-        return id(v) in self.uniform or id(v) in self.same
+        return v in self.uniform or v in self.same
 
     def before(self, i: int) -> list[int]:
         """Return the nodes that must run before node i."""
@@ -169,7 +170,7 @@ class _Plan:
         deps = set(self.dependence.before[i])
         for v in self.given(i):
             if v.producer is not None:
-                deps.add(self.where[id(v.producer)])
+                deps.add(self.where[v.producer])
         return sorted(deps - self.idle)
 
     # ---- what runs when
@@ -269,15 +270,15 @@ class _Plan:
                 i = parent[i]
             return i
 
-        owner: dict[int, int] = {}
+        owner: dict[Value, int] = {}
         for i in found:
             for v in (*map(self.named, self.inputs[i]), *self.graph.nodes[i].outputs):
-                if id(v) in self.uniform or v.shape == ():
-                    if not (v.producer is not None and self.where[id(v.producer)] in parent):
+                if v in self.uniform or v.shape == ():
+                    if not (v.producer is not None and self.where[v.producer] in parent):
                         continue
-                if id(v) in owner:
-                    parent[root(i)] = root(owner[id(v)])
-                owner[id(v)] = i
+                if v in owner:
+                    parent[root(i)] = root(owner[v])
+                owner[v] = i
         groups: dict[int, list[int]] = {}
         for i in found:
             groups.setdefault(root(i), []).append(i)
@@ -310,13 +311,13 @@ class _Plan:
     def edges(self, members: list[int]) -> tuple[list[Value], list[Value]]:
         """Return what a group reads and what others read of it."""
         inside = set(members)
-        inputs: dict[int, Value] = {}
+        inputs: dict[Value, Value] = {}
         outputs: list[Value] = []
         for i in members:
             for v in map(self.named, self.inputs[i]):
-                made = v.producer is not None and self.where[id(v.producer)] in inside
-                if not made and id(v) not in self.uniform:
-                    inputs[id(v)] = v
+                made = v.producer is not None and self.where[v.producer] in inside
+                if not made and v not in self.uniform:
+                    inputs[v] = v
             if self.is_read(i, inside):
                 outputs.append(self.graph.nodes[i].outputs[0])
         return list(inputs.values()), outputs
@@ -324,17 +325,17 @@ class _Plan:
     def is_read(self, i: int, inside: set[int]) -> bool:
         """Say whether the result of a node is read outside of a group."""
         v = self.graph.nodes[i].outputs[0]
-        return id(v) in self.results or any(k not in inside for k in self.readers[id(v)])
+        return v in self.results or any(k not in inside for k in self.readers[v])
 
     @functools.cached_property
-    def readers(self) -> dict[int, list[int]]:
+    def readers(self) -> dict[Value, list[int]]:
         """Who reads a value, also under another name."""
-        found: dict[int, list[int]] = {id(v): [] for n in self.graph.nodes for v in n.outputs}
+        found: dict[Value, list[int]] = {v: [] for n in self.graph.nodes for v in n.outputs}
         for i, inputs in enumerate(self.inputs):
             if i in self.idle:
                 continue
             for v in map(self.named, inputs) if self.knows[i] else inputs:
-                found.setdefault(id(v), []).append(i)
+                found.setdefault(v, []).append(i)
         return found
 
     # ---- the new graph
@@ -354,65 +355,61 @@ class _Plan:
     def add_group(self, new: Rebuild, members: list[int]) -> None:
         inputs, outputs = self.edges(members)
         group = Group()
-        numbers: dict[int, int] = {}
+        numbers: dict[Value, int] = {}
         for v in inputs:
-            numbers[id(v)] = len(group.inputs)
+            numbers[v] = len(group.inputs)
             group.inputs.append((_name(v.dtype), self.is_once(v, members)))
         for i in members:
             node = self.graph.nodes[i]
             args = tuple(self.argument(a, group, numbers) for a in node.args)
-            numbers[id(node.outputs[0])] = len(group.inputs) + len(group.steps)
+            numbers[node.outputs[0]] = len(group.inputs) + len(group.steps)
             group.steps.append(Step(node.op, args, _name(node.outputs[0].dtype)))
         ends = [v for v in outputs if v.producer is not None and v.producer.op in REDUCTIONS]
         outputs = [v for v in outputs if v not in ends] + ends
-        group.outputs = [numbers[id(v)] for v in outputs]
+        group.outputs = [numbers[v] for v in outputs]
         given = [new.mapped(v) for v in inputs]
         parts = self.parts_of(new, members)
         line = next((p.line for p in parts if p.line), "")
         node = Node("fused", (given, str(group)), False, line, any(p.grad for p in parts))
         node.parts = parts
-        node.outputs = [new.mapped(v) for v in outputs]
-        for v in node.outputs:
-            v.producer = node
-        new.new.nodes.append(node)
+        new.add(node, [new.mapped(v) for v in outputs])
 
     def parts_of(self, new: Rebuild, members: list[int]) -> list[Node]:
         """Return ops one by one, in the new graph, and before them what makes the numbers they know."""
         parts: list[Node] = []
-        made: set[int] = set()
+        made: set[Value] = set()
         for i in members:
             node = self.graph.nodes[i]
             for v in self.inputs[i]:
-                if id(v) not in new.values:
-                    made.add(id(v))
+                if v not in new.values:
+                    made.add(v)
                     parts += self.made_for(new, v, node)
-            parts.append(new.keep(node))
-            new.new.nodes.pop()
+            parts.append(new.as_part(node))
         for key in made:
             del new.values[key]
         return parts
 
     def made_for(self, new: Rebuild, v: Value, reader: Node) -> list[Node]:
         """Return ops that make a value whose own op is left out or comes later."""
-        whole = new.fresh(v, v.name, v.shape)
+        whole = new.new.fresh(v.name, v.shape, v.dtype)
         new.replace(v, whole)
-        if id(v) not in self.uniform:
+        if v not in self.uniform:
             return [_node("detach", (new.mapped(self.named(v)),), reader.line, whole)]
-        one = new.fresh(v, f"{v.name}_one", ())
-        fill = _node("full", ((), self.uniform[id(v)], v.dtype), reader.line, one)
+        one = new.new.fresh(f"{v.name}_one", (), v.dtype)
+        fill = _node("full", ((), self.uniform[v], v.dtype), reader.line, one)
         return [fill, _node("expand", (one, v.shape, False), reader.line, whole)]
 
-    def argument(self, a: Any, group: Group, numbers: dict[int, int]) -> Any:
+    def argument(self, a: Any, group: Group, numbers: dict[Value, int]) -> Any:
         if isinstance(a, weft.dtype):
             return type_argument(_name(a))
         if not isinstance(a, Value):
             return a
         v = self.named(a)
-        if id(v) in numbers:
-            return Ref(numbers[id(v)])
-        numbers[id(v)] = len(group.inputs) + len(group.steps)
-        group.steps.append(Step("expand", (self.uniform[id(v)], v.shape), _name(v.dtype)))
-        return Ref(numbers[id(v)])
+        if v in numbers:
+            return Ref(numbers[v])
+        numbers[v] = len(group.inputs) + len(group.steps)
+        group.steps.append(Step("expand", (self.uniform[v], v.shape), _name(v.dtype)))
+        return Ref(numbers[v])
 
     def is_once(self, v: Value, members: list[int]) -> bool:
         """Say whether an input has one element along the last dimension of the group."""
@@ -426,20 +423,11 @@ class _Plan:
 
 
 def _node(op: str, args: tuple[Any, ...], line: str, out: Value) -> Node:
-    node = Node(op, args, False, line, False)
-    node.outputs.append(out)
-    out.producer = node
-    return node
+    return Node(op, args, False, line, False).give([out])
 
 
-def _is_pointwise(op: str) -> bool:
-    return op in _pointwise_ops()
-
-
-@functools.cache
-def _pointwise_ops() -> frozenset[str]:
-    rows = {row["name"] for row in _C._ops() if row["pointwise"]}
-    return frozenset(rows | {"cast", "pointwise_gradient", "masked_fill"})
+def _is_loop(node: Node) -> bool:
+    return is_pointwise(node) or node.op in ("cast", "pointwise_gradient", "masked_fill")
 
 
 def _element(number: Any, v: Value) -> Any:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+
 import weft
 from weft import _C
+from weft.jit.facts import is_pointwise, is_view, writes
 from weft.jit.graph import Value
 
-from .memory import Places
-from .rebuild import Rebuild, is_pointwise, is_view, readers, writes
+from .memory import Places, readers
+from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from weft.jit.graph import Graph, Node
+
+    from .rebuild import Change
 
 __all__ = ["in_place", "out_of_place"]
 
@@ -32,25 +37,21 @@ def out_of_place(graph: Graph) -> Graph:
     if not any(map(_may_give_new, graph)):
         return graph
     last, places = _last_readings(graph), Places(graph)
-    moved, fresh = set(), set()  # nodes: copies that are left out, ops that need not be in place
+    changes: dict[Node, Change] = {}
     for now, node in enumerate(graph):
         unseen = _unseen(node, places, last, now)
         if unseen and _moves(node, places, last, now):
-            moved.add(id(node))
+            changes[node] = _leave_out
             places.move(node.outputs[0], node.args[1])
             continue
         if unseen and node.inplace and _same_kind(node):
-            fresh.add(id(node))
-        places.follow(node, id(node) in fresh)
-    if not moved and not fresh:
-        return graph
-    new = Rebuild(graph)
-    for node in graph:
-        if id(node) in moved:
-            new.replace(node.outputs[0], new.mapped(node.args[1]))
-        else:
-            new.keep(node, inplace=node.inplace and id(node) not in fresh)
-    return new.finish()
+            changes[node] = functools.partial(Rebuild.keep, inplace=False)
+        places.follow(node, node in changes)
+    return replaced(graph, changes)
+
+
+def _leave_out(new: Rebuild, copy: Node) -> None:
+    new.replace(copy.outputs[0], new.mapped(copy.args[1]))
 
 
 def in_place(graph: Graph) -> Graph:
@@ -71,7 +72,7 @@ def in_place(graph: Graph) -> Graph:
     return new.finish()
 
 
-def _overwrites(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+def _overwrites(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
     """Say whether a node may write over its first argument, which it reads once."""
     target = node.args[0] if node.args else None
     if not isinstance(target, Value) or writes(node) or not _ends(target, places, last, now):
@@ -79,11 +80,11 @@ def _overwrites(node: Node, places: Places, last: dict[int, float], now: int) ->
     return sum(v is target for v in node.inputs()) == 1 and _same_kind(node)
 
 
-def _last_readings(graph: Graph) -> dict[int, float]:
-    """Return when each value is read for the last time, by its id."""
-    at = {id(node): i for i, node in enumerate(graph)}
+def _last_readings(graph: Graph) -> dict[Value, float]:
+    """Return when each value is read for the last time."""
+    at = {node: i for i, node in enumerate(graph)}
     return {
-        v: max(float("inf") if node is None else at[id(node)] for node in found)
+        v: max(float("inf") if node is None else at[node] for node in found)
         for v, found in readers(graph).items()
     }
 
@@ -95,12 +96,12 @@ def _may_give_new(node: Node) -> bool:
     return node.inputs()[0].producer is not None
 
 
-def _unseen(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+def _unseen(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
     """Say whether such a node changes the whole of memory that is read only through what it gives."""
     return _may_give_new(node) and _ends(node.inputs()[0], places, last, now)
 
 
-def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
+def _ends(v: Value, places: Places, last: dict[Value, float], now: int) -> bool:
     """Say whether a node of the graph made the memory of a value, all of it, for nodes until now."""
     place = places.of(v)
     if v.producer is None or is_view(v.producer) or place in places.outside:
@@ -108,7 +109,7 @@ def _ends(v: Value, places: Places, last: dict[int, float], now: int) -> bool:
     return all(last.get(member, 0) <= now for member in places.members.get(place, [place]))
 
 
-def _moves(node: Node, places: Places, last: dict[int, float], now: int) -> bool:
+def _moves(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
     """Say whether a node copies what nobody needs any more: then what it gives can be that."""
     if node.op != "copy_" or not isinstance(node.args[1], Value):
         return False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import weft
 
-from .memory import changing
-from .rebuild import Rebuild, readers
+from .memory import changing, readers
+from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
     from weft import Tensor
     from weft.jit.graph import Graph, Node, Value
+
+    from .rebuild import Change
 
 __all__ = ["fold_batch_norm"]
 
@@ -30,30 +34,27 @@ def fold_batch_norm(graph: Graph) -> Graph:
     if not graph.frozen:
         return graph
     changes, read = changing(graph), readers(graph)
-    norms: dict[int, Node] = {}  # by the id of the layer before
+    found: dict[Node, Change | None] = {}
     for node in graph:
         layer = _layer_before(node, read, changes)
         if layer is not None:
-            norms[id(layer)] = node
-    if not norms:
-        return graph
-    new, gone = Rebuild(graph), {id(norm) for norm in norms.values()}
-    for node in graph:
-        if id(node) in norms:
-            norm = norms[id(node)]
-            weight, bias = _folded(node, norm)
-            name = node.args[1].name
-            w = new.constant(f"{name}_folded", weight)
-            b = new.constant(f"{name}_shift", bias)
-            args = (new.mapped(node.args[0]), w, b, *node.args[3:])
-            made = new.keep(node, args=args)
-            new.replace(norm.outputs[0], made.outputs[0])
-        elif id(node) not in gone:
-            new.keep(node)
-    return new.finish()
+            found[layer] = functools.partial(_fold, norm=node)
+            found[node] = None
+    return replaced(graph, found)
 
 
-def _layer_before(norm: Node, read: dict[int, list[Node | None]], changes: set[int]) -> Node | None:
+def _fold(new: Rebuild, layer: Node, norm: Node) -> None:
+    weight, bias = _folded(layer, norm)
+    name = layer.args[1].name
+    w = new.constant(f"{name}_folded", weight)
+    b = new.constant(f"{name}_shift", bias)
+    made = new.keep(layer, args=(new.mapped(layer.args[0]), w, b, *layer.args[3:]))
+    new.replace(norm.outputs[0], made.outputs[0])
+
+
+def _layer_before(
+    norm: Node, read: dict[Value, list[Node | None]], changes: set[Value]
+) -> Node | None:
     """Return the layer that can take in a batch norm, or None."""
     if norm.op != "norm_channels":
         return None
@@ -63,7 +64,7 @@ def _layer_before(norm: Node, read: dict[int, list[Node | None]], changes: set[i
         return None
     if layer.op == "linear" and len(x.shape) != 2:
         return None  # it normalises another dimension than the last
-    if read[id(x)] != [norm] or any(id(v) in read for v in norm.outputs[1:]):
+    if read[x] != [norm] or any(v in read for v in norm.outputs[1:]):
         return None
     needed = [layer.args[1], mean, variance]
     others = [v for v in (layer.args[2], weight, bias) if v is not None]
@@ -73,8 +74,8 @@ def _layer_before(norm: Node, read: dict[int, list[Node | None]], changes: set[i
     return layer if fixed and not wide and len(kinds) == 1 and x.dtype.is_floating_point else None
 
 
-def _fixed(v: Value | None, changes: set[int]) -> bool:
-    return v is not None and v.constant is not None and id(v) not in changes
+def _fixed(v: Value | None, changes: set[Value]) -> bool:
+    return v is not None and v.constant is not None and v not in changes
 
 
 def _folded(layer: Node, norm: Node) -> tuple[Tensor, Tensor]:

@@ -1,27 +1,28 @@
-"""How a pass makes its graph, and what it must know of ops."""
+"""How a pass makes its graph."""
 
 from __future__ import annotations
 
-import functools
+import os
 
 from weft import _C
 from weft.jit.graph import Graph, Node, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from weft import Tensor
 
-__all__ = [
-    "Rebuild", "copied", "escaping", "is_pointwise", "is_python", "is_random", "is_view", "mutates",
-    "readers", "shares", "without", "writes", "written",
-]  # fmt: skip
+    Change = Callable[["Rebuild", Node], object]
+
+__all__ = ["Rebuild", "copied", "replaced", "without"]
 
 
 class Rebuild:
     """A new graph that begins with the inputs and constants of an old one.
+
+    Values that stand for the same have the same id in both; those that are new get further ones.
 
     >>> old = weft.jit.trace(lambda x: (x + 1).exp(), (weft.ones(2),)).graph
     >>> new = weft.jit.passes.rebuild.Rebuild(old)
@@ -31,47 +32,34 @@ class Rebuild:
     True
     """
 
-    verifies = False  # whether each new graph is verified, which takes time: tests set it
+    verifies = os.environ.get("WEFT_VERIFY") == "1"  # each new graph; it takes time, and tests do
 
     def __init__(self, old: Graph) -> None:
         self.old, self.new = old, Graph()
-        self.new.frozen, self.new.training = old.frozen, old.training
-        self.values: dict[int, Value] = {}  # by the id of the old value
+        self.new.frozen, self.new.training, self.new.count = old.frozen, old.training, old.count
+        self.values: dict[Value, Value] = {}  # of the new graph, by those of the old one
         self.new.inputs = [self._copy(v) for v in old.inputs]
         self.new.constants = [self._copy(v) for v in old.constants]
 
     def _copy(self, old: Value) -> Value:
-        new = self.values[id(old)] = old.twin()
-        return new
-
-    def fresh(self, like: Value, name: str, shape: tuple[int, ...]) -> Value:
-        """Return a value that no op has made yet, of the dtype of another.
-
-        >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
-        >>> weft.jit.passes.rebuild.Rebuild(old).fresh(old.inputs[0], "y", ())
-        %y: float32[]
-        """
-        new = like.twin()
-        new.name, new.shape, new.literal = name, shape, ""
-        new.producer = new.constant = new.member = new.stride = None
+        new = self.values[old] = old.twin()
         return new
 
     def mapped(self, x: Any) -> Any:
-        """Return an argument or a result with the values of the new graph.
+        """Return an argument or a list of outputs with the values of the new graph.
 
         >>> old = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
         >>> weft.jit.passes.rebuild.Rebuild(old).mapped([old.inputs[0], 2])
         [%x0: float32[2], 2]
         """
-        kind = type(x)
-        if kind is Value:
-            return self.values[id(x)]
-        if isinstance(x, dict):
-            return {k: self.mapped(v) for k, v in x.items()}
-        if not isinstance(x, (tuple, list)):
-            return x
-        parts = [self.mapped(v) for v in x]
-        return kind(*parts) if hasattr(x, "_fields") else kind(parts)
+        if type(x) is Value:
+            return self.values[x]
+        return [self.mapped(v) for v in x] if type(x) is list else x
+
+    def add(self, node: Node, outputs: list[Value]) -> Node:
+        """Add a node that gives these values of the new graph."""
+        self.new.nodes.append(node.give(outputs))
+        return node
 
     def keep(self, old: Node, **changed: Any) -> Node:
         """Add the twin of an old node, with another ``op``, ``args``, ``inplace`` or ``outputs``.
@@ -83,38 +71,41 @@ class Rebuild:
         >>> new.keep(old.nodes[0], op="mul").op
         'mul'
         """
-        parts = []
-        for part in () if changed else old.parts or ():
-            parts.append(self.keep(part))
-            self.new.nodes.pop()
-        if not changed and not parts:
-            return self._add_twin(old)
+        parts = [] if changed else [self.as_part(part) for part in old.parts or ()]
         args = changed["args"] if "args" in changed else self._arguments(old)
         op, inplace = changed.get("op", old.op), changed.get("inplace", old.inplace)
         node = Node(op, args, inplace, old.line, old.grad)
+        node.graphs, node.parts = old.graphs, parts or None
         outputs = changed.get("outputs", old.outputs)
-        node.outputs = [self.mapped(v) if parts else self._copy(v) for v in outputs]
-        node.parts = parts or None
-        for v in node.outputs:
-            v.producer = node
-        self.new.nodes.append(node)
-        return node
+        return self.add(node, [self.values[v] if parts else self._copy(v) for v in outputs])
 
-    def _add_twin(self, old: Node) -> Node:
-        """Add a node that is as it was."""
-        node = Node(old.op, self._arguments(old), old.inplace, old.line, old.grad)
-        for v in old.outputs:
-            self.values[id(v)] = new = v.twin()
-            new.producer = node
-            node.outputs.append(new)
-        self.new.nodes.append(node)
-        return node
+    def as_part(self, old: Node) -> Node:
+        """Return the twin of an old node, for a node that stands for it."""
+        made = self.keep(old)
+        self.new.nodes.pop()
+        return made
+
+    def join(self, op: str, args: tuple[Any, ...], olds: list[Node]) -> Node:
+        """Add an op that stands for several old nodes, in their order, and gives what the last gives.
+
+        >>> old = weft.jit.trace(lambda x: (x * 1).exp(), (weft.ones(2),)).graph
+        >>> new = weft.jit.passes.rebuild.Rebuild(old)
+        >>> node = new.join("exp", (new.mapped(old.inputs[0]),), old.nodes)
+        >>> node.op, [part.op for part in node.parts]
+        ('exp', ['mul', 'exp'])
+        """
+        parts = [
+            part for old in olds for made in [self.as_part(old)] for part in made.parts or [made]
+        ]
+        node = Node(op, args, False, olds[0].line, any(part.grad for part in parts))
+        node.parts = parts
+        return self.add(node, [self.values[v] for v in olds[-1].outputs])
 
     def _arguments(self, old: Node) -> tuple[Any, ...]:
         """Return the arguments of an old node with the values of the new graph."""
         values = self.values
         return tuple([
-            values[id(a)] if type(a) is Value else self.mapped(a) if type(a) is list else a
+            values[a] if type(a) is Value else self.mapped(a) if type(a) is list else a
             for a in old.args
         ])  # fmt: skip
 
@@ -126,7 +117,8 @@ class Rebuild:
         %w: float32[2]
         """
         taken = {v.name for v in self.new.constants}
-        made = Value(name if name not in taken else f"{name}_{len(taken)}", t)
+        name = name if name not in taken else f"{name}_{len(taken)}"
+        made = self.new.fresh(name, *_C._geometry(t))
         made.constant = t
         self.new.constants.append(made)
         return made
@@ -138,9 +130,9 @@ class Rebuild:
         >>> new = weft.jit.passes.rebuild.Rebuild(old)
         >>> new.replace(old.nodes[0].outputs[0], new.mapped(old.inputs[0]))
         >>> new.finish().outputs
-        %x0: float32[2]
+        [%x0: float32[2]]
         """
-        self.values[id(old)] = by
+        self.values[old] = by
 
     def finish(self) -> Graph:
         """Return the new graph, without constants that nothing reads; checked if ``verifies`` is set.
@@ -152,41 +144,57 @@ class Rebuild:
         1
         """
         new = self.new
-        new.outputs = self.mapped(self.old.outputs)
-        unread = {id(v) for v in new.constants}
-        unread.difference_update([id(v) for v in new.results()])
+        new.outputs, new.spec = self.mapped(self.old.outputs), self.old.spec
+        unread = set(new.constants)
+        unread.difference_update(new.results())
         for node in reversed(new.nodes):
             if not unread:
                 break
-            unread.difference_update([id(v) for v in node.inputs()])
-        new.constants = [v for v in new.constants if id(v) not in unread]
+            unread.difference_update(node.inputs())
+        new.constants = [v for v in new.constants if v not in unread]
         if self.verifies:
             new.verify()
         return new
 
 
-def without(graph: Graph, same: dict[int, Value]) -> Graph:
+def replaced(graph: Graph, changes: Mapping[Node, Change | None]) -> Graph:
+    """Return a graph where functions add something else in the place of some nodes; None: nothing.
+
+    >>> g = weft.jit.trace(lambda x: (x * 1).exp(), (weft.ones(2),)).graph
+    >>> change = {g.nodes[0]: lambda new, node: new.keep(node, op="div")}
+    >>> [node.op for node in weft.jit.passes.rebuild.replaced(g, change)]
+    ['div', 'exp']
+    """
+    return _replaced(graph, changes) if changes else graph
+
+
+def _replaced(graph: Graph, changes: Mapping[Node, Change | None]) -> Graph:
+    new = Rebuild(graph)
+    for node in graph:
+        change = changes.get(node, Rebuild.keep)
+        if change is not None:
+            change(new, node)
+    return new.finish()
+
+
+def without(graph: Graph, same: Mapping[Value, Value]) -> Graph:
     """Return a graph in which other values stand for some, and the ops that made those are left out.
 
     Args:
         graph: it stays as it is, and is returned itself where nothing is to be left out.
-        same: by the id of a result of an op, the earlier value that is equal to it.
+        same: by a result of an op, the earlier value that is equal to it.
 
     >>> g = weft.jit.trace(lambda x: (x * 1).exp(), (weft.ones(2),)).graph
     >>> product = g.nodes[0].outputs[0]
-    >>> [node.op for node in weft.jit.passes.rebuild.without(g, {id(product): g.inputs[0]})]
+    >>> [node.op for node in weft.jit.passes.rebuild.without(g, {product: g.inputs[0]})]
     ['exp']
     """
-    if not same:
-        return graph
-    new = Rebuild(graph)
-    for node in graph:
-        if node.outputs and id(node.outputs[0]) in same:
-            for v in node.outputs:
-                new.replace(v, new.mapped(same[id(v)]))
-        else:
-            new.keep(node)
-    return new.finish()
+
+    def leave_out(new: Rebuild, node: Node) -> None:
+        for v in node.outputs:
+            new.replace(v, new.mapped(same[v]))
+
+    return replaced(graph, {v.producer: leave_out for v in same if v.producer is not None})
 
 
 def copied(graph: Graph) -> Graph:
@@ -196,183 +204,4 @@ def copied(graph: Graph) -> Graph:
     >>> repr(weft.jit.passes.rebuild.copied(g)) == repr(g)
     True
     """
-    new = Rebuild(graph)
-    for node in graph:
-        new.keep(node)
-    return new.finish()
-
-
-@functools.cache
-def _ops_that(fact: Callable[[dict[str, Any]], bool]) -> frozenset[str]:
-    return frozenset(row["name"] for row in _C._ops() if fact(row))
-
-
-def _holds(fact: Callable[[dict[str, Any]], bool], op: str) -> bool:
-    """Say whether a fact holds of an op; those that Python declares come later than others."""
-    if op not in _ops_that(_is_there):
-        _ops_that.cache_clear()
-    return op in _ops_that(fact)
-
-
-def _is_there(row: dict[str, Any]) -> bool:
-    return bool(row["name"])
-
-
-def _has_fixed_shapes(row: dict[str, Any]) -> bool:
-    return bool(row["static"])
-
-
-def _draws(row: dict[str, Any]) -> bool:
-    return "Generator" in row["signature"] or row["name"].startswith("dropout")
-
-
-def _may_alias(row: dict[str, Any]) -> bool:
-    return row["view"] or row["composed"] or row["python"]
-
-
-def _is_pointwise(row: dict[str, Any]) -> bool:
-    return row["pointwise"]
-
-
-def _is_python(row: dict[str, Any]) -> bool:
-    return row["python"]
-
-
-def is_random(node: Node) -> bool:
-    """Say whether a node draws random numbers: it can be neither left out nor shared.
-
-    >>> g = weft.jit.trace(lambda x: weft.rand_like(x) + x, (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.is_random(node) for node in g]
-    [True, False]
-    """
-    return _holds(_draws, node.op)
-
-
-def is_static(node: Node) -> bool:
-    """Say whether a static program can hold a node: its shapes follow from those it is given.
-
-    >>> g = weft.jit.trace(lambda x: x.nonzero() + 1, (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.is_static(node) for node in g]
-    [False, True]
-    """
-    return _holds(_has_fixed_shapes, node.op)
-
-
-def is_pointwise(node: Node) -> bool:
-    """Say whether each element of what a node gives follows from one of each of its arguments.
-
-    >>> g = weft.jit.trace(lambda x: x.exp().sum(), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.is_pointwise(node) for node in g]
-    [True, False]
-    """
-    return _holds(_is_pointwise, node.op)
-
-
-def is_python(node: Node) -> bool:
-    """Say whether a node calls an op that was declared in Python.
-
-    >>> g = weft.jit.trace(lambda x: x.exp(), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.is_python(node) for node in g]
-    [False]
-    """
-    return _holds(_is_python, node.op)
-
-
-def is_view(node: Node) -> bool:
-    """Say whether what a node gives may lie in the memory of what it takes.
-
-    >>> g = weft.jit.trace(lambda x: x.view(-1).exp(), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.is_view(node) for node in g]
-    [True, False]
-    """
-    return _holds(_may_alias, node.op)
-
-
-def writes(node: Node) -> bool:
-    """Say whether a node writes into the memory of its first argument.
-
-    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.writes(node) for node in g]
-    [False, True]
-    """
-    return node.inplace or _is_inplace_name(node.op)
-
-
-@functools.cache
-def _is_inplace_name(op: str) -> bool:
-    return op.partition(".")[0].endswith("_")
-
-
-def shares(node: Node) -> bool:
-    """Say whether what a node gives may lie in memory that was there: it is a view, or writes.
-
-    >>> g = weft.jit.trace(lambda x: x.exp().add_(1).view(-1), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.shares(node) for node in g]
-    [False, True, True]
-    """
-    return node.inplace or _is_sharing_name(node.op)
-
-
-@functools.cache
-def _is_sharing_name(op: str) -> bool:
-    return _is_inplace_name(op) or _holds(_may_alias, op)
-
-
-_STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
-
-
-def written(node: Node) -> list[Value]:
-    """Return the values into whose memory a node writes.
-
-    >>> g = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),)).graph
-    >>> [weft.jit.passes.rebuild.written(node) for node in g]
-    [[], [%v1: float32[2]]]
-    """
-    if node.op in _STEPS:
-        return [v for i in _STEPS[node.op] for v in node.args[i]]
-    return node.inputs()[:1] if writes(node) else []
-
-
-def mutates(graph: Graph) -> bool:
-    """Say whether an op of a graph writes into memory that it did not make.
-
-    >>> f = weft.jit.trace(lambda x: (x * 2).add_(1), (weft.ones(2),))
-    >>> weft.jit.passes.rebuild.mutates(f.graph)
-    True
-    """
-    return any(map(writes, graph))
-
-
-def readers(graph: Graph) -> dict[int, list[Node | None]]:
-    """Return who reads each value, by its id; None stands for the caller, who gets it.
-
-    >>> g = weft.jit.trace(lambda x: x.exp() + x, (weft.ones(2),)).graph
-    >>> [len(weft.jit.passes.rebuild.readers(g)[id(v)]) for v in (*g.inputs, *g.results())]
-    [2, 1]
-    """
-    found: dict[int, list[Node | None]] = {}
-    for node in graph:
-        for v in node.inputs():
-            found.setdefault(id(v), []).append(node)
-    for v in graph.results():
-        found.setdefault(id(v), []).append(None)
-    return found
-
-
-def escaping(graph: Graph) -> set[int]:
-    """Return the ids of values whose memory the caller gets to see, directly or through views.
-
-    >>> g = weft.jit.trace(lambda x: x.exp().neg().view(-1), (weft.ones(2),)).graph
-    >>> seen = weft.jit.passes.rebuild.escaping(g)
-    >>> [node.op for node in g if id(node.outputs[0]) in seen]
-    ['neg', 'view']
-    """
-    seen = {id(v) for v in graph.results()}
-    for node in reversed(graph.nodes):
-        if is_view(node) and _any_in(node.outputs, seen):
-            seen.update([id(v) for v in node.inputs()])
-    return seen
-
-
-def _any_in(values: Iterable[Value], ids: set[int]) -> bool:
-    return any(id(v) in ids for v in values)
+    return _replaced(graph, {})

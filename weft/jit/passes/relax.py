@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from weft.jit.facts import writes
 from weft.jit.graph import Value
 
-from .memory import changing, disturbs
-from .rebuild import Rebuild, escaping, writes
+from .memory import changing, disturbs, escaping
+from .rebuild import Rebuild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,32 +40,32 @@ def relax(graph: Graph) -> Graph:
     new = Rebuild(graph)
     for node in graph:
         out = node.outputs[0] if len(node.outputs) == 1 else None
-        if out is None or writes(node) or id(out) in changes:
+        if out is None or writes(node) or out in changes:
             new.keep(node)
             continue
         before, term = found.undone(node), found.term(node)
         if before is None and term is not None and term[2] == _NEUTRAL[term[0]]:
             before = term[1]
-        if before is not None and id(before) not in changes and id(out) not in kept:
+        if before is not None and before not in changes and out not in kept:
             if node.grad and (before.shape, before.dtype) == (out.shape, out.dtype):
-                found.same[id(out)] = before
+                found.same[out] = before
                 new.replace(out, new.mapped(before))
                 continue
-        if term is None or id(term[1]) in changes:
+        if term is None or term[1] in changes:
             new.keep(node)
             continue
-        op, operand, number = found.terms[id(out)] = term
+        op, operand, number = found.terms[out] = term
         new.keep(node, op=op, args=(new.mapped(operand), number))
     return new.finish()
 
 
 class _Found:
-    """What is known of values, by their ids."""
+    """What is known of values."""
 
     def __init__(self) -> None:
-        self.same: dict[int, Value] = {}  # the value that it is equal to
+        self.same: dict[Value, Value] = {}  # the value that it is equal to
         self.terms: dict[
-            int, tuple[str, Value, float]
+            Value, tuple[str, Value, float]
         ] = {}  # the op, operand and number it is made of
 
     def undone(self, node: Node) -> Value | None:
@@ -92,7 +93,7 @@ class _Found:
             return None
         op = "add" if node.op in ("add", "sub") else "mul"
         value = float(-number if node.op == "sub" else 1 / number if node.op == "div" else number)
-        earlier, made_by = self.terms.get(id(x)), x.producer
+        earlier, made_by = self.terms.get(x), x.producer
         if earlier and made_by and earlier[0] == op and made_by.grad == node.grad:
             joint = earlier[2] + value if op == "add" else earlier[2] * value
             if math.isfinite(joint) and (op == "add" or abs(joint) > _TINY):
@@ -100,4 +101,4 @@ class _Found:
         return (op, x, value) if math.isfinite(value) else None
 
     def _known(self, x: Any) -> Any:
-        return self.same.get(id(x), x)
+        return self.same.get(x, x)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from weft.jit.facts import is_random, writes
 from weft.jit.graph import Value
 
-from .memory import changing, disturbs
-from .rebuild import escaping, is_random, without, writes
+from .memory import changing, disturbs, escaping
+from .rebuild import without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,42 +30,43 @@ def share(graph: Graph) -> Graph:
     if disturbs(graph):
         return graph
     seen_outside, apart = escaping(graph), changing(graph) | _images(graph)
-    same: dict[int, Value] = {}  # the first of equal results, by the ids of the others
+    same: dict[Value, Value] = {}  # the first of equal results, by the others
     first: dict[Any, Node] = {}
     for node in graph:
-        if is_random(node) or writes(node) or any(id(v) in apart for v in node.outputs):
+        if node.graphs or is_random(node) or writes(node):
+            continue
+        if any(v in apart for v in node.outputs):
             continue
         twin = first.setdefault(_key(node, same), node)
         if twin is node or any(
-            id(a) in seen_outside and id(b) in seen_outside
-            for a, b in zip(node.outputs, twin.outputs)
+            a in seen_outside and b in seen_outside for a, b in zip(node.outputs, twin.outputs)
         ):
             continue
         for mine, other in zip(node.outputs, twin.outputs):
-            same[id(mine)] = other
-            if id(mine) in seen_outside:
-                seen_outside.add(id(other))
+            same[mine] = other
+            if mine in seen_outside:
+                seen_outside.add(other)
     return without(graph, same)
 
 
-def _images(graph: Graph) -> set[int]:
-    """Return the ids of what convolutions make, and of what is made of that element by element."""
-    found: set[int] = set()
+def _images(graph: Graph) -> set[Value]:
+    """Return what convolutions make, and of what is made of that element by element."""
+    found: set[Value] = set()
     for node in graph:
-        if node.op.startswith("convolve") or any(id(v) in found for v in node.inputs()):
-            found |= {id(v) for v in node.outputs if len(v.shape) > 2}
+        if node.op.startswith("convolve") or any(v in found for v in node.inputs()):
+            found |= {v for v in node.outputs if len(v.shape) > 2}
     return found
 
 
-def _key(node: Node, same: dict[int, Value]) -> Any:
+def _key(node: Node, same: dict[Value, Value]) -> Any:
     return node.op, node.grad, *[_fact(a, same) for a in node.args]
 
 
-def _fact(a: Any, same: dict[int, Value]) -> Any:
+def _fact(a: Any, same: dict[Value, Value]) -> Any:
     """Return what makes an argument the same as another one."""
     kind = type(a)
     if kind is Value:
-        return id(same.get(id(a), a))
+        return same.get(a, a)
     if kind is list or kind is tuple:
         return kind, *[_fact(x, same) for x in a]
     return kind, repr(a)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from weft.jit.facts import writes
 from weft.jit.graph import Value
 
-from .memory import changing, disturbs
-from .rebuild import escaping, without, writes
+from .memory import changing, disturbs, escaping
+from .rebuild import without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def simplify(graph: Graph) -> Graph:
     >>> [node.op for node in weft.jit.passes.simplify(g)]
     ['neg', 'exp']
     """
-    same: dict[int, Value] = {}  # what results are equal to, by their ids
-    seen_outside: set[int] | None = None
-    changes: set[int] = set()  # values whose memory is written to
+    same: dict[Value, Value] = {}  # what results are equal to
+    seen_outside: set[Value] | None = None
+    changes: set[Value] = set()  # values whose memory is written to
     for node in graph:
         value = _unchanged(node, same) if node.grad else None
         if value is None:
@@ -44,26 +45,26 @@ def simplify(graph: Graph) -> Graph:
                 return graph
             changes = changing(graph)
             seen_outside = escaping(graph) | changes
-        if id(node.outputs[0]) not in seen_outside and id(value) not in changes:
-            same[id(node.outputs[0])] = value
+        if node.outputs[0] not in seen_outside and value not in changes:
+            same[node.outputs[0]] = value
     return without(graph, same)
 
 
-def _unchanged(node: Node, same: dict[int, Value]) -> Value | None:
+def _unchanged(node: Node, same: dict[Value, Value]) -> Value | None:
     """Return the value that the output of a node is equal to."""
     op = node.op.partition(".")[0]
     if op == "pointwise_gradient":
         return None if writes(node) else _same_gradient(node, same)
     if (op not in _NEUTRAL and op != "neg") or writes(node) or len(node.outputs) != 1:
         return None
-    operands = [same.get(id(a), a) for a in node.args]
+    operands = [same.get(a, a) for a in node.args]
     if op in ("mul", "add") and len(operands) == 2 and isinstance(operands[1], Value):
         operands.reverse()
     value: Any = None
     if op == "neg":
         before = operands[0].producer
         if before is not None and before.op == "neg" and before.grad:
-            value = same.get(id(before.args[0]), before.args[0])
+            value = same.get(before.args[0], before.args[0])
     elif len(operands) == 2 and type(operands[1]) in (int, float):
         value = operands[0] if _neutral(op, *operands) else None
     out = node.outputs[0]
@@ -71,12 +72,12 @@ def _unchanged(node: Node, same: dict[int, Value]) -> Value | None:
     return value if alike else None
 
 
-def _same_gradient(node: Node, same: dict[int, Value]) -> Value | None:
+def _same_gradient(node: Node, same: dict[Value, Value]) -> Value | None:
     """Return the gradient that a sum passes on as it is."""
     name, operand, g = node.args[:3]
     passed = name == "add" or (name == "sub" and operand == 0)
     out = node.outputs[0]
-    return same.get(id(g), g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
+    return same.get(g, g) if passed and (g.shape, g.dtype) == (out.shape, out.dtype) else None
 
 
 def _neutral(op: str, x: Any, number: float) -> bool:

@@ -1,16 +1,19 @@
 """``weft.jit.script``: functions and modules as programs, read from their source.
 
 A program is a small tree of our own (``tree.py``), read from Python's (``source.py``,
-``statements.py``, ``expressions.py``, ``calls.py``), checked (``check.py``, ``infer.py``), printed
-(``text.py``), stored (``data.py``) and run (``run.py``, ``evaluate.py``). What it may call is in
+``statements.py``, ``expressions.py``, ``calls.py``), checked (``check.py``), printed (``text.py``),
+stored (``data.py``) and run (``run.py``, ``values.py``, ``program.py``). What it may call is in
 ``allowed.py``. ``docs/script.md`` shows the language.
 """
 
 from __future__ import annotations
 
+from types import FunctionType
+
+from weft._C import ModuleBase
+
 from .errors import ScriptError
-from .function import ScriptFunction
-from .program import Program
+from .program import Program, ScriptFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,15 +50,10 @@ def script(
     >>> relu_sum(weft.tensor([1.0, 2.0, 3.0]), 3)
     tensor(4.)
     """
-    for name, value in (("optimize", optimize), ("example_inputs", example_inputs)):
+    refused = {"optimize": optimize, "_frames_up": _frames_up or None, "_rcb": _rcb}
+    for name, value in {**refused, "example_inputs": example_inputs}.items():
         if value is not None:
             raise NotImplementedError(f"script({name}=...): not in weft")
-    if _frames_up or _rcb is not None:
-        raise NotImplementedError("script(_frames_up=..., _rcb=...): not in weft")
-    from types import FunctionType
-
-    from weft._C import ModuleBase
-
     if isinstance(obj, ScriptFunction):
         return obj
     if isinstance(obj, type):
@@ -63,16 +61,13 @@ def script(
             f"script({obj.__name__}): classes cannot be scripted: script a module (an object of the "
             "class) or its functions"
         )
+    from .compiler import Compiler
+
     if isinstance(obj, FunctionType):
-        from .compiler import Compiler
-
         compiler = Compiler()
-        return ScriptFunction(compiler.program, compiler.function(obj, None, None), obj)
+        return ScriptFunction(compiler.program, compiler.function(obj), obj)
     if isinstance(obj, ModuleBase):
-        from .compiler import Compiler
-        from .module import ScriptModule, _has_script_methods, script_module
+        from .module import script_module
 
-        if isinstance(obj, ScriptModule) and not _has_script_methods(obj):
-            return obj
         return script_module(obj, Compiler())
     raise TypeError(f"script: takes a function or a module, not a {type(obj).__name__}")

@@ -6,11 +6,16 @@ interpreter ask it too. A program can reach nothing else, wherever it comes from
 
 from __future__ import annotations
 
+import builtins
 import math
+from operator import attrgetter
 from types import FunctionType
 
 import weft
 from weft import _C
+from weft.jit.futures import Future
+
+from .types import ANY, TENSOR, Type, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,26 +24,50 @@ if TYPE_CHECKING:
 
 # ---- functions by name --------------------------------------------------------------------------
 
-BUILT_IN: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (
-        abs, all, any, bool, chr, complex, dict, divmod, enumerate, float, hex, int, len, list, max,
-        min, oct, ord, pow, print, range, reversed, round, sorted, str, sum, tuple, zip,
-    )
-}  # fmt: skip
-_MATH = """acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist erf erfc
-exp expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot isclose isfinite isinf isnan isqrt
-lcm ldexp lgamma log log10 log1p log2 modf perm pow prod radians remainder sin sinh sqrt tan tanh
-trunc""".split()
+# Functions besides weft's ops, and attributes of tensors, by the type of what they give.
+_NAMES: dict[str, Type] = {
+    name: read(t)
+    for t, names in {
+        "Any": """abs dict divmod enumerate list max min pow reversed round sorted sum tuple zip
+            math.dist math.frexp math.modf math.pow math.prod weft.as_tensor weft.broadcast_shapes
+            weft.broadcast_tensors weft.can_cast weft.device weft.finfo weft.get_default_dtype
+            weft.iinfo weft.is_complex weft.is_floating_point weft.is_grad_enabled
+            weft.is_inference_mode_enabled weft.is_nonzero weft.is_tensor weft.jit.wait
+            weft.manual_seed weft.numel weft.promote_types weft.result_type""",
+        "int": """int len ord math.ceil math.comb math.factorial math.floor math.gcd math.isqrt
+            math.lcm math.perm math.trunc Tensor.dim Tensor.element_size Tensor.ndim
+            Tensor.ndimension Tensor.nelement Tensor.numel""",
+        "float": """float math.acos math.acosh math.asin math.asinh math.atan math.atan2 math.atanh
+            math.copysign math.cos math.cosh math.degrees math.erf math.erfc math.exp math.expm1
+            math.fabs math.fmod math.fsum math.gamma math.hypot math.ldexp math.lgamma math.log
+            math.log10 math.log1p math.log2 math.radians math.remainder math.sin math.sinh
+            math.sqrt math.tan math.tanh""",
+        "bool": """all any bool math.isclose math.isfinite math.isinf math.isnan Tensor.is_leaf
+            Tensor.requires_grad""",
+        "str": "chr hex oct str",
+        "complex": "complex",
+        "None": "print",
+        "dtype": "Tensor.dtype",
+        "device": "Tensor.device",
+        "List[int]": "range Tensor.shape",
+        "Tensor": "weft.tensor Tensor.T Tensor.mT Tensor.data",
+    }.items()
+    for name in names.split()
+}
 _FAMILIES = ("nn.functional", "linalg", "fft", "special")
-_SETTINGS = """as_tensor broadcast_shapes broadcast_tensors can_cast device finfo
-get_default_dtype iinfo is_complex is_floating_point is_grad_enabled is_inference_mode_enabled
-is_nonzero is_tensor manual_seed numel promote_types result_type tensor""".split()
-_REFUSED = {"from_numpy", "from_dlpack", "frombuffer", "asarray"}
+_REFUSED = ("weft.from_numpy", "weft.from_dlpack", "weft.frombuffer", "weft.asarray")
 
 
 def _public(name: str) -> bool:
     return name.isidentifier() and not name.startswith("_") and name.isascii()
+
+
+def _home(place: str) -> Any:
+    """Return the module of Python or weft in which a program may look for functions, or None."""
+    inside = place.removeprefix("weft.")
+    if inside in ("", "math", "weft"):
+        return {"": builtins, "math": math, "weft": weft}[inside]
+    return attrgetter(inside)(weft) if inside in (*_FAMILIES, "jit") and inside != place else None
 
 
 def function_named(name: str) -> Callable[..., Any] | None:
@@ -49,39 +78,20 @@ def function_named(name: str) -> Callable[..., Any] | None:
     (True, None)
     """
     place, _, last = name.rpartition(".")
-    if not _public(last):
+    home = _home(place)
+    if home is None or not _public(last) or name in _REFUSED:
         return None
-    if not place:
-        return BUILT_IN.get(last)
-    if place == "math":
-        return getattr(math, last, None) if last in _MATH else None
-    if place == "weft":
-        if last in _REFUSED:
-            return None
-        found = vars(weft).get(last)
-        if found is None and last in weft._LAYERS:
-            found = getattr(weft, last)
-        return found if last in _SETTINGS or _is_op(found) else None
-    if place == "weft.jit" and last == "wait":
-        from weft.jit.futures import wait
-
-        return wait
-    if place.startswith("weft.") and place.removeprefix("weft.") in _FAMILIES:
-        home: Any = weft
-        for part in place.split(".")[1:]:
-            home = getattr(home, part)
-        found = vars(home).get(last)
-        return found if _is_op(found) else None
-    return None
+    found = vars(home).get(last)
+    if found is None and home is weft and last in weft._LAYERS:
+        found = getattr(weft, last)
+    return found if name in _NAMES or (home not in (builtins, math) and _is_op(found)) else None
 
 
 def _is_op(f: Any) -> bool:
     """Whether something is one of weft's functions of tensors."""
-    if isinstance(f, _C.Op):
-        return True
     home = str(getattr(f, "__module__", ""))
-    inside = home.startswith(("weft.ops", "weft.linalg", "weft.fft", "weft.special"))
-    return isinstance(f, FunctionType) and (inside or home.startswith("weft.nn.functional"))
+    places = ("weft.ops", "weft.linalg", "weft.fft", "weft.special", "weft.nn.functional")
+    return isinstance(f, _C.Op) or (isinstance(f, FunctionType) and home.startswith(places))
 
 
 def name_of_function(f: Any) -> str | None:
@@ -94,48 +104,57 @@ def name_of_function(f: Any) -> str | None:
     last = getattr(f, "__name__", "")
     if not isinstance(last, str) or not (callable(f) and _public(last)):
         return None
-    homes = ("", "math.", "weft.", *(f"weft.{family}." for family in _FAMILIES), "weft.jit.")
-    for home in homes:
-        names = [last] if home != "weft.linalg." else [last, last.removeprefix("linalg_")]
-        names += [last.removeprefix("fft_")] if home == "weft.fft." else []
-        names += [last.removeprefix("special_")] if home == "weft.special." else []
-        for name in names:
+    for home in ("", "math.", "weft.", *(f"weft.{family}." for family in _FAMILIES), "weft.jit."):
+        for name in (last, last.removeprefix(f"{home[5:-1]}_")):  # linalg_inv is linalg.inv
             if function_named(home + name) is f:
                 return home + name
     return None
 
 
+_TENSOR_OPS: set[str] = set()  # ops that always return one tensor; filled on first use
+
+
+def result_of(name: str) -> Type:
+    """Return the type of what a function gives, or a member of a tensor (``Tensor.name``).
+
+    >>> from weft.jit.script.allowed import result_of
+    >>> [str(result_of(n)) for n in ("len", "math.sin", "weft.relu", "Tensor.dim", "max")]
+    ['int', 'float', 'Tensor', 'int', 'Any']
+    """
+    if not _TENSOR_OPS:
+        rows = [(row["base"], row["signature"].endswith("-> Tensor")) for row in _C._ops()]
+        _TENSOR_OPS.update(base for base, _ in rows)
+        _TENSOR_OPS.difference_update(base for base, one in rows if not one)
+    home, _, last = name.rpartition(".")
+    if home in ("weft", "weft.nn.functional", "Tensor") and last in _TENSOR_OPS:
+        return TENSOR
+    return _NAMES.get(name, ANY)
+
+
 # ---- constants by name --------------------------------------------------------------------------
 
-_DTYPES = """bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64
-complex128""".split()
-_CONSTANTS: dict[str, Any] = {
-    **{f"weft.{name}": getattr(weft, name) for name in _DTYPES},
-    **{
-        f"weft.{name}": getattr(weft, name)
-        for name in (
-            "channels_last", "channels_last_3d", "contiguous_format", "preserve_format",
-            "strided", "sparse_coo",
-        )
-    },
-    **{f"math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")},
-}  # fmt: skip
-
-
-def constant_named(name: str) -> Any:
-    """Return the constant of a name; raise ``KeyError`` if there is none."""
-    return _CONSTANTS[name]
+CONSTANTS: dict[str, Any] = {
+    f"{home.__name__}.{name}": getattr(home, name)
+    for home, names in (
+        (weft, "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64"),
+        (weft, "complex128 channels_last channels_last_3d contiguous_format preserve_format"),
+        (weft, "strided sparse_coo"),
+        (math, "e inf nan pi tau"),
+    )
+    for name in names.split()
+}
 
 
 def name_of_constant(value: Any) -> str | None:
     """Return the name of a constant that is an object, such as a dtype, or None."""
     if isinstance(value, (float, str, bool, int)) or value is None:
         return None
-    return next((n for n, c in _CONSTANTS.items() if c is value or _same(c, value)), None)
+    same = (n for n, c in CONSTANTS.items() if c is value or (_is_dtype(c, value) and c == value))
+    return next(same, None)
 
 
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and isinstance(a, weft.dtype) and a == b
+def _is_dtype(*values: Any) -> bool:
+    return all(isinstance(v, weft.dtype) for v in values)
 
 
 # ---- attributes and methods of values -----------------------------------------------------------
@@ -161,28 +180,32 @@ def of_tensors() -> dict[str, bool]:
 
 
 METHODS: dict[type, frozenset[str]] = {
-    list: frozenset("append clear copy count extend index insert pop remove reverse sort".split()),
-    dict: frozenset("clear copy get items keys pop popitem setdefault update values".split()),
-    str: frozenset(
-        """capitalize center count endswith expandtabs find format index isalnum isalpha isdecimal
-        isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower
-        lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines
-        startswith strip swapcase title upper zfill""".split()
-    ),
-    tuple: frozenset(("count", "index")),
-    weft.Size: frozenset(("count", "index", "numel")),
-    int: frozenset(("bit_length",)),
-    float: frozenset(("is_integer",)),
+    cls: frozenset(names.split())
+    for cls, names in (
+        (list, "append clear copy count extend index insert pop remove reverse sort"),
+        (dict, "clear copy get items keys pop popitem setdefault update values"),
+        (
+            str,
+            """capitalize center count endswith expandtabs find format index isalnum isalpha
+            isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper
+            join ljust lower lstrip partition replace rfind rindex rjust rpartition rsplit rstrip
+            split splitlines startswith strip swapcase title upper zfill""",
+        ),
+        (tuple, "count index"),
+        (weft.Size, "count index numel"),
+        (int, "bit_length"),
+        (float, "is_integer"),
+        (Future, "wait done value"),
+    )
 }
-MEMBERS: dict[type, frozenset[str]] = {
-    weft.dtype: frozenset(("is_floating_point", "is_complex", "is_signed", "itemsize")),
-    weft.device: frozenset(("type", "index")),
-    weft.finfo: frozenset("bits eps max min tiny smallest_normal resolution dtype".split()),
-    weft.iinfo: frozenset("bits max min dtype".split()),
-    complex: frozenset(("real", "imag")),
+MEMBERS: dict[type, tuple[str, ...]] = {
+    weft.dtype: ("is_floating_point", "is_complex", "is_signed", "itemsize"),
+    weft.device: ("type", "index"),
+    weft.finfo: ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"),
+    weft.iinfo: ("bits", "max", "min", "dtype"),
+    complex: ("real", "imag"),
 }
-OF_FUTURES = frozenset(("wait", "done", "value"))
-OF_MODULES = frozenset(("keys", "values", "items"))  # besides those that are scripted
+OF_MODULES = ("keys", "values", "items")  # besides methods that are scripted
 
 
 def is_method(name: str) -> bool:
@@ -190,8 +213,6 @@ def is_method(name: str) -> bool:
     return (
         of_tensors().get(name, False)
         or any(name in names for names in METHODS.values())
-        or name in OF_FUTURES
-        or name in OF_MODULES
         or name == "forward"
     )
 
@@ -208,6 +229,11 @@ def is_member_name(name: str) -> bool:
     from weft.nn import Module
 
     return name == "training" or not (hasattr(Module, name) or name in _own(Module))
+
+
+def is_data_name(name: str) -> bool:
+    """Say whether a member of a module that a program sets may have this name."""
+    return is_member_name(name) and name != "training"
 
 
 INTERNAL = (

@@ -7,8 +7,8 @@ from types import FunctionType
 from . import tree
 from .allowed import is_member_name
 from .check import check_function
-from .program import Program
-from .run import Running
+from .errors import ScriptError
+from .program import Program, Running
 from .source import Source
 from .statements import Statements
 
@@ -40,7 +40,7 @@ class Compiler:
         self.names: dict[int, tuple[Any, str]] = {}  # Python functions, kept alive: their names
         self.builds: dict[int, Build] = {}
 
-    def function(self, function: FunctionType, source: Source | None, node: Any) -> str:
+    def function(self, function: FunctionType) -> str:
         """Compile a function unless it is; return its name in the program."""
         if id(function) in self.names:
             return self.names[id(function)][1]
@@ -63,15 +63,12 @@ class Compiler:
         """Compile a method of a module unless it is; layers of weft are kept as they are."""
         from .module import is_kept
 
+        kind = type(module).__name__
         if is_kept(module):
-            if name in module.__dict__.get("_methods", ()):
-                return
-            if name != "forward" and source is not None:
-                source.fail(
-                    node,
-                    f"{name} of weft's {type(module).__name__} cannot be called in scripted code: "
-                    "call the layer itself",
-                )
+            known = name == "forward" or name in module.__dict__.get("_methods", ())
+            if not known and source is not None:
+                text = f"{name} of weft's {kind} cannot be called in scripted code"
+                source.fail(node, f"{text}: call the layer itself")
             return
         build = self.build(module)
         if name in build.parameters:
@@ -82,12 +79,10 @@ class Compiler:
         if name in module.__dict__ and function is None and callable(module.__dict__[name]):
             found = None  # another function stands in the place of the class's own
         if not isinstance(found, FunctionType):
-            text = f"{type(module).__name__} has no method '{name}' written with def in its class"
-            if source is None:
-                from .errors import ScriptError
-
-                raise ScriptError(f"{text}, so it cannot be scripted")
-            source.fail(node, text)
+            text = f"{kind} has no method '{name}' written with def in its class"
+            if source is not None:
+                source.fail(node, text)
+            raise ScriptError(f"{text}, so it cannot be scripted")
         reader = Statements(Source(found, name), self, module)
         build.parameters[name] = reader.parameters()
         made = reader.function(name, build.parameters[name])
@@ -114,12 +109,10 @@ class Compiler:
         """Return the name of a function that raises: what was marked with ``jit.unused``."""
         found = f"unused_{name}"
         if found not in self.program.functions:
+            text = f"{name} was marked with jit.unused, and is called in scripted code"
             at = (1, 0, 0)
-            message = tree.Const(
-                at, f"{name} was marked with jit.unused, and is called in scripted code"
-            )
-            body: list[tree.Statement] = [tree.Raise(at, "RuntimeError", message)]
-            made = tree.Function(at, found, False, [], "", body, "<jit.unused>", 1, [])
+            body = [tree.Raise(at, "RuntimeError", tree.Const(at, text))]
+            made = tree.Function(at, found, False, [], "", body, "<jit.unused>", 1, [], {})
             self.program.add(made)
             self.parameters[found] = []
         return found

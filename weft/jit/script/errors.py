@@ -4,10 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
-    from .tree import Function, Place
+    from .tree import Place
 
 __all__ = ["ScriptError"]
 
@@ -25,12 +24,13 @@ class ScriptError(RuntimeError):
     """
 
 
-def shown(file: str, name: str, line: str, place: Place) -> str:
-    """Return a place as text: file, line, the line itself and a caret below it."""
+def shown(function: Any, place: Place) -> str:
+    """Return a place of a function as text: file, line, the line itself and a caret below it."""
     number, begin, end = place
-    blank = len(line) - len(line.lstrip())
-    text = line.strip()
-    head = f'  File "{file}", line {number}, in {name}'
+    at = number - function.first
+    line = function.lines[at] if 0 <= at < len(function.lines) else ""
+    text, blank = line.strip(), len(line) - len(line.lstrip())
+    head = f'  File "{function.file}", line {number}, in {function.name}'
     if not text:
         return head
     begin = min(max(begin - blank, 0), len(text))
@@ -38,32 +38,13 @@ def shown(file: str, name: str, line: str, place: Place) -> str:
     return f"{head}\n    {text}\n    {' ' * begin}{'^' * width}"
 
 
-def note_place(e: Exception, function: Function, trace: TracebackType | None) -> None:
-    """Add to the message of an exception where in a scripted function it came up.
-
-    The closures of ``evaluate.py`` and ``run.py`` that may fail have a parameter ``at``: the last
-    one in this function's part of the traceback is the place.
-    """
-    place: Any = None
-    while trace is not None:
-        frame = trace.tb_frame
-        if frame.f_code.co_name == "run_function" and place is not None:
-            break
-        found = frame.f_locals.get("at") if frame.f_code.co_name == "run" else None
-        place = found if found is not None else place
-        trace = trace.tb_next
-    if place is None:
-        return
+def note_place(e: Exception, function: Any, place: Place | None) -> None:
+    """Add to the message of an exception where in a scripted function it came up."""
     count = getattr(e, "_script_lines", 0)
-    try:
-        e._script_lines = count + 1  # type: ignore[attr-defined]
-    except AttributeError:
+    if place is None or count > _MOST_LINES:
         return
-    if count > _MOST_LINES:
-        return
-    text = shown(function.file, function.name, function.line(place), place)
-    if count == _MOST_LINES:
-        text = "  ..."
+    e._script_lines = count + 1  # type: ignore[attr-defined]
+    text = shown(function, place) if count < _MOST_LINES else "  ..."
     head = "" if count else "\nin scripted code:"
     message = e.args[0] if e.args else ""
     if len(e.args) <= 1 and isinstance(message, str):

@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import ast
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import ModuleType
 
 import weft
 from weft import _C
 
 from . import allowed, tree, types
-from .evaluate import is_value
-from .source import Source, annotation_text
+from .source import Source
+from .values import is_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
     from .compiler import Compiler
 
-_BINARY: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_UNARY: dict[type, str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
-_COMPARE: dict[type, str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
-_INSTEAD: dict[type, tuple[str, str]] = {
-    ast.Lambda: ("a lambda", "write a def at the top of the file and call it"),
-    ast.GeneratorExp: ("a generator", "write a list comprehension, in square brackets"),
-    ast.SetComp: ("a set", "use a dict or a list"),
-    ast.Set: ("a set", "use a dict or a list"),
-    ast.NamedExpr: ("an assignment within an expression", "assign on a line of its own"),
-    ast.Await: ("await", "use jit.fork and jit.wait"),
-    ast.Yield: ("yield", "collect the values in a list and return it"),
-    ast.YieldFrom: ("yield", "collect the values in a list and return it"),
-    ast.Starred: ("a starred expression here", "join lists with +"),
+_COLLECT = "collect the values in a list and return it"
+_INSTEAD: dict[str, tuple[str, str]] = {
+    "Lambda": ("a lambda", "write a def at the top of the file and call it"),
+    "GeneratorExp": ("a generator", "write a list comprehension, in square brackets"),
+    "SetComp": ("a set", "use a dict or a list"),
+    "Set": ("a set", "use a dict or a list"),
+    "NamedExpr": ("an assignment within an expression", "assign on a line of its own"),
+    "Await": ("await", "use jit.fork and jit.wait"),
+    "Yield": ("yield", _COLLECT),
+    "YieldFrom": ("yield", _COLLECT),
+    "Starred": ("a starred expression here", "join lists with +"),
+    "Try": ("try", "test with if what could fail, or mark the function with jit.ignore"),
+    "TryStar": ("try", "test with if what could fail"),
+    "FunctionDef": ("a function within a function", "move it to the top of the file"),
+    "AsyncFunctionDef": ("async", "use jit.fork and jit.wait"),
+    "AsyncFor": ("async", "use jit.fork and jit.wait"),
+    "AsyncWith": ("async", "use jit.fork and jit.wait"),
+    "ClassDef": ("a class", "use tuples and dicts"),
+    "Global": ("global", "pass the value and return it"),
+    "Nonlocal": ("nonlocal", "pass the value and return it"),
+    "Import": ("import", "import at the top of the file"),
+    "ImportFrom": ("import", "import at the top of the file"),
+    "Match": ("match", "use if, elif and else"),
+    "TypeAlias": ("a type alias", "write the type out"),
 }
-DEEPEST = 100  # expressions within each other, which the interpreter goes down by calls
-_NOT_STATIC = object()
+_DEEPEST = 100  # expressions within each other, which are gone down by calls
+NOT_STATIC = object()
 
 
 class Expressions:
-    """Reads expressions of one function; ``Statements`` is built on it."""
+    """Reads expressions of one function; ``Statements`` is built on it.
+
+    A node that Python's tree and ours share is read field by field (``twin``); the others have a
+    method of their name.
+    """
 
     def __init__(self, source: Source, compiler: Compiler, owner: Any, variables: set[str]) -> None:
         """Read for a function, which may be a method of the module ``owner``."""
@@ -52,20 +60,13 @@ class Expressions:
         self.variables = variables
         self.own_name = None if owner is None else source.first_parameter
         self.modules: dict[str, list[Any]] = {}  # variables that stand for modules: which ones
+        self.fail, self.at = source.fail, source.place
         self.depth = 0
-
-    def fail(self, node: Any, text: str) -> NoReturn:
-        """Raise the error of a construct."""
-        self.source.fail(node, text)
-
-    def at(self, node: Any) -> tuple[int, int, int]:
-        """Return the place of a node."""
-        return self.source.place(node)
 
     def type_of(self, node: Any) -> str:
         """Return the type that an annotation names, as text."""
         try:
-            return str(types.read(annotation_text(node)))
+            return str(types.read(ast.unparse(node)))
         except ValueError as e:
             self.fail(
                 node,
@@ -76,29 +77,24 @@ class Expressions:
     # ---- what is known while reading -------------------------------------------------------------
 
     def static(self, node: Any) -> Any:
-        """Return the Python object that an expression stands for, or ``_NOT_STATIC``."""
+        """Return the Python object that an expression stands for, or ``NOT_STATIC``."""
         if isinstance(node, ast.Name):
             if node.id == self.own_name:
                 return self.owner
-            if node.id in self.variables:
-                return _NOT_STATIC
-            try:
-                return self.source.lookup(node.id)
-            except KeyError:
-                return _NOT_STATIC
-        if isinstance(node, ast.Attribute):
-            base = self.static(node.value)
-            if base is _NOT_STATIC:
-                return _NOT_STATIC
-            if isinstance(base, (ModuleType, type)):
-                return getattr(base, node.attr, _NOT_STATIC)
-            if isinstance(base, _C.ModuleBase):
-                if isinstance(getattr(type(base), node.attr, None), property):
-                    return _NOT_STATIC
-                found = getattr(base, node.attr, _NOT_STATIC)
-                plain = is_value(found) and found is not None
-                return _NOT_STATIC if plain and not isinstance(found, _C.ModuleBase) else found
-        return _NOT_STATIC
+            if node.id not in self.variables:
+                return self.source.lookup(node.id, NOT_STATIC)
+        if not isinstance(node, ast.Attribute):
+            return NOT_STATIC
+        base = self.static(node.value)
+        if isinstance(base, (ModuleType, type)):
+            return getattr(base, node.attr, NOT_STATIC)
+        if isinstance(base, _C.ModuleBase):
+            if isinstance(getattr(type(base), node.attr, None), property):
+                return NOT_STATIC
+            found = getattr(base, node.attr, NOT_STATIC)
+            if found is None or isinstance(found, _C.ModuleBase) or not is_value(found):
+                return found
+        return NOT_STATIC
 
     def modules_of(self, node: Any) -> list[Any]:
         """Return the modules that an expression may stand for; none if it is no module."""
@@ -112,9 +108,7 @@ class Expressions:
             return [c for c in children if isinstance(c, _C.ModuleBase)]
         if isinstance(node, ast.Subscript):
             inside = self.modules_of(node.value)
-            if isinstance(node.slice, ast.Slice):
-                return inside
-            return [c for m in inside for c in m._modules.values() if c is not None]
+            return inside if isinstance(node.slice, ast.Slice) else _children(inside)
         return []
 
     def truth(self, node: Any) -> bool | None:
@@ -126,43 +120,54 @@ class Expressions:
             return None if inside is None else not inside
         if isinstance(node, ast.BoolOp):
             parts, ends = [self.truth(v) for v in node.values], isinstance(node.op, ast.Or)
-            if ends in parts:
-                return ends
-            return None if None in parts else not ends
-        if isinstance(node, ast.Call):
-            called = self.static(node.func)
-            if called is weft.jit.is_scripting or called is weft.jit.is_tracing:
-                return called is weft.jit.is_scripting
-            if called is hasattr and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
-                found = self.static(node.args[0])
-                if isinstance(found, _C.ModuleBase):
-                    return hasattr(found, str(node.args[1].value))
+            return ends if ends in parts else None if None in parts else not ends
+        if not isinstance(node, ast.Call):
+            return None
+        called = self.static(node.func)
+        if called is weft.jit.is_scripting or called is weft.jit.is_tracing:
+            return called is weft.jit.is_scripting
+        if called is hasattr and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
+            found = self.static(node.args[0])
+            if isinstance(found, _C.ModuleBase):
+                return hasattr(found, str(node.args[1].value))
         return None
 
     # ---- expressions -----------------------------------------------------------------------------
 
-    def expression(self, node: Any) -> tree.Expr:
+    def read(self, node: Any) -> Any:
         """Read an expression."""
-        for kind, read in _READERS.items():
-            if isinstance(node, kind):
-                self.depth += 1
-                if self.depth > DEEPEST:
-                    self.fail(
-                        node, f"more than {DEEPEST} expressions within each other: assign parts"
-                    )
-                made = read(self, node)
-                self.depth -= 1
-                return made
-        what, instead = _INSTEAD.get(
-            type(node), (f"the construct {type(node).__name__}", "use the subset of docs/script.md")
-        )
-        self.fail(node, f"{what} cannot be scripted: {instead}")
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            self.fail(node, f"more than {_DEEPEST} expressions within each other: assign parts")
+        known = self.truth(node)
+        made = self.node(node) if known is None else tree.Const(self.at(node), known)
+        self.depth -= 1
+        return made
 
-    def several(self, nodes: list[Any]) -> list[tree.Expr]:
-        """Read several expressions."""
-        return [self.expression(n) for n in nodes]
+    def node(self, node: Any) -> Any:
+        """Read an expression or a statement."""
+        name = type(node).__name__
+        method = getattr(self, f"read_{name}", None)
+        if name in _INSTEAD or (method is None and type(node) not in tree.OF_PYTHON):
+            other = f"the construct {name}", "use the subset of docs/script.md"
+            what, instead = _INSTEAD.get(name, other)
+            self.fail(node, f"{what} cannot be scripted: {instead}")
+        return self.twin(node) if method is None else method(node)
 
-    def constant(self, node: ast.Constant) -> tree.Expr:
+    def twin(self, node: Any) -> Any:
+        """Read a node that is as in Python, field by field."""
+        cls = tree.OF_PYTHON[type(node)]
+        return cls(self.at(node), *[self.field(getattr(node, name)) for name in cls.theirs])
+
+    def field(self, value: Any) -> Any:
+        """Read a field of a node."""
+        if isinstance(value, list):
+            return [self.field(item) for item in value]
+        if isinstance(value, ast.expr):
+            return self.read(value)
+        return tree.SYMBOLS.get(type(value), value)
+
+    def read_Constant(self, node: ast.Constant) -> Any:
         """Read a number, a truth value, text, None or ``...``."""
         if node.value is ...:
             return tree.Dots(self.at(node))
@@ -170,19 +175,16 @@ class Expressions:
             self.fail(node, "bytes cannot be scripted: use text or a list of numbers")
         return tree.Const(self.at(node), node.value)
 
-    def name(self, node: ast.Name) -> tree.Expr:
+    def read_Name(self, node: ast.Name) -> Any:
         """Read a name: a variable, or a constant from outside."""
-        if node.id == self.own_name:
-            return tree.Var(self.at(node), "self")
-        if node.id in self.variables:
-            return tree.Var(self.at(node), node.id)
-        try:
-            value = self.source.lookup(node.id)
-        except KeyError:
+        if node.id == self.own_name or node.id in self.variables:
+            return tree.Var(self.at(node), "self" if node.id == self.own_name else node.id)
+        value = self.source.lookup(node.id, NOT_STATIC)
+        if value is NOT_STATIC:
             self.fail(node, f"the name '{node.id}' is not known here")
         return self.outside(node, value, f"'{node.id}'")
 
-    def outside(self, node: Any, value: Any, what: str) -> tree.Expr:
+    def outside(self, node: Any, value: Any, what: str) -> Any:
         """Return an object from outside of the function as a constant."""
         known = allowed.name_of_constant(value)
         if known is not None:
@@ -192,45 +194,45 @@ class Expressions:
         if type(value) is tuple:
             items = [self.outside(node, v, what) for v in value]
             return tree.Items(self.at(node), "tuple", items)
-        if isinstance(value, weft.Tensor):
-            self.fail(
-                node,
-                f"{what} is a tensor from outside of the function: pass it as an argument, or make "
-                "it a buffer of a module",
-            )
         if callable(value):
             self.fail(node, f"{what} is a function: it can be called, but not be a value")
+        kind, instead = type(value).__name__, "as only numbers, text and tuples are taken in"
+        if isinstance(value, weft.Tensor):
+            kind, instead = "tensor", "or make it a buffer of a module"
         self.fail(
             node,
-            f"{what} is a {type(value).__name__} from outside of the function: pass it as an "
-            "argument (numbers, text and tuples of them are taken in as constants)",
+            f"{what} is a {kind} from outside of the function: pass it as an argument, {instead}",
         )
 
-    def attribute(self, node: ast.Attribute) -> tree.Expr:
+    def read_Attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute: of a module of Python, of self, of a value."""
         base = self.static(node.value)
         if isinstance(base, (ModuleType, type)):
-            found = getattr(base, node.attr, _NOT_STATIC)
-            if found is _NOT_STATIC:
+            found = getattr(base, node.attr, NOT_STATIC)
+            if found is NOT_STATIC:
                 self.fail(node, f"{base.__name__} has no '{node.attr}'")
             return self.outside(node, found, f"'{ast.unparse(node)}'")
-        for module in self.modules_of(node.value):
-            made = self.of_module(node, module)
-            if made is not None:
-                return made
-        of = self.expression(node.value)
-        if not self.modules_of(node.value) and not _may_be_read(node.attr):
+        modules = self.modules_of(node.value)
+        for module in modules:
+            if isinstance(getattr(type(module), node.attr, None), property):
+                self.check_name(node)
+                self.compiler.method(module, node.attr, self.source, node)
+                return tree.CallMethod(self.at(node), self.read(node.value), node.attr, [], [])
+            self.check_member(node, module)
+        made = self.twin(node)
+        if not modules and (node.attr.startswith("_") or not node.attr.isidentifier()):
             self.fail(node, f"values of scripted code have no attribute '{node.attr}'")
-        return tree.Member(self.at(node), of, node.attr)
+        return made
 
-    def of_module(self, node: ast.Attribute, module: Any) -> tree.Expr | None:
-        """Check that a module has a member that scripted code may read; properties are called."""
+    def check_name(self, node: ast.Attribute) -> None:
+        """Check that a member of a module may have a name."""
+        if not allowed.is_member_name(node.attr):
+            self.fail(node, f"'{node.attr}' belongs to weft.nn.Module itself, and is not data")
+
+    def check_member(self, node: ast.Attribute, module: Any) -> None:
+        """Check that a module has a member that scripted code may read."""
+        self.check_name(node)
         name, kind = node.attr, type(module).__name__
-        if not allowed.is_member_name(name):
-            self.fail(node, f"'{name}' belongs to weft.nn.Module itself, and is not data")
-        if isinstance(getattr(type(module), name, None), property):
-            self.compiler.method(module, name, self.source, node)
-            return tree.CallMethod(self.at(node), self.expression(node.value), name, [], [])
         if not hasattr(module, name):
             self.fail(node, f"{kind} has no attribute '{name}'")
         value = getattr(module, name)
@@ -240,88 +242,68 @@ class Expressions:
                 what = f"an object of type {type(value).__name__}, which is not data"
             self.fail(node, f"'{name}' of {kind} is {what}")
         self.compiler.needs(module, name)
-        return None
 
-    def subscript(self, node: ast.Subscript) -> tree.Expr:
-        """Read ``value[index]``."""
-        return tree.Index(self.at(node), self.expression(node.value), self.expression(node.slice))
-
-    def part(self, node: ast.Slice) -> tree.Expr:
-        """Read ``lower:upper:step``."""
-        ends = (node.lower, node.upper, node.step)
-        made = [None if e is None else self.expression(e) for e in ends]
-        return tree.Slice(self.at(node), *made)
-
-    def binary(self, node: ast.BinOp) -> tree.Expr:
-        """Read ``x + y``."""
-        left, right = self.expression(node.left), self.expression(node.right)
-        return tree.Binary(self.at(node), _BINARY[type(node.op)], left, right)
-
-    def unary(self, node: ast.UnaryOp) -> tree.Expr:
-        """Read ``-x``."""
-        known = self.truth(node)
-        if known is not None:
-            return tree.Const(self.at(node), known)
-        return tree.Unary(self.at(node), _UNARY[type(node.op)], self.expression(node.operand))
-
-    def compare(self, node: ast.Compare) -> tree.Expr:
-        """Read ``a < b``."""
-        ops = [_COMPARE[type(op)] for op in node.ops]
-        left = self.expression(node.left)
-        return tree.Compare(self.at(node), left, ops, self.several(node.comparators))
-
-    def logic(self, node: ast.BoolOp) -> tree.Expr:
+    def read_BoolOp(self, node: ast.BoolOp) -> Any:
         """Read ``a and b``; what comes after a value that decides it is not read."""
         ends, values = isinstance(node.op, ast.Or), []
         for value in node.values:
-            known = self.truth(value)
-            values.append(self.expression(value))
-            if known is ends:
+            values.append(self.read(value))
+            if self.truth(value) is ends:
                 break
-        if len(values) == 1:
-            return values[0]
-        return tree.Logic(self.at(node), "or" if ends else "and", values)
+        op = tree.SYMBOLS[type(node.op)]
+        return values[0] if len(values) == 1 else tree.Logic(self.at(node), op, values)
 
-    def conditional(self, node: ast.IfExp) -> tree.Expr:
+    def read_IfExp(self, node: ast.IfExp) -> Any:
         """Read ``a if test else b``."""
         known = self.truth(node.test)
-        if known is not None:
-            return self.expression(node.body if known else node.orelse)
-        test, value = self.expression(node.test), self.expression(node.body)
-        return tree.Conditional(self.at(node), test, value, self.expression(node.orelse))
+        return self.twin(node) if known is None else self.read(node.body if known else node.orelse)
 
-    def items(self, node: Any) -> tree.Expr:
+    def read_List(self, node: Any) -> Any:
         """Read a list or a tuple."""
         kind = "list" if isinstance(node, ast.List) else "tuple"
-        return tree.Items(self.at(node), kind, self.several(node.elts))
+        return tree.Items(self.at(node), kind, self.field(node.elts))
 
-    def pairs(self, node: ast.Dict) -> tree.Expr:
+    read_Tuple = read_List
+
+    def read_Dict(self, node: ast.Dict) -> Any:
         """Read a dict."""
         if None in node.keys:
             self.fail(node, "** in a dict cannot be scripted: call update")
-        return tree.Pairs(self.at(node), self.several(node.keys), self.several(node.values))
+        return self.twin(node)
 
-    def comprehension(self, node: Any) -> tree.Expr:
+    def read_ListComp(self, node: Any) -> Any:
         """Read a comprehension of a list or a dict; its variables are its own."""
         before, held = set(self.variables), dict(self.modules)
         each = []
         for g in node.generators:
             if g.is_async:
                 self.fail(node, "async cannot be scripted: use jit.fork and jit.wait")
-            items = self.expression(g.iter)
-            self.bind(g.target, g.iter)
-            target = self.target(g.target, bound=True)
-            each.append(tree.Each(self.at(g.target), target, items, self.several(g.ifs)))
-        if isinstance(node, ast.DictComp):
-            key, value = self.expression(node.key), self.expression(node.value)
-            made = tree.Made(self.at(node), key, value, each)
-        else:
-            made = tree.Made(self.at(node), None, self.expression(node.elt), each)
+            items = self.read(g.iter)
+            target = self.bind(g.target, g.iter)
+            each.append(tree.Each(self.at(g.target), target, items, self.field(g.ifs)))
+        key = self.read(node.key) if isinstance(node, ast.DictComp) else None
+        value = self.read(node.elt if key is None else node.value)
         self.variables, self.modules = before, held
-        return made
+        return tree.Made(self.at(node), key, value, each)
 
-    def target(self, node: Any, bound: bool = False) -> tree.Expr:
-        """Read what a value is assigned to."""
+    read_DictComp = read_ListComp
+
+    def read_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        """Read a value within an f-string."""
+        spec = self.field(node.format_spec)
+        conversion = "" if node.conversion == -1 else chr(node.conversion)
+        return tree.Format(self.at(node), self.read(node.value), conversion, spec)
+
+    def read_Call(self, node: ast.Call) -> Any:
+        """Read a call."""
+        from .calls import read_call
+
+        return read_call(self, node)
+
+    # ---- targets ---------------------------------------------------------------------------------
+
+    def target(self, node: Any, bound: bool = False) -> Any:
+        """Read what a value is assigned to; a loop is ``bound`` to variables."""
         if isinstance(node, ast.Name):
             if node.id == self.own_name:
                 self.fail(node, f"{node.id} cannot be assigned to")
@@ -333,86 +315,53 @@ class Expressions:
         if isinstance(node, ast.Starred) and not bound:
             return tree.Starred(self.at(node), self.target(node.value))
         if isinstance(node, ast.Subscript) and not bound:
-            return self.subscript(node)
+            return self.read(node)
         if isinstance(node, ast.Attribute) and not bound:
             return self.member_target(node)
         self.fail(node, "this cannot be assigned to in scripted code: use a variable")
 
-    def member_target(self, node: ast.Attribute) -> tree.Expr:
+    def member_target(self, node: ast.Attribute) -> Any:
         """Read ``self.name``, which is assigned to."""
         if self.static(node.value) is not self.owner or self.owner is None:
             self.fail(node, "scripted code sets attributes of self only: return the value instead")
-        name = node.attr
-        if not allowed.is_member_name(name) or name == "training":
-            self.fail(node, f"self.{name} cannot be set in scripted code")
-        if not hasattr(self.owner, name):
-            self.fail(node, f"self.{name} is not there yet: set it in __init__")
-        self.compiler.needs(self.owner, name)
-        return tree.Member(self.at(node), tree.Var(self.at(node.value), "self"), name)
+        if not allowed.is_data_name(node.attr):
+            self.fail(node, f"self.{node.attr} cannot be set in scripted code")
+        if not hasattr(self.owner, node.attr):
+            self.fail(node, f"self.{node.attr} is not there yet: set it in __init__")
+        self.compiler.needs(self.owner, node.attr)
+        return tree.Member(self.at(node), tree.Var(self.at(node.value), "self"), node.attr)
 
-    def bind(self, target: Any, items: Any) -> None:
-        """Note the variables of a loop, and the modules that they stand for."""
+    def bind(self, target: Any, items: Any) -> Any:
+        """Read the variables of a loop; note them, and the modules that they stand for."""
         for n in ast.walk(target):
             if isinstance(n, ast.Name):
                 self.variables.add(n.id)
                 self.modules.pop(n.id, None)
-        self._bind_modules(target, items)
+        self.bind_modules(target, items)
+        return self.target(target, bound=True)
 
-    def _bind_modules(self, target: Any, items: Any) -> None:
-        inside = [c for m in self.modules_of(items) for c in m._modules.values() if c is not None]
+    def bind_modules(self, target: Any, items: Any) -> None:
+        """Note the modules that the variables of a loop over ``items`` stand for."""
+        inside = _children(self.modules_of(items))
         if inside and isinstance(target, ast.Name):
             self.modules[target.id] = inside
         if not isinstance(items, ast.Call):
             return
         parts = target.elts if isinstance(target, ast.Tuple) else []
-        called = getattr(items.func, "id", getattr(items.func, "attr", ""))
-        if called == "enumerate" and len(parts) == 2 and items.args:
-            self._bind_modules(parts[1], items.args[0])
-        elif called == "zip":
+        called: Any = items.func
+        name = getattr(called, "id", getattr(called, "attr", ""))
+        if name == "enumerate" and len(parts) == 2 and items.args:
+            self.bind_modules(parts[1], items.args[0])
+        elif name == "zip":
             for part, item in zip(parts, items.args):
-                self._bind_modules(part, item)
-        elif called == "reversed" and items.args:
-            self._bind_modules(target, items.args[0])
-        elif called in ("items", "values") and isinstance(items.func, ast.Attribute):
-            if called == "values":
-                self._bind_modules(target, items.func.value)
-            elif len(parts) == 2:
-                self._bind_modules(parts[1], items.func.value)
-
-    def text(self, node: ast.JoinedStr) -> tree.Expr:
-        """Read an f-string."""
-        return tree.Joined(self.at(node), [self.text_part(v) for v in node.values])
-
-    def text_part(self, node: Any) -> tree.Expr:
-        """Read a part of an f-string."""
-        if isinstance(node, ast.Constant):
-            return tree.Const(self.at(node), str(node.value))
-        spec = None if node.format_spec is None else self.expression(node.format_spec)
-        conversion = "" if node.conversion == -1 else chr(node.conversion)
-        return tree.Format(self.at(node), self.expression(node.value), conversion, spec)
-
-    def call(self, node: ast.Call) -> tree.Expr:
-        """Read a call."""
-        from .calls import read_call
-
-        return read_call(self, node)
+                self.bind_modules(part, item)
+        elif name == "reversed" and items.args:
+            self.bind_modules(target, items.args[0])
+        elif name == "values" and isinstance(called, ast.Attribute):
+            self.bind_modules(target, called.value)
+        elif name == "items" and isinstance(called, ast.Attribute) and len(parts) == 2:
+            self.bind_modules(parts[1], called.value)
 
 
-def _may_be_read(name: str) -> bool:
-    if name.startswith("_"):
-        return False
-    return allowed.of_tensors().get(name) is False or name.isidentifier()
-
-
-NOT_STATIC = _NOT_STATIC
-FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
-_READERS: dict[Any, Any] = {
-    ast.Constant: Expressions.constant, ast.Name: Expressions.name,
-    ast.Attribute: Expressions.attribute, ast.Subscript: Expressions.subscript,
-    ast.Slice: Expressions.part, ast.BinOp: Expressions.binary, ast.UnaryOp: Expressions.unary,
-    ast.Compare: Expressions.compare, ast.BoolOp: Expressions.logic,
-    ast.IfExp: Expressions.conditional, ast.List: Expressions.items, ast.Tuple: Expressions.items,
-    ast.Dict: Expressions.pairs, ast.ListComp: Expressions.comprehension,
-    ast.DictComp: Expressions.comprehension, ast.JoinedStr: Expressions.text,
-    ast.Call: Expressions.call,
-}  # fmt: skip
+def _children(modules: list[Any]) -> list[Any]:
+    return [c for m in modules for c in m._modules.values() if c is not None]

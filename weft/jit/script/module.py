@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from types import FunctionType
 
 import weft
@@ -11,9 +12,9 @@ from weft.serialization.modules import class_name
 
 from .allowed import is_member_name
 from .errors import ScriptError
-from .evaluate import is_value
-from .function import Listing
+from .program import Listing
 from .text import code_of
+from .values import is_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,16 +99,14 @@ class ScriptModule(nn.Module):
 
     def __copy__(self) -> Any:
         """Return a module of the same tensors and methods."""
-        return self._with_state(self.__getstate__())
+        made = type(self).__new__(type(self))
+        made.__setstate__(self.__getstate__())
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return a module with copies of its tensors."""
         memo[id(self)] = made = type(self).__new__(type(self))
-        return self._with_state(copy.deepcopy(self.__getstate__(), memo), made)
-
-    def _with_state(self, state: Any, made: Any = None) -> Any:
-        made = type(self).__new__(type(self)) if made is None else made
-        made.__setstate__(state)
+        made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -127,6 +126,29 @@ class ScriptModule(nn.Module):
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
+
+
+class ScriptContainer(ScriptModule):
+    """The program of a list or dict of modules: it is iterated over and indexed as that was."""
+
+    def _held(self) -> Any:
+        return self._modules if self._container == "dict" else list(self._modules.values())
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._held()))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._held()[key]
+
+
+def empty(container: str) -> ScriptModule:
+    """Return a module without a program yet: of a "list", a "dict" or neither of them."""
+    made = (ScriptContainer if container else ScriptModule)()
+    made.__dict__["_container"] = container
+    return made
 
 
 # ---- from modules -------------------------------------------------------------------------------
@@ -154,7 +176,9 @@ def container_of(module: Any) -> Any:
 
 
 def script_module(module: Any, compiler: Compiler) -> Any:
-    """Return a module as a ``ScriptModule``."""
+    """Return a module as a ``ScriptModule``; what is one already stays as it is."""
+    if isinstance(module, ScriptModule) and is_kept(module):
+        return module
     for part in _written(module, set()):
         _compile(part, compiler)
     made = _Converter(compiler).convert(module)
@@ -188,21 +212,15 @@ def _compile(module: Any, compiler: Compiler) -> None:
             f"{cls.__name__} has hooks, which scripting would leave out: remove them, or call what "
             "they do in forward"
         )
-    names = [n for n in dir(cls) if getattr(_plain(cls, n), "_weft_jit", "") == "export"]
+    found = {name: inspect.getattr_static(cls, name) for name in dir(cls)}
+    plain = [name for name, f in found.items() if isinstance(f, FunctionType)]
+    names = [name for name in plain if getattr(found[name], "_weft_jit", "") == "export"]
     if cls.forward is not nn.Module.forward and getattr(cls.forward, "_weft_jit", "") == "":
         names.insert(0, "forward")
     if not names:
         compiler.build(module)
     for name in names:
         compiler.method(module, name, None, None)
-
-
-def _plain(cls: Any, name: str) -> Any:
-    for base in cls.__mro__:
-        if name in vars(base):
-            found = vars(base)[name]
-            return found if isinstance(found, FunctionType) else None
-    return None
 
 
 class _Converter:
@@ -218,8 +236,7 @@ class _Converter:
             if isinstance(module, ScriptModule) and is_kept(module):
                 made = module
             elif container is not None:
-                made = container()
-                self.children(module, made)
+                made = self.children(module, container(), self.convert)
             elif is_kept(module):
                 made = self.share(module)
             else:
@@ -232,32 +249,28 @@ class _Converter:
         """Copy a layer and its parts: their modes are their own, their tensors are shared."""
         if id(module) not in self.made:
             self.made[id(module)] = made = copy.copy(module)
-            for name, child in module._modules.items():
-                made._modules[name] = None if child is None else self.share(child)
+            self.children(module, made, self.share)
         return self.made[id(module)]
 
-    def children(self, module: Any, made: Any) -> None:
+    def children(self, module: Any, made: Any, convert: Any) -> Any:
         for name, child in module._modules.items():
-            made._modules[name] = None if child is None else self.convert(child)
+            made._modules[name] = None if child is None else convert(child)
+        return made
 
     def script(self, module: Any, build: Build) -> ScriptModule:
-        made = ScriptModule()
+        container = "dict" if isinstance(module, nn.ModuleDict) else "list"
+        made = empty(container if isinstance(module, CONTAINERS) else "")
         d = made.__dict__
         d["_original"], d["_methods"] = type(module).__name__, dict(build.methods)
-        if isinstance(module, CONTAINERS):
-            d["_container"] = "dict" if isinstance(module, nn.ModuleDict) else "list"
-        for name, p in module._parameters.items():
-            made._parameters[name] = p
-        for name, b in module._buffers.items():
-            made._buffers[name] = b
+        made._parameters.update(module._parameters)
+        made._buffers.update(module._buffers)
         d["_non_persistent_buffers_set"] = set(module._non_persistent_buffers_set)
-        self.children(module, made)
-        names = [n for n in module.__dict__ if n not in made.__dict__]
+        self.children(module, made, self.convert)
+        names = [n for n in module.__dict__ if n not in d]
         for name in (*names, *build.needed):
             value = getattr(module, name)
-            value = (
-                getattr(value, "value", None) if isinstance(value, weft.jit.Attribute) else value
-            )
+            if isinstance(value, weft.jit.Attribute):
+                value = value.value
             if is_member_name(name) and is_value(value) and not hasattr(made, name):
                 d[name] = copied(value)
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import inspect
 
 from .errors import ScriptError, shown
@@ -57,9 +58,10 @@ class Source:
             raise ScriptError(f"{name}: is {kind}: only functions written with def can be scripted")
         self.definition = found
         self.shift = self.first - 1 - indented
-        self.free = dict(
-            zip(function.__code__.co_freevars, (_content(c) for c in function.__closure__ or ()))
-        )
+        self.free: dict[str, Any] = {}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            with contextlib.suppress(ValueError):  # a variable that has no value yet
+                self.free[name] = cell.cell_contents
 
     @property
     def first_parameter(self) -> str | None:
@@ -76,34 +78,14 @@ class Source:
     def fail(self, node: Any, text: str) -> NoReturn:
         """Raise the error of a construct."""
         place = self.place(node)
-        number = place[0] - self.first
-        line = self.lines[number] if 0 <= number < len(self.lines) else ""
-        raise ScriptError(f"{self.name}: {text}\n{shown(self.file, self.name, line, place)}")
+        raise ScriptError(f"{self.name}: {text}\n{shown(self, place)}")
 
-    def lookup(self, name: str) -> Any:
-        """Return what a name that is no local variable stands for; raise ``KeyError``."""
-        if name in self.free and self.free[name] is not _EMPTY:
-            return self.free[name]
-        if name in self.function.__globals__:
-            return self.function.__globals__[name]
-        return vars(builtins)[name]
-
-
-_EMPTY = object()  # a variable of the outer function that has no value yet
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _EMPTY
-
-
-def annotation_text(node: Any) -> str:
-    """Return an annotation as text; quotes around it are taken off."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    return ast.unparse(node)
+    def lookup(self, name: str, default: Any) -> Any:
+        """Return what a name that is no local variable stands for, or a default."""
+        for names in (self.free, self.function.__globals__, vars(builtins)):
+            if name in names:
+                return names[name]
+        return default
 
 
 def assigned_names(definition: ast.FunctionDef) -> set[str]:

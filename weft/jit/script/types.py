@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import weft
 
@@ -21,43 +22,35 @@ _HOLDING = {"List": 1, "Dict": 2, "Tuple": None, "Optional": 1, "Union": None, "
 _DEEPEST = 32
 
 
+@dataclass(frozen=True)
 class Type:
     """A type with its parts: ``List[int]`` is ``List`` of ``int``."""
 
-    __slots__ = ("name", "parts")
-
-    def __init__(self, name: str, parts: tuple[Type, ...] = ()) -> None:
-        self.name, self.parts = name, parts
+    name: str
+    parts: tuple[Type, ...] = ()
 
     def __str__(self) -> str:
         if not self.parts:
             return "Tuple[()]" if self.name == "Tuple" else self.name
         return f"{self.name}[{', '.join(map(str, self.parts))}]"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
 
 def of(name: str, *parts: Type) -> Type:
     """Make a type; ``Union`` is flattened, and ``Optional`` is one."""
     if name == "Optional":
         return of("Union", *parts, NONE)
-    if name == "Union":
-        found: list[Type] = []
-        for part in parts:
-            for p in part.parts if part.name == "Union" else (part,):
-                if p not in found:
-                    found.append(p)
-        if ANY in found or not found:
-            return ANY
-        return found[0] if len(found) == 1 else Type("Union", tuple(found))
-    return Type(name, parts)
+    if name != "Union":
+        return Type(name, parts)
+    found = tuple(dict.fromkeys(p for part in parts for p in _members(part)))
+    return ANY if ANY in found or not found else found[0] if len(found) == 1 else Type(name, found)
 
 
 ANY, TENSOR, INT, FLOAT, BOOL, STR, COMPLEX, NONE, DTYPE, DEVICE = map(Type, _PLAIN)
+_MORE = Type("...")
+
+
+def _members(t: Type) -> tuple[Type, ...]:
+    return t.parts if t.name == "Union" else (t,)
 
 
 def read(text: str, depth: int = 0) -> Type:
@@ -73,16 +66,13 @@ def read(text: str, depth: int = 0) -> Type:
     parts = _split(text, "|")
     if len(parts) > 1:
         return of("Union", *(read(p, depth + 1) for p in parts))
-    match = re.fullmatch(r"([\w.]+)\s*(?:\[(.*)\])?", text, re.DOTALL)
-    if match is None:
-        if text[:1] in "'\"" and text[-1:] == text[:1] and len(text) > 2:
-            return read(text[1:-1], depth + 1)
-        raise ValueError(f"the type {text!r:.100}")
-    name = match.group(1).rpartition(".")[2]
+    if text[:1] in ("'", '"') and text[-1:] == text[:1] and len(text) > 2:
+        return read(text[1:-1], depth + 1)
+    match = re.fullmatch(r"(?:\w*\.)*(\w+)\s*(?:\[(.*)\])?", text, re.DOTALL)
+    name, inside = match.groups() if match else ("", None)
     name = _SPELLED.get(name, name)
     if "[" in name:
         return read(name)
-    inside = match.group(2)
     if name in _PLAIN and inside is None:
         return Type(name)
     if name not in _HOLDING:
@@ -90,23 +80,13 @@ def read(text: str, depth: int = 0) -> Type:
     if inside is None:
         if name in ("Optional", "Union"):
             raise ValueError(f"{name} without what it holds")
-        return (
-            of(name, *[ANY] * (_HOLDING[name] or 0))
-            if name != "Tuple"
-            else Type("Tuple", (ANY, _MORE))
-        )
-    if name == "Tuple" and inside.strip() == "()":
-        return of("Tuple")
-    items = _split(inside, ",")
-    if name == "Tuple" and len(items) == 2 and items[1].strip() == "...":
-        return of("Tuple", read(items[0], depth + 1), _MORE)
-    count = _HOLDING[name]
-    if count is not None and len(items) != count:
-        raise ValueError(f"{name} holds {count} types, not {len(items)}")
-    return of(name, *(read(i, depth + 1) for i in items))
-
-
-_MORE = Type("...")
+        return of(name, *[ANY] * (_HOLDING[name] or 1), *[_MORE] * (name == "Tuple"))
+    items = [] if name == "Tuple" and inside.strip() == "()" else _split(inside, ",")
+    if _HOLDING[name] not in (None, len(items)):
+        raise ValueError(f"{name} holds {_HOLDING[name]} types, not {len(items)}")
+    more = name == "Tuple" and len(items) == 2 and items[1].strip() == "..."
+    made = [read(i, depth + 1) for i in (items[:1] if more else items)]
+    return of(name, *made, *[_MORE] * more)
 
 
 def _split(text: str, at: str) -> list[str]:
@@ -117,6 +97,13 @@ def _split(text: str, at: str) -> list[str]:
             parts.append(text[begin:i])
             begin = i + 1
     return [*parts, text[begin:]]
+
+
+_CLASSES: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (float, int), "bool": (bool,), "str": (str,),
+    "complex": (complex, float, int), "None": (type(None),), "dtype": (weft.dtype,),
+    "device": (weft.device,),
+}  # fmt: skip
 
 
 def fits(value: Any, t: Type) -> bool:
@@ -138,43 +125,24 @@ def fits(value: Any, t: Type) -> bool:
     if name == "Tuple":
         if not isinstance(value, tuple):
             return False
-        if len(parts) == 2 and parts[1].name == "...":
-            return all(fits(v, parts[0]) for v in value)
-        return len(value) == len(parts) and all(map(fits, value, parts))
+        whole = (parts[0],) * len(value) if parts and parts[-1] is _MORE else parts
+        return len(value) == len(whole) and all(map(fits, value, whole))
     if name == "Dict":
+        key, held = parts
         return isinstance(value, dict) and all(
-            fits(k, parts[0]) and fits(v, parts[1]) for k, v in value.items()
+            fits(k, key) and fits(v, held) for k, v in value.items()
         )
     if name == "Future":
-        from weft.jit.futures import Future
-
-        return isinstance(value, Future)
+        return isinstance(value, weft.jit.Future)
     return type(value) in _CLASSES[name]
-
-
-_CLASSES: dict[str, tuple[type, ...]] = {
-    "int": (int,), "float": (float, int), "bool": (bool,), "str": (str,),
-    "complex": (complex, float, int), "None": (type(None),), "dtype": (weft.dtype,),
-    "device": (weft.device,),
-}  # fmt: skip
 
 
 def is_instance(value: Any, t: Type) -> bool:
     """Say whether ``isinstance(value, t)``: as ``fits``, but a whole number is no float."""
+    exact = {"float": (float,), "complex": (complex,), "int": (int, bool)}
     if t.name == "Union":
         return any(is_instance(value, p) for p in t.parts)
-    if t.name in ("float", "complex"):
-        return type(value) is {"float": float, "complex": complex}[t.name]
-    if t.name == "int":
-        return type(value) in (int, bool)
-    return fits(value, t)
-
-
-def converted(value: Any, t: Type) -> Any:
-    """Return a value that fits, whole numbers as floats where these are asked for."""
-    if t.name == "float" and type(value) is int:
-        return float(value)
-    return value
+    return type(value) in exact[t.name] if t.name in exact else fits(value, t)
 
 
 def name_of(value: Any, depth: int = 0) -> str:
@@ -184,42 +152,35 @@ def name_of(value: Any, depth: int = 0) -> str:
     >>> name_of([1, 2.0]), name_of({"a": weft.ones(1)})
     ('List[Union[int, float]]', 'Dict[str, Tensor]')
     """
-    if value is None:
-        return "None"
-    if isinstance(value, weft.Tensor):
-        return "Tensor"
-    if depth < 4 and type(value) in (list, tuple, dict):
-        if type(value) is tuple:
-            return str(of("Tuple", *(Type(name_of(v, depth + 1)) for v in value)))
-        values = value.values() if isinstance(value, dict) else value
-        held = of("Union", *(Type(name_of(v, depth + 1)) for v in values))
-        if isinstance(value, dict):
-            return f"Dict[{of('Union', *(Type(name_of(k)) for k in value))}, {held}]"
-        return f"List[{held}]"
-    return type(value).__name__
+    if value is None or isinstance(value, weft.Tensor):
+        return "None" if value is None else "Tensor"
+    if depth > 3 or type(value) not in (list, tuple, dict):
+        return type(value).__name__
+    inside = value.values() if isinstance(value, dict) else value
+    parts = [Type(name_of(v, depth + 1)) for v in inside]
+    if isinstance(value, tuple):
+        return str(of("Tuple", *parts))
+    if isinstance(value, list):
+        return f"List[{of('Union', *parts)}]"
+    return f"Dict[{of('Union', *(Type(name_of(k)) for k in value))}, {of('Union', *parts)}]"
 
 
 def join(a: Type | None, b: Type | None) -> Type | None:
     """Return the type of what is of either type; None: they do not go together."""
     if a is None or b is None:
         return None
-    if a == b or b == ANY:
+    if a == b or ANY in (a, b):
         return a if a == b else ANY
-    if a == ANY:
-        return ANY
-    if a.name == "None" or b.name == "None":
-        return of("Optional", b if a.name == "None" else a)
+    if NONE in (a, b):
+        return of("Optional", b if a == NONE else a)
     if a.name == b.name and a.name != "Union" and len(a.parts) == len(b.parts) and a.parts:
         parts = [join(p, q) for p, q in zip(a.parts, b.parts)]
         return None if None in parts else Type(a.name, tuple(p for p in parts if p))
     for x, y in ((a, b), (b, a)):
-        if x.name == "Union" and all(
-            p in x.parts for p in (y.parts if y.name == "Union" else (y,))
-        ):
+        if x.name == "Union" and all(p in x.parts for p in _members(y)):
             return x
         if x.name == "Union" and NONE in x.parts and y.name != "Union":
-            rest = of("Union", *(p for p in x.parts if p != NONE))
-            both = join(rest, y)
+            both = join(of("Union", *(p for p in x.parts if p != NONE)), y)
             return None if both is None else of("Optional", both)
     return None
 
@@ -231,18 +192,16 @@ def accepts(declared: Type, t: Type) -> bool:
     >>> accepts(read("Optional[float]"), read("int")), accepts(read("int"), read("str"))
     (True, False)
     """
-    if declared == ANY or t == ANY or declared == t:
+    if ANY in (declared, t) or declared == t:
         return True
     if t.name == "Union":
         return all(accepts(declared, p) for p in t.parts)
     if declared.name == "Union":
         return any(accepts(p, t) for p in declared.parts)
-    if declared.name == "float":
-        return t.name == "int"
-    if declared.name == "complex":
-        return t.name in ("int", "float")
+    if declared.name in ("float", "complex"):
+        return t.name == "int" or (declared.name == "complex" and t.name == "float")
     if declared.name != t.name:
         return False
-    if "..." in (p.name for p in (*declared.parts, *t.parts)):
+    if _MORE in (*declared.parts, *t.parts):
         return True
     return len(declared.parts) == len(t.parts) and all(map(accepts, declared.parts, t.parts))

@@ -8,8 +8,8 @@ import weft
 from weft.distributed.groups import ProcessGroup, taking_part
 from weft.distributed.objects import all_gather_object
 from weft.distributed.reducer import Reducer, broadcast_together
-from weft.func.trees import flatten
 from weft.nn.module import Module
+from weft.utils.pytree import find_tensors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,8 +203,8 @@ def _leaves_of(output: Any) -> set[int]:
     """Return the ids of the leaves that the tensors in an output depend on."""
     found: set[int] = set()
     todo: list[Any] = []
-    for x in flatten(output)[0]:
-        if isinstance(x, weft.Tensor) and x.requires_grad:
+    for x in find_tensors(output):
+        if x.requires_grad:
             if x.grad_fn is None:
                 found.add(id(x))
             else:

@@ -106,7 +106,8 @@ class Int8Layer(StoredNumbers):
     weight_int8: Tensor
     weight_scale: Tensor
     bias_float: Tensor | None
-    _numbers = _added = ("reduce_range",)
+    _numbers: Numbers = ("reduce_range",)
+    _added: Numbers = ("reduce_range",)
     reduce_range = True  # inputs become bytes up to 127, as ``default_dynamic_qconfig`` says
 
     def _make_weight(self, shape: Sequence[int], bias: bool) -> None:

@@ -1,21 +1,22 @@
-"""Places in Python that a captured call depends on, and what was there."""
+"""Where code looks for names: the dicts of modules, objects and classes, closures, slots."""
 
 from __future__ import annotations
 
 import functools
 import operator
 import sys
+import types
 
-from weft import _C
+from weft.jit.effects import is_library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import types
     from typing import Any
 
-    from weft import Tensor
-
-__all__ = ["Held", "Looked", "Remembering", "Space", "content_of", "registry_of", "slots_of"]
+__all__ = [
+    "Remembering", "Space", "content_of", "is_dunder", "is_library_module", "registry_of",
+    "slots_of",
+]  # fmt: skip
 
 _MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"}
 # Methods that weft calls, whoever names them.
@@ -35,46 +36,6 @@ _FOUND = _OPERATORS | _CALLED
 def _all_but(names: frozenset[str]) -> frozenset[str]:
     """Return the others of the methods that are found without being named: one set for many classes."""
     return frozenset(_FOUND - names)
-
-
-class Held:
-    """A place in a dict, list, set, cell, class or object, and what is there."""
-
-    __slots__ = ("absent", "key", "name", "value", "where")
-
-    def __init__(self, where: Any, key: Any, value: Any, name: str, absent: bool = False) -> None:
-        """Note the place, what is there, and how a message calls it."""
-        self.where, self.key, self.value, self.name, self.absent = where, key, value, name, absent
-
-    def holds(self) -> bool:
-        """Say whether the same is there now."""
-        return _C._holds(self.where, self.key, self.value, self.absent)
-
-    def add_to(self, guards: Any) -> None:
-        """Let it be compared with others."""
-        guards.require(self.where, self.key, self.value, self.absent)
-
-
-class Looked:
-    """A tensor that may be looked at without an op: its shape, dtype, attributes."""
-
-    __slots__ = ("_now", "name", "t")
-
-    def __init__(self, t: Tensor, name: str) -> None:
-        """Note how it is, and how a message calls it."""
-        self.t, self.name = t, name
-        self._now = self._look()
-
-    def _look(self) -> Any:
-        return _C._geometry(self.t), _C._role(self.t), _C._attributes(self.t)
-
-    def holds(self) -> bool:
-        """Say whether it is as it was."""
-        return bool(self._look() == self._now)
-
-    def add_to(self, guards: Any) -> None:
-        """Let it be compared with others."""
-        guards.require_geometry(self.t)
 
 
 class Remembering:
@@ -115,7 +76,7 @@ class Space:
         self.where, self.members, self.name, self.cls = where, members, name, cls
         self.owner, self.closed = owner, closed
         self.done: set[str] = set()  # what was looked at
-        self.whole = False  # it is held which names there are
+        self.whole = False  # there is a guard on which names there are
         self.there = False  # a class, of which only objects are seen that are there already
 
     def is_special(self, key: str) -> bool:
@@ -158,8 +119,18 @@ def registry_of(f: types.FunctionType) -> Any:
 
 
 def content_of(cell: Any) -> Any:
-    """Return what a cell of a closure holds, or None if it is empty."""
+    """Return the value of a cell of a closure, or None if it is empty."""
     try:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+def is_library_module(x: Any) -> bool:
+    """Say whether it is such a module."""
+    return isinstance(x, types.ModuleType) and is_library(x.__name__)
+
+
+def is_dunder(name: str) -> bool:
+    """Say whether Python gives a name its meaning."""
+    return name.startswith("__") and name.endswith("__")
