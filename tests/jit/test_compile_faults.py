@@ -22,6 +22,7 @@ from crashes import in_child
 import weft
 import weft.nn.functional as F
 from weft import _C, nn
+from weft.jit.compile.state import State
 
 pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
@@ -215,6 +216,81 @@ def test_threads_call_while_python_changes() -> None:
         for t in threads:
             t.join()
     assert not wrong
+
+
+def test_changes_by_other_threads_are_no_side_effects() -> None:
+    """What another thread sets while a call is captured, no replay sets again or puts back."""
+
+    def attempt() -> None:
+        c = types.SimpleNamespace(k=1.0)
+        fast = weft.compile(lambda x: x * c.k)
+        x, over = weft.ones(3), threading.Event()
+
+        def work() -> None:
+            while not over.is_set():
+                fast(x)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        try:
+            for i in range(60):
+                c.k = want = 1.0 + i % 3
+                assert fast(x)[0].item() == c.k == want
+                time.sleep(0.0003)
+        finally:
+            over.set()
+            for t in threads:
+                t.join()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(20):
+            attempt()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def _counts() -> Any:
+    calls = 0
+
+    def f(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x + calls
+
+    return f
+
+
+_SPACE, _ITEMS, _LAYER = types.SimpleNamespace(k=1.0), {"k": 1.0}, nn.Dropout()
+
+
+@pytest.mark.parametrize(
+    ("f", "is_own"),
+    [
+        (lambda x: x * _SPACE.k, False),
+        (lambda x: x * _ITEMS["k"], False),
+        (lambda x: _LAYER(x), False),
+        (lambda x: x * _SPACE.k + setattr(_SPACE, "k", 3.0), True),
+        (lambda x: x * setattr(_SPACE, "".join("k"), 3.0), True),
+        (lambda x: x * _ITEMS.update(k=3.0), True),
+        (lambda x: _LAYER.train()(x), True),
+        (_counts(), True),
+    ],
+)
+def test_who_may_change_what(f: Any, is_own: bool) -> None:
+    """Only what code of the function sets can be a side effect of its call."""
+    _SPACE.k = _ITEMS["k"] = 1.0
+    _LAYER.training = False
+    state = State(f, [])
+    assert not state.broken()
+    _SPACE.k = _ITEMS["k"] = 2.0
+    _LAYER.training = True
+    for cell in f.__closure__ or ():
+        cell.cell_contents += 1
+    assert state.broken()
+    assert all(map(state.stores.may_set, state.broken())) == is_own
 
 
 def test_after_fork() -> None:

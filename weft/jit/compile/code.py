@@ -42,6 +42,23 @@ _LOOKING = {
 }  # fmt: skip
 _TEXTS = {*_GETTERS, "format", "format_map"}  # code that has these may have names inside of texts
 _CONSTANTS = (None, True, False, ...)
+_STORES = {
+    "DELETE_ATTR",
+    "DELETE_DEREF",
+    "DELETE_GLOBAL",
+    "STORE_ATTR",
+    "STORE_DEREF",
+    "STORE_GLOBAL",
+}
+_SETTERS = {  # code that has these may set an attribute whose name is a text
+    "__dict__", "__setattr__", "add_module", "register_buffer", "register_module", "register_parameter",
+    "setattr",
+}  # fmt: skip
+_MUTATORS = {
+    "__delitem__", "__ior__", "__setitem__", "append", "appendleft", "clear", "extend",
+    "extendleft", "insert", "move_to_end", "pop", "popitem", "popleft", "remove", "reverse",
+    "rotate", "setdefault", "sort", "update",
+}  # fmt: skip
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -56,7 +73,9 @@ class Names(NamedTuple):
     passed: frozenset[str]  # globals and variables from outside that are more than looked into
     # Globals and variables from outside, or attributes of such, that are called from C.
     handed: frozenset[tuple[str, str]]
+    stores: frozenset[str]  # attributes, globals and variables from outside that it may set
     looks: bool  # it may look at all attributes of an object
+    changes_items: bool  # it may change the items of a list or dict
     compares_identity: bool  # it asks whether two things are the same object
     asks_type: bool  # it calls type(), but for type(self)
 
@@ -90,7 +109,8 @@ def _names_here(code: types.CodeType) -> Names:
     imports: set[str] = set()
     prefixes: set[tuple[str, str]] = set()
     handed: set[tuple[str, str]] = set()
-    compares_identity = asks_type = False
+    stores: set[str] = set()
+    compares_identity = asks_type = changes_items = False
     for at, step in enumerate(steps):
         name, after = step.argval, steps[at + 1] if at + 1 < len(steps) else step
         if _is_global(step.opname):
@@ -106,18 +126,23 @@ def _names_here(code: types.CodeType) -> Names:
         if _is_global(step.opname) or step.opname == "LOAD_DEREF":
             if not _looks_inside(after):
                 passed.add(name)
+        if step.opname in _STORES:
+            stores.add(name)
+        changes_items |= step.opname in ("DELETE_SUBSCR", "STORE_SLICE", "STORE_SUBSCR")
         if step.opname == "IMPORT_NAME":
             imports |= {name, name.partition(".")[0]}
         if step.opname == "IS_OP":
             others = (steps[at - 1], steps[at - 2])
             compares_identity |= not any(_is_constant(other) for other in others)
     every = {*code.co_names, *_texts(code.co_consts, bool(_TEXTS & {*code.co_names}))}
+    if _SETTERS & every:
+        stores |= {*_texts(code.co_consts, False)}
     if _ANYWHERE & every:
         prefixes.add(("", ""))
     return Names(
         frozenset(found), frozenset(every), frozenset(imports), frozenset(prefixes),
-        frozenset(passed), frozenset(handed), bool(_LOOKING & every), compares_identity,
-        asks_type,
+        frozenset(passed), frozenset(handed), frozenset(stores), bool(_LOOKING & every),
+        changes_items or bool(_MUTATORS & every), compares_identity, asks_type,
     )  # fmt: skip
 
 

@@ -230,7 +230,8 @@ class Dynamic:
                 slot.put(value)
             capture.close()
             del args, kwargs
-            if not restore(state.broken()) or not isinstance(e, Exception):
+            mine = [guard for guard in state.broken() if state.stores.may_set(guard)]
+            if not restore(mine) or not isinstance(e, Exception):
                 capture.take_back_symbols()
                 raise
             weft.set_rng_state(random)
@@ -245,7 +246,7 @@ class Dynamic:
         if spec_after != spec or not all(a is b for a, b in zip(flat, after)):
             capture.fail("it changes a list, dict or object that it was given")
         del args, kwargs, after
-        changed = slots_of(state.broken()) if state.changed() else None
+        changed = slots_of(state.broken(), state.stores) if state.changed() else None
         capture.take_back_symbols()
         if settings() != modes_before:
             capture.fail("it changes a mode or setting of weft, and leaves it changed")

@@ -319,7 +319,11 @@ class CompiledFunction(_C.CompiledBase):
         variant.seconds["captured"] += took
         self._price.note_capture(took)
         variant.add(capture, state)
-        if variant.changes and not capture.problem and (slots := slots_of(state.broken())):
+        if (
+            variant.changes
+            and not capture.problem
+            and (slots := slots_of(state.broken(), state.stores))
+        ):
             self._changing += 1
             self._slots = slots
             if self._changing >= _MOST_CHANGING:

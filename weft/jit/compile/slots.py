@@ -7,14 +7,21 @@ closure. Where all that such a place holds is tensors, numbers and containers of
 
 from __future__ import annotations
 
+import types
+
 from weft.jit import guards
+from weft.jit.effects import is_library
+
+from .code import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["Slot", "restore", "slots_of"]
+    from .code import Names
+
+__all__ = ["Slot", "Stores", "restore", "slots_of"]
 
 
 class Slot:
@@ -41,9 +48,76 @@ class Slot:
         return id(self.owner), self.key
 
 
-def slots_of(broken: Iterable[guards.Guard]) -> list[Slot] | None:
-    """Return the slots that these guards are on; None if a replay could not write to one of them."""
-    found = [_slot_of(guard) for guard in broken]
+class Stores:
+    """What code may set: the names of attributes, globals and variables, items of containers.
+
+    >>> from weft.jit.compile.code import names_in
+    >>> from weft.jit.compile.slots import Stores
+    >>> from weft.jit.guards import AttributeIs
+    >>> def count(x):
+    ...     x.calls += x.step
+    >>> stores = Stores()
+    >>> stores.note(names_in(count.__code__), {})
+    >>> [stores.may_set(AttributeIs(count, name, 1, name)) for name in ("calls", "step")]
+    [True, False]
+    """
+
+    def __init__(self) -> None:
+        """Begin with no code."""
+        self._stored: set[str] = set()
+        self._named: set[str] = set()
+        self._anything = self._items = False
+        self._prefixes: set[str] = set()
+        self.owners: dict[int, type] = {}  # by the ids of namespaces: of which class the owner is
+
+    def note(self, names: Names, members: dict[str, Any]) -> None:
+        """Add the code of a function, and the globals that it sees."""
+        self.owners[id(members)] = types.ModuleType
+        self._stored |= names.stores
+        self._named |= names.every
+        self._prefixes |= {prefix for _, prefix in names.prefixes}
+        self._anything |= names.looks
+        self._items |= names.changes_items
+
+    def may_set(self, guard: Any) -> bool:
+        """Say whether the code may set what a guard is on; if not, another thread has set it."""
+        if isinstance(guard, guards.CellIs):
+            return guard.name.strip("'") in self._stored
+        if isinstance(guard, guards.AttributeIs):
+            cls: type | None = type(guard.owner)
+        elif isinstance(guard, guards.DictItem):
+            cls = self.owners.get(id(guard.owner))
+        else:
+            return self._items
+        if cls is None or not isinstance(guard.key, str):
+            return self._items or guard.key in self._stored
+        found = guard.key in self._stored or guard.key.startswith(tuple(self._prefixes))
+        return found or self._anything or guard.key in self._stored_by_library(cls)
+
+    def _stored_by_library(self, cls: type) -> set[str]:
+        """Return what methods that a class has from a library set, where code names these methods."""
+        methods = {
+            name: f.__code__
+            for base in reversed(cls.__mro__)
+            if is_library(base.__module__)
+            for name, f in vars(base).items()
+            if isinstance(f, types.FunctionType)
+        }
+        stored: set[str] = set()
+        waiting = self._named | {"__call__", "forward"}
+        while called := waiting & methods.keys():
+            names = [names_in(methods.pop(name)) for name in called]
+            stored = stored.union(*[n.stores for n in names])
+            waiting = set().union(*[n.every for n in names])
+        return stored
+
+
+def slots_of(broken: Iterable[guards.Guard], stores: Stores | None = None) -> list[Slot] | None:
+    """Return the slots that these guards are on; None if a replay could not, or must not, write to one.
+
+    ``stores``: what the call may set. Another thread may set the rest while the call is captured.
+    """
+    found = [_slot_of(g) if stores is None or stores.may_set(g) else None for g in broken]
     return None if None in found else [slot for slot in found if slot is not None]
 
 

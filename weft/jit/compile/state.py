@@ -29,6 +29,7 @@ from .namespaces import (
     registry_of,
     slots_of,
 )
+from .slots import Stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ _DYNAMIC = (getattr, hasattr, vars, dir, globals)  # which look for names that n
 class State:
     """The values that a function can reach from its globals, closure, methods and arguments."""
 
-    def __init__(
-        self, func: Any, args: Iterable[Any], free: Iterable[tuple[int, Any]] = ()
-    ) -> None:
+    def __init__(self, func: Any, args: Iterable[Any], free: Iterable[Any] = ()) -> None:
         """Look at everything once, but for what is in places that are ``free`` to change."""
         self._free = frozenset(free)
         self.guards: list[guards.Guard] = []
@@ -64,18 +63,16 @@ class State:
         self.unseen = ""  # what cannot be guarded
         self.seen: set[int] = set()  # the ids of all that was looked at
         self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
-        self.tensor_guards: list[
-            guards.TensorMeta
-        ] = []  # tensors that it may look at without an op
+        self.tensor_guards: list[guards.TensorMeta] = []  # it may look at them without an op
         self.compares_identity = False  # it asks whether two things are the same object
         self.asks_type = False  # it calls type(x)
         self._names: set[str] = set()
         self._prefixes: set[str] = set()  # how names begin that it computes
-        self._looks = False  # at all attributes of objects
+        self.stores, self._looks = Stores(), False  # at all attributes of objects
         self._imports: set[str] = set()
         self._passed: set[int] = set()  # modules and classes of which it may look for any name
         self._globals: dict[int, tuple[Any, set[str]]] = {}  # dicts of modules, and names not there
-        self._waiting: list[tuple[Any, str]] = [(func, getattr(func, "__name__", "the function"))]
+        self._waiting = [(func, getattr(func, "__name__", "the function"))]
         self._waiting += [(a, "an argument") for a in args if not isinstance(a, weft.Tensor)]
         self._spaces: list[Space] = []  # of them only what code names
         self._types: set[type] = set()
@@ -266,6 +263,7 @@ class State:
     def _visit_python_module(self, module: Any, name: str) -> None:
         self._guard_settings_of(module.__name__)
         closed = is_library(module.__name__)
+        self.stores.owners[id(vars(module))] = types.ModuleType
         owner = 0 if closed else id(module)
         self._spaces.append(Space(vars(module), vars(module), name, owner=owner, closed=closed))
 
@@ -291,8 +289,8 @@ class State:
                 self.guards.append(guards.CellEmpty(cell, f"'{name}'"))
         self._visit_code(f)
         self.guards.append(guards.FunctionIs(f, f"the code or defaults of {f.__name__}"))
-        self._waiting += [(f.__defaults__, f"a default of {f.__name__}")]
-        self._waiting += [(f.__kwdefaults__, f"a default of {f.__name__}")]
+        given = (f.__defaults__, f.__kwdefaults__)
+        self._waiting += [(x, f"a default of {f.__name__}") for x in given]
         self._add_namespace(f, f.__name__)
 
     def _add_namespace(self, x: Any, name: str, cls: type | None = None) -> Space:
@@ -302,6 +300,7 @@ class State:
         return self._spaces[-1]
 
     def _guard_namespace(self, x: Any, name: str) -> None:
+        self.stores.owners[id(x.__dict__)] = type(x)
         if _C._namespace(x) is x.__dict__:  # not where a class computes it
             self.guards.append(guards.NamespaceIs(x, x.__dict__, f"the __dict__ of {name}"))
 
@@ -309,6 +308,7 @@ class State:
         """Note what a function names, and guard what it names in its module."""
         names, members = names_in(f.__code__), f.__globals__
         self._names |= names.every
+        self.stores.note(names, members)
         self._imports |= names.imports
         self._looks |= names.looks
         self.compares_identity |= names.compares_identity or "id" in names.globals
