@@ -37,6 +37,9 @@ from ._C import (
 
 __version__ = "0.1.0"
 
+# Modules that weft has so that programs for PyTorch find them lie together: `weft.cuda` and others.
+__path__.append(_os.path.join(_os.path.dirname(__file__), "compat", "modules"))
+
 _C._set_dirs(
     _os.path.dirname(_os.path.abspath(__file__)) + _os.sep, _os.path.dirname(_os.__file__) + _os.sep
 )
@@ -107,13 +110,12 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "amp ao audio backends compat compiler cuda data devices distributed distributions fft func functional hub "
-    "jit linalg masked nn optim quantization serialization signal sparse special switches testing text "
-    "train types utils version view vision"
+    "accelerator amp ao audio backends compat compiler cpu cuda data distributed distributions fft func functional "
+    "hub jit linalg masked mps nn optim quantization serialization signal sparse special testing text train types "
+    "utils version view vision xpu"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
-    **dict.fromkeys(("accelerator", "cpu", "get_device_module", "mps", "xpu"), "devices"),
     **dict.fromkeys(("dsmm", "smm", "spmm"), "sparse"),
     **dict.fromkeys(
         ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "ops.compressed"
@@ -122,11 +124,12 @@ _LAZY_FROM = {
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
     **dict.fromkeys(("cond", "scan", "while_loop"), "ops.control"),
     "compile": "jit.compile",
+    "get_device_module": "compat.devices",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",
 }
-_SWITCHES = """
+_KERNEL_SETTINGS = """
 are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
 get_num_interop_threads is_deterministic_algorithms_warn_only_enabled set_default_tensor_type
 set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_threads
@@ -138,7 +141,9 @@ get_autocast_cpu_dtype get_autocast_dtype is_autocast_available is_autocast_cach
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
 set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
 """.split()
-_LAZY_FROM.update(dict.fromkeys(_SWITCHES, "switches") | dict.fromkeys(_AUTOCAST, "amp"))
+_LAZY_FROM.update(
+    dict.fromkeys(_KERNEL_SETTINGS, "compat.kernel_settings") | dict.fromkeys(_AUTOCAST, "amp")
+)
 _LAYERS = """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
 avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d
@@ -151,13 +156,13 @@ native_channel_shuffle native_dropout native_dropout_backward native_group_norm 
 pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
-_QUESTIONS = """
+_INTROSPECTION = """
 as_strided_ detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
 is_distributed is_inference is_neg is_same_size is_signed is_warn_always_enabled
 set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
 sym_sum to_dlpack typename
 """.split()
-_LAZY_FROM.update(dict.fromkeys(_QUESTIONS, "questions"))
+_LAZY_FROM.update(dict.fromkeys(_INTROSPECTION, "compat.introspection"))
 _QUANTIZED = "dequantize quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic"
 _KINDS = """
 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine

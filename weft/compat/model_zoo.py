@@ -1,9 +1,9 @@
-"""``torch.utils.model_zoo``: the older place of ``torch.hub.load_state_dict_from_url``."""
+"""``torch.utils.model_zoo``: an older name of ``weft.hub``."""
 
 from __future__ import annotations
 
-from weft.hub import load_state_dict_from_url
+import weft
 
-__all__ = ["load_url"]
+__all__ = ["load_state_dict_from_url", "load_url"]
 
-load_url = load_state_dict_from_url
+load_state_dict_from_url = load_url = weft.hub.load_state_dict_from_url

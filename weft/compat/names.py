@@ -29,7 +29,6 @@ ALIASES = {
     "torch._C": ("weft",),
     "torch._dynamo": ("weft.compiler",),
     "torch._tensor": ("weft",),
-    "torch.accelerator": ("weft.devices.accelerator",),
     "torch.amp.autocast_mode": ("weft.amp",),
     "torch.ao.nn": ("weft.quantization.nn",),
     "torch.ao.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
@@ -43,12 +42,9 @@ ALIASES = {
     "torch.ao.quantization.qconfig": ("weft.quantization",),
     "torch.ao.quantization.quantize": ("weft.quantization",),
     "torch.autograd.grad_mode": ("weft.autograd.grad_mode",),
-    "torch.cpu": ("weft.devices.cpu",),
-    "torch.cpu.amp": ("weft.devices.cpu_amp",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
     "torch.distributed.distributed_c10d": ("weft.distributed",),
-    "torch.mps": ("weft.devices.mps",),
     "torch.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
     "torch.nn.intrinsic.qat": ("weft.quantization.nn.qat",),
     "torch.nn.qat": ("weft.quantization.nn.qat",),
@@ -64,7 +60,6 @@ ALIASES = {
     "torch.utils.model_zoo": ("weft.compat.model_zoo",),
     "torch.utils.tensorboard.writer": ("weft.utils.tensorboard",),
     "torch.version": ("weft.version",),
-    "torch.xpu": ("weft.devices.xpu",),
 }
 
 # Names that mean something else in a program for PyTorch than in weft.
@@ -77,7 +72,7 @@ OWN = {
 }
 
 # Parts of weft that are not PyTorch's, or not under this name.
-WEFT_ONLY = "audio compat data devices switches text train view vision".split()
+WEFT_ONLY = "audio compat data text train view vision".split()
 
 HINTS = {
     "torch.multiprocessing": "Python's own multiprocessing",

@@ -9,7 +9,7 @@ device(type='cpu')
 
 from __future__ import annotations
 
-from weft.devices import refuse
+from weft.compat.devices import refuse
 from weft.tensor import _TYPE_NAMES
 
 from . import amp

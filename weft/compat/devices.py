@@ -11,14 +11,12 @@ import importlib
 import weft
 from weft._setting import AGNOSTIC, at_line
 
-from . import accelerator, cpu, mps, xpu
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
-__all__ = ["accelerator", "cpu", "get_device_module", "mps", "xpu"]
+__all__ = ["get_device_module", "refuse"]
 
 
 def get_device_module(device: Any = None) -> ModuleType:
@@ -30,7 +28,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     kind = weft.device("cpu" if device is None else device).type
     if kind not in ("cpu", "cuda", "mps", "xpu"):
         raise RuntimeError(f"get_device_module: weft has no module for the device '{kind}'")
-    return weft.cuda if kind == "cuda" else importlib.import_module(f"weft.devices.{kind}")
+    return weft.cuda if kind == "cuda" else importlib.import_module(f"weft.{kind}")
 
 
 def refuse(what: str) -> NoReturn:

@@ -32,13 +32,13 @@ def manual_seed(seed: int) -> None:
 
 def empty_cache() -> None:
     """Raise, as PyTorch does without such a device."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     refuse("mps.empty_cache")
 
 
 def synchronize() -> None:
     """Raise: there is no such device to wait for."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     refuse("mps.synchronize")

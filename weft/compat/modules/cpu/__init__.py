@@ -59,6 +59,6 @@ def __getattr__(name: str) -> Any:
     """Load ``weft.cpu.amp`` when it is first asked for."""
     if name != "amp":
         raise AttributeError(f"module 'weft.cpu' has no attribute '{name}'")
-    from . import cpu_amp
+    from . import amp
 
-    return cpu_amp
+    return amp

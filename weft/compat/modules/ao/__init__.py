@@ -6,7 +6,8 @@ True
 
 from __future__ import annotations
 
-from weft.ao import quantization
 from weft.quantization import nn
+
+from . import quantization
 
 __all__ = ["nn", "quantization"]

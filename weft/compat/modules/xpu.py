@@ -43,6 +43,6 @@ def empty_cache() -> None:
 
 def synchronize(device: Any = None) -> None:
     """Raise: there is no such device to wait for."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     refuse("xpu.synchronize")

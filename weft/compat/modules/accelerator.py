@@ -47,20 +47,20 @@ def device_count() -> int:
 
 def current_device_index() -> int:
     """Raise: there is no accelerator to have an index."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     return refuse("accelerator.current_device_index")
 
 
 def set_device_index(device: Any, /) -> None:
     """Raise: there is no accelerator to choose."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     refuse("accelerator.set_device_index")
 
 
 def synchronize(device: Any = None, /) -> None:
     """Raise: there is no accelerator to wait for."""
-    from weft.devices import refuse
+    from weft.compat.devices import refuse
 
     refuse("accelerator.synchronize")
