@@ -141,18 +141,18 @@ sanitize: build/sanitize/pkg $(VENV)/.test ## run the tests under the address an
 	  WEFT_SANITIZE=sanitize UBSAN_OPTIONS=print_stacktrace=1 \
 	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:max_allocation_size_mb=4096; \
 	cd build/sanitize/pkg && \
-	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py heap ub && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/robustness/sanitize_canary.py heap ub && \
 	$(CURDIR)/$(PY) -m pytest $(CURDIR)/tests -q -p no:cacheprovider --ignore=$(CURDIR)/tests/parity $(PYTEST_ARGS)
 
-# fork is left to tests/test_fork.py: the sanitizer does not follow the children of a process with threads.
+# fork is left to tests/robustness/test_fork.py: the sanitizer does not follow the children of a process with threads.
 CHAOS ?= 60
 tsan: build/tsan/pkg $(VENV)/.test ## look for races: threads, signals and CHAOS seconds of both, under ThreadSanitizer
 	@export LD_PRELOAD="$(shell g++ -print-file-name=libtsan.so)" PYTHONPATH=$(CURDIR)/build/tsan/pkg WEFT_SANITIZE=tsan \
-	  TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:die_after_fork=0:report_signal_unsafe=0:history_size=4; \
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/tests/robustness/tsan.supp:die_after_fork=0:report_signal_unsafe=0:history_size=4; \
 	cd build/tsan/pkg && \
-	$(CURDIR)/$(PY) $(CURDIR)/tests/sanitize_canary.py race && \
-	$(CURDIR)/$(PY) $(CURDIR)/tests/threads_chaos.py $(CHAOS) && \
-	$(CURDIR)/$(PY) -m pytest $(wildcard $(CURDIR)/tests/test_threads*.py) $(CURDIR)/tests/test_signals.py \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/robustness/sanitize_canary.py race && \
+	$(CURDIR)/$(PY) $(CURDIR)/tests/robustness/threads_chaos.py $(CHAOS) && \
+	$(CURDIR)/$(PY) -m pytest $(wildcard $(CURDIR)/tests/robustness/test_threads*.py) $(CURDIR)/tests/robustness/test_signals.py \
 	  -q -p no:cacheprovider -k 'not fork' $(PYTEST_ARGS)
 
 wheel: $(VENV)/.build ## build a wheel into dist/

@@ -1,4 +1,4 @@
-"""The calls of ``tests/samples*.py`` made large: from what tests compute to what is worth timing.
+"""The calls of ``tests/samples/`` made large: from what tests compute to what is worth timing.
 
 A sample is a small call. Its sizes are exchanged for larger ones, equal sizes for equal ones, and its
 values for others of the same kind: indices stay indices, definite matrices definite, probabilities

@@ -1,6 +1,6 @@
 """``python -m bench.sweep``: every op that weft and PyTorch both have, side by side, worst first.
 
-Ops and their calls come from ``tests/samples*.py``, made large by ``bench/enlarge.py``: a new op with a
+Ops and their calls come from ``tests/samples/``, made large by ``bench/enlarge.py``: a new op with a
 row there is here, too. Both libraries run in this process on one thread and take turns; the minimum of
 CPU time counts. Results: ``bench/results/sweep.md`` and ``sweep.json``. A long sweep can be run in parts:
 ``--part 1/4 --merge`` puts each op that it has measured into these files, in the place of the same cells.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import json
 import math
 import os
@@ -35,7 +34,6 @@ from bench.reasons import reason
 from bench.report import Others, amount, machine, three_digits
 
 RESULTS = Path(__file__).resolve().parent / "results"
-FAMILIES = sorted((RESULTS.parent.parent / "tests").glob("samples_*.py"))
 SIZES = (1_000, 100_000, 1_000_000)
 OTHER_DTYPES = ("float64", "bfloat16", "complex64", "int64")
 EQUAL = 0.95  # ratios above count as equal: these machines are noisy
@@ -368,8 +366,6 @@ CELLS = [*CELLS, *(c + " grad" for c in CELLS), *OTHER_DTYPES, "compiled"]
 
 def rows(only: str) -> Iterator[Row]:
     """The rows of all samples, each op once."""
-    for path in FAMILIES:
-        importlib.import_module(path.stem)
     for row in ROWS.values():
         if row.alias_of is None and re.search(only, row.name):
             yield row

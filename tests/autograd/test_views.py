@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from growth import assert_linear
+from robustness.growth import assert_linear
 
 import weft
 from weft import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loading import Count, Numbers
+from data.loading import Count, Numbers
 
 import weft
 from weft.utils import data

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loading import Count, Fault, Images, Numbers, OwnError
+from data.loading import Count, Fault, Images, Numbers, OwnError
 
 from weft.utils.data import DataLoader
 from weft.utils.data.pool import PATIENCE, Pool
@@ -347,7 +347,7 @@ def program(text: str) -> subprocess.Popen[str]:
         import os, signal, sys, time
         sys.path.insert(0, {str(TESTS)!r})
         import multiprocessing
-        from loading import *
+        from data.loading import *
         from weft.utils.data import DataLoader
         def tell():
             print(*(p.pid for p in multiprocessing.active_children()), flush=True)

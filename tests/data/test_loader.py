@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loading import Count, Numbers, identity
+from data.loading import Count, Numbers, identity
 
 import weft
 from weft.utils import data

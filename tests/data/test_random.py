@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loading import Count, Dice, Who, reseed
+from data.loading import Count, Dice, Who, reseed
 
 import weft
 from weft.utils.data import DataLoader

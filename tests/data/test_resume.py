@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loading import Count, Dice, Images, Numbers, Tape
+from data.loading import Count, Dice, Images, Numbers, Tape
 
 import weft
 from weft.utils import data

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loading import Count, Images, Kernels, Numbers, Who, fail_to_start, identity
+from data.loading import Count, Images, Kernels, Numbers, Who, fail_to_start, identity
 
 import weft
 from weft.utils.data import DataLoader, TensorDataset
@@ -188,7 +188,7 @@ def test_workers_after_parallel_kernels(start: str) -> None:
             import sys
             sys.path.insert(0, {str(TESTS)!r})
             import weft
-            from loading import Kernels
+            from data.loading import Kernels
             from weft.utils.data import DataLoader
             if __name__ == "__main__":
                 weft.set_num_threads(4)

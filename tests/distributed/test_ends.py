@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from mpi import run_ranks
+from distributed.mpi import run_ranks
 
 # How a rank ends: whether by weft launch, what the run says.
 ENDS = {

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from mpi import ROOT, run_ranks
+from distributed.mpi import ROOT, run_ranks
 
 from weft.__main__ import main
 from weft.distributed.launch import command

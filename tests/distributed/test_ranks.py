@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mpi import run_ranks
+from distributed.mpi import run_ranks
 
 
 @pytest.mark.parametrize("n", [2, 3])

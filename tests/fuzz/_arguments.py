@@ -11,7 +11,7 @@ import math
 import random
 from typing import Any
 
-import boundary
+from robustness import boundary
 
 import weft
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from crashes import in_child
-from mutations import in_bytes
+from robustness.crashes import in_child
+from serialization.mutations import in_bytes
 
 import weft
 from weft import _C

@@ -11,17 +11,14 @@ import contextlib
 import doctest
 import functools
 import gc
-import importlib
 import io
-import pkgutil
 import random
 import warnings
-from pathlib import Path
 from typing import Any
 
-import boundary
 import numpy as np
 from fuzz._targets import targets
+from robustness import boundary
 
 import weft
 
@@ -102,9 +99,6 @@ def _of_samples(collector: _Collector) -> None:
     import samples
     from helpers import cast, lift, resolve
 
-    for found in pkgutil.iter_modules([str(Path(__file__).parent.parent)]):
-        if found.name.startswith("samples_"):
-            importlib.import_module(found.name)
     for name, row in sorted(samples.ROWS.items()):
         f = resolve(weft, name)
         for sample in row.samples()[:4] if f else ():

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import boundary
 import numpy as np
 from fuzz._arguments import SAME_ELEMENTS, a_tensor, anything, fitting, value_of
 from fuzz._targets import Parameter, overloads, targets
 from fuzz._valid_calls import valid_calls
+from robustness import boundary
 
 import weft
 from weft.nn.module_hooks import RemovableHandle

@@ -21,8 +21,8 @@ import warnings
 from collections import Counter
 from typing import Any
 
-from compile_lockstep import CALLS, bits, run
-from compile_programs import Program, World
+from jit.compile_lockstep import CALLS, bits, run
+from jit.compile_programs import Program, World
 
 import weft
 from weft.jit import price

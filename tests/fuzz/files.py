@@ -17,13 +17,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boundary
 import numpy as np
-from crashes import limit_memory
 from fuzz import _kernels
-from mutations import NUMBERS, SAFETENSORS, VALUES, Safetensors, in_bytes, mutants
-from mutations_torch import TORCH, Torch
-from mutations_zipped import NPY, NPZ, OWN, Npy, Npz, Own
+from robustness import boundary
+from robustness.crashes import limit_memory
+from serialization.mutations import NUMBERS, SAFETENSORS, VALUES, Safetensors, in_bytes, mutants
+from serialization.mutations_torch import TORCH, Torch
+from serialization.mutations_zipped import NPY, NPZ, OWN, Npy, Npz, Own
 
 import weft
 from weft import jit, nn
@@ -63,8 +63,8 @@ def _names() -> tuple[str, ...]:
 @functools.cache
 def _programs() -> list[tuple[bytes, tuple[Any, ...]]]:
     """Files of ``jit.save``, and arguments to call what is loaded with."""
-    from script_modules import Mlp, Net, Recurrent
-    from script_programs import CASES
+    from jit.script_modules import Mlp, Net, Recurrent
+    from jit.script_programs import CASES
 
     F = nn.functional
     weft.manual_seed(0)

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import boundary
-from crashes import limit_memory
+from robustness import boundary
+from robustness.crashes import limit_memory
 
 import weft
 from weft import _C

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from interrupting import alarms
+from robustness.interrupting import alarms
 
 import weft
 from weft import nn

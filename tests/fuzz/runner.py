@@ -35,8 +35,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from crashes import cpu_seconds
 from fuzz.worker import BOARD, NO_SEED, case_of
+from robustness.crashes import cpu_seconds
 
 FOLDER = Path(__file__).resolve().parent
 REPRODUCERS = FOLDER / "reproducers"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 import weft.nn.functional as F

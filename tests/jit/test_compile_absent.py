@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 from weft import nn

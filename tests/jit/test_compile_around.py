@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs
+from jit.compile_calls import bits, runs
 
 import weft
 import weft.nn.functional as F

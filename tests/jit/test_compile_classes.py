@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from compile_calls import runs, warm
+from jit.compile_calls import runs, warm
 
 import weft
 from weft import nn

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from compile_calls import runs
-from crashes import in_child
+from jit.compile_calls import runs
+from robustness.crashes import in_child
 
 import weft
 import weft.nn.functional as F

@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 import pytest
-from compile_calls import warm
+from jit.compile_calls import warm
 
 import weft
 from weft import nn

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 import weft.nn.functional as F

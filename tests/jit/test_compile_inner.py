@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs
-from growth import assert_linear
+from jit.compile_calls import bits, runs
+from robustness.growth import assert_linear
 
 import weft
 from weft.autograd import grad

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 from weft import nn

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs
+from jit.compile_calls import bits, runs
 
 import weft
 from weft import nn

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs, warm
+from jit.compile_calls import bits, runs, warm
 
 import weft
 from weft import nn

@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_lockstep import run
+from jit.compile_lockstep import run
 
 import weft
 

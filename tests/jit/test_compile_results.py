@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs
+from jit.compile_calls import bits, runs
 
 import weft
 import weft.nn.functional as F

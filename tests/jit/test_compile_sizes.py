@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_lockstep import bits
+from jit.compile_lockstep import bits
 
 import weft
 import weft.nn.functional as F

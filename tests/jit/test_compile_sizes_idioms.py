@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from compile_lockstep import bits
+from jit.compile_lockstep import bits
 
 import weft
 import weft.nn.functional as F

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from compile_calls import runs
+from jit.compile_calls import runs
 
 import weft
 from weft import nn

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_calls import runs
-from compile_models import Attention, Checkpointed, Custom, Recurrent, Symmetric
+from jit.compile_calls import runs
+from jit.compile_models import Attention, Checkpointed, Custom, Recurrent, Symmetric
 
 import weft
 import weft.nn.functional as F

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emit_rows import ROWS, check, count_of, same
+from jit.emit_rows import ROWS, check, count_of, same
 
 import weft
 from weft import _C
@@ -55,7 +55,7 @@ def test_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("isa", ["avx2", "base"])
 def test_lesser_instruction_sets(isa: str) -> None:
     """The same with the loops that eager has for lesser machines."""
-    done = python("import runpy; runpy.run_module('emit_rows', run_name='__main__')", WEFT_ISA=isa)
+    done = python("import runpy; runpy.run_module('jit.emit_rows', run_name='__main__')", WEFT_ISA=isa)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 400
 

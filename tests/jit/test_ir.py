@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import compile_programs as lines
 import pytest
+from jit import compile_programs as lines
 
 import weft
 import weft.nn.functional as F

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 import pytest
-from test_threads import together
+from robustness.test_threads import together
 
 import weft
 from weft import _C

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from growth import assert_linear
+from robustness.growth import assert_linear
 
 import weft
 from weft import _C, nn

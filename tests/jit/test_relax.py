@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from compile_calls import bits, runs
+from jit.compile_calls import bits, runs
 
 import weft
 from weft import jit, nn

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from script_programs import CASES, checks, factorial, helper, loops, text
+from jit.script_programs import CASES, checks, factorial, helper, loops, text
 
 import weft
 

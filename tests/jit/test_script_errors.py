@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, List
 
 import pytest
-from script_programs import helper
+from jit.script_programs import helper
 
 import weft
 import weft as torch

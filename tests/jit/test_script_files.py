@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from script_modules import Mlp, Net, made
-from script_programs import CASES, calls, helper
+from jit.script_modules import Mlp, Net, made
+from jit.script_programs import CASES, calls, helper
 
 import weft
 from weft import jit, nn

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from script_modules import Base, Derived, Mlp, Net, made
+from jit.script_modules import Base, Derived, Mlp, Net, made
 
 import weft
 from weft import jit, nn

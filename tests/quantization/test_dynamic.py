@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from quantized_digits import accuracy, learnt
+from quantization.quantized_digits import accuracy, learnt
 
 import weft
 from weft import nn

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from quantized_digits import FUSED, Net, accuracy, digits, learn, learnt
+from quantization.quantized_digits import FUSED, Net, accuracy, digits, learn, learnt
 
 import weft
 from weft import nn

@@ -19,7 +19,7 @@ from weft.utils.data import DataLoader, TensorDataset
 
 sys.path.append(str(Path(__file__).parents[1]))  # so that one program can be run by itself
 
-from image_files import idx, pickled
+from vision.image_files import idx, pickled
 
 
 def classes_of(count: int, *shape: int, classes: int = 10) -> tuple[weft.Tensor, weft.Tensor]:

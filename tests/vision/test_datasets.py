@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from image_files import cifar10, idx, mnist, pickled
 from PIL import Image
+from vision.image_files import cifar10, idx, mnist, pickled
 
 import weft
 from weft.serialization.common import FileError

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from image_files import cifar10, idx, mnist
+from vision.image_files import cifar10, idx, mnist
 
 from weft.serialization.common import FileError
 from weft.vision import datasets
