@@ -1,3 +1,4 @@
+// Masks: choosing between two tensors, packing what a mask selects, counting and finding what is not zero.
 #include "loops/convert.h"
 #include "loops/index_parts.h"
 #include "loops/index_walk.h"

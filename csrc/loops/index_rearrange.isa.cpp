@@ -1,3 +1,4 @@
+// Elements moved without arithmetic: triangles, joins, flips, repeats.
 #include <cstring>
 
 #include "loops/index_parts.h"

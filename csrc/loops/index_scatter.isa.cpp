@@ -1,3 +1,4 @@
+// Writing by index: values stored at, or combined with, the places that an index tensor names.
 #include "loops/convert.h"
 #include "loops/gemm_simd.h"
 #include "loops/index_parts.h"

@@ -1,3 +1,4 @@
+// Searching sorted values, and counting: searchsorted, unique_consecutive, bincount, histc.
 #include "loops/parallel.h"
 #include "loops/sort_keys.h"
 

@@ -1,4 +1,4 @@
-"""``_foreach_*``: an op over lists of tensors."""
+"""``_foreach_add`` and related ops: an op over lists of tensors."""
 
 from __future__ import annotations
 

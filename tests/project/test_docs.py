@@ -1,4 +1,4 @@
-"""The pages are true: paths exist, the map is complete, snippets print what stands below them."""
+"""The pages are true: the paths they name exist, and their programs print what stands below them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ PAGES = (
     *("README.md", "CONTRIBUTING.md", "docs/map.md", "docs/one_op.md", "docs/dependencies.md"),
     "docs/reliability.md",
 )
-SOURCES = (".py", ".cpp", ".h")
 TOP = {p.name for p in ROOT.iterdir()}
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -27,18 +26,13 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def named_paths(page: str, entries: bool = False) -> list[tuple[str, str]]:
-    """What a page names: (the folder of its heading, a path), from `code` and [text](links).
-
-    With `entries`, only headings and the first cells of tables: what the page describes.
-    """
+def named_paths(page: str) -> list[tuple[str, str]]:
+    """What a page names: (the folder of its heading, a path), from `code` and [text](links)."""
     found, folder = [], ""
     for line in CODE.sub("", text_of(page)).splitlines():
         if line.startswith("#"):
             heading = re.search(r"`([\w./]+/)`", line)
             folder = heading.group(1) if heading else ""
-        elif entries:
-            line = line.split("|")[1] if line.startswith("|") else ""
         links = re.findall(r"\]\(([^)#]+)", re.sub(r"`[^`]*`", "", line))
         links = [t for t in links if "://" not in t]
         for text in re.findall(r"`([^`]+)`", line) + links:
@@ -62,12 +56,6 @@ def places(page: str, folder: str, text: str) -> list[Path]:
     return next((hits for base in bases if (hits := sorted(base.glob(pattern)))), [])
 
 
-def sources(folder: str) -> list[Path]:
-    """Hand-written sources below a folder."""
-    paths = [p for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES]
-    return sorted(p for p in paths if "__pycache__" not in p.parts and "lib" not in p.parts)
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_named_paths_exist(page: str) -> None:
     """Every path that a page names is there. What a build makes need not be."""
@@ -79,18 +67,6 @@ def test_named_paths_exist(page: str) -> None:
 def test_pages_name_paths() -> None:
     """The search for paths finds them: an empty list would prove nothing."""
     assert {len(named_paths(p)) > 3 for p in PAGES} == {True}
-
-
-def test_map_is_complete() -> None:
-    """Every folder and every source file of csrc, weft, bench and examples is on the map."""
-    entries = named_paths("docs/map.md", entries=True)
-    on_map = {p for f, t in entries for p in places("docs/map.md", f, t)}
-    wanted = [p for room in ("csrc", "weft", "bench", "examples") for p in sources(room)]
-    wanted += [p.parent for p in sources("csrc") + sources("weft") + sources("tests")]
-    # The line of a folder speaks for its __init__.py.
-    missing = {p for p in wanted if p not in on_map and p.name != "__init__.py"}
-    lines = sorted(str(p.relative_to(ROOT)) for p in missing)
-    assert not lines, "docs/map.md has no line for\n" + "\n".join(lines)
 
 
 def snippets(page: str) -> list[tuple[str, str]]:

@@ -1,84 +1,66 @@
-"""Snippets of sources in the pages are what the sources say.
-
-A line `<!-- source: weft/jit/specialize.py Stage -->` above a block of code names a file, and a class, function,
-constant or struct in it, or several. `WEFT_WRITE_DOCS=1 pytest tests/project/test_docs_sources.py`
-writes the blocks again.
-"""
+"""Pages that are made from the sources are up to date: the map, and snippets of code (`docs/generate.py`)."""
 
 from __future__ import annotations
 
-import ast
-import os
-import re
-import textwrap
 from pathlib import Path
 
+import folders
+import generate
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(
-    r"<!-- source: (\S+) ([^>]+?) -->\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
-PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if BLOCK.search(p.read_text("utf-8")))
+MADE = generate.pages()
 
 
-def snippet(path: str, name: str) -> str:
-    """What a file has under a name."""
-    text = (ROOT / path).read_text("utf-8")
-    return from_python(text, name) if path.endswith(".py") else from_cpp(text, name)
+@pytest.mark.parametrize("page", MADE, ids=lambda p: str(p.relative_to(generate.ROOT)))
+def test_pages_are_up_to_date(page: Path) -> None:
+    """A page is what the sources say; `python docs/generate.py` writes it anew."""
+    assert page.read_text("utf-8") == MADE[page], "run python docs/generate.py"
 
 
-def from_python(text: str, name: str) -> str:
-    """A class, function (`Class.method`) or constant, without docstrings of its parts."""
-    lines = text.splitlines()
-    body: list[ast.stmt] = ast.parse(text).body
-    found: ast.stmt | None = None
-    for part in name.split("."):
-        found = next(s for s in body if part in names_of(s))
-        body = getattr(found, "body", [])
-    assert found is not None
-    first = min([found.lineno, *[d.lineno for d in getattr(found, "decorator_list", [])]])
-    return textwrap.dedent("\n".join(lines[first - 1 : found.end_lineno]))
+def test_every_file_says_what_it_holds() -> None:
+    """Each source file has a first sentence, each folder has words, and no words are left over."""
+    _, complaints = generate.map_page()
+    assert not complaints, "\n".join(complaints)
 
 
-def names_of(s: ast.stmt) -> list[str]:
-    """The names that a statement defines."""
-    if isinstance(s, (ast.ClassDef, ast.FunctionDef)):
-        return [s.name]
-    targets = s.targets if isinstance(s, ast.Assign) else [getattr(s, "target", None)]
-    return [t.id for t in targets if isinstance(t, ast.Name)]
+def test_the_map_has_every_source() -> None:
+    """Found in another way than the map finds them."""
+    page = generate.map_page()[0]
+    for room, _ in folders.ROOMS:
+        for path in sorted((generate.ROOT / room).rglob("*.py")):
+            folder = str(path.parent.relative_to(generate.ROOT))
+            whole = any(folder == w or folder.startswith(w + "/") for w in folders.WHOLE)
+            if path.name == "__init__.py" or whole or "__pycache__" in folder or "/lib" in folder:
+                continue
+            section = page.split(f"\n## `{folder}/`\n", 1)[1].split("\n## ", 1)[0]
+            assert f"`{path.name}`" in section, path
 
 
-def from_cpp(text: str, name: str) -> str:
-    """A struct, class, enum or function: from the line that names it to the brace that closes it."""
-    start = re.search(
-        rf"^( *)(?:struct|class|enum class|[\w:<>*& ]+) {name}\b[^;\n]*{{$", text, re.MULTILINE
-    )
-    assert start is not None, f"{name} is not there"
-    end = text.index(f"\n{start.group(1)}}}", start.start())
-    return textwrap.dedent(text[start.start() : text.index("\n", end + 1)])
-
-
-def written(page: str) -> str:
-    """A page with its blocks as the sources have them."""
-
-    def block(match: re.Match[str]) -> str:
-        path, names, language, _ = match.groups()
-        code = "\n\n".join(snippet(path, name) for name in names.split())
-        return f"<!-- source: {path} {names} -->\n```{language}\n{code}\n```"
-
-    return BLOCK.sub(block, page)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_snippets_are_those_of_the_sources(page: Path) -> None:
-    text = page.read_text("utf-8")
-    if os.environ.get("WEFT_WRITE_DOCS"):
-        page.write_text(written(text), "utf-8")
-    assert page.read_text("utf-8") == written(text)
+def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without words is named, a file with words gets a line; headers speak for their sources."""
+    (tmp_path / "weft/new").mkdir(parents=True)
+    (tmp_path / "weft/new/silent.py").write_text("x = 1\n")
+    (tmp_path / "weft/new/both.h").write_text("#pragma once\n// What both\n// hold. And more.\n")
+    (tmp_path / "weft/new/both.isa.cpp").write_text("int x;\n")
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    monkeypatch.setattr(folders, "FOLDERS", {"weft": "All."})
+    for name in ("FILES", "HIDDEN"):
+        monkeypatch.setattr(folders, name, {})
+    monkeypatch.setattr(folders, "ROOMS", (("weft", "Python"),))
+    page, complaints = generate.map_page()
+    assert "| `both.h`, `both.isa.cpp` | What both hold |" in page
+    assert [c.split(" ")[0] for c in complaints] == ["weft/new/", "weft/new/silent.py"]
 
 
 def test_a_snippet_that_has_changed_is_found() -> None:
+    """A block is written anew from what the marker names."""
     page = "<!-- source: weft/jit/guards.py item_or_absent -->\n```python\ndef item_or_absent(): ...\n```"
-    assert written(page) != page
-    assert "DictItem(owner, key" in written(page)
+    assert generate.with_snippets(page) != page
+    assert "DictItem(owner, key" in generate.with_snippets(page)
+
+
+def test_a_snippet_that_is_gone_is_found() -> None:
+    """A marker that names nothing fails by name."""
+    page = "<!-- source: csrc/ops/call.cpp no_such_thing -->\n```cpp\n```"
+    with pytest.raises(LookupError, match="no_such_thing"):
+        generate.with_snippets(page)
