@@ -1,4 +1,4 @@
-"""The command line: ``python -m weft`` says what there is, ``python -m weft ops`` lists the ops.
+"""The command line: ``python -m weft`` and its commands.
 
 python -m weft                   version, instruction set, threads, ops, memory
 python -m weft ops               every op, by name

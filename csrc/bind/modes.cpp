@@ -1,4 +1,4 @@
-// What no_grad and enable_grad share (weft/autograd/grad_mode.py): making, entering and leaving such an object. The
+// Entering and leaving no_grad, enable_grad (weft/autograd/grad_mode.py) and autocast. The
 // modes of autocast (weft/amp/).
 #include <vector>
 

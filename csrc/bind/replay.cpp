@@ -1,4 +1,4 @@
-// A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
+// The replay of a captured call (weft/jit/compile): what must hold for it, its program, and what is done with the
 // results. One crossing from Python to here and back.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-// What ops give, as Python objects: a tensor, a tuple, or a tuple with names.
+// The results of ops as Python objects: a tensor, a tuple, or a tuple with names.
 #include <unordered_map>
 
 #include "bind/python.h"

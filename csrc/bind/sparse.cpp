@@ -1,4 +1,4 @@
-// What a sparse tensor tells of itself.
+// Properties of sparse tensors.
 #include "ops/sparse.h"
 #include "bind/python.h"
 

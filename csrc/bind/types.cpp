@@ -1,4 +1,4 @@
-// dtype and Size.
+// The Python types `dtype` and `Size`.
 #include "bind/observer.h"
 
 namespace weft {

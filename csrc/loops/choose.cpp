@@ -1,4 +1,4 @@
-// Picks the kernels for the machine.
+// Chooses the kernels for the machine at run time.
 #include <cstdlib>
 #include <cstring>
 

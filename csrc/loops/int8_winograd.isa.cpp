@@ -1,4 +1,4 @@
-// Convolutions of bytes with kernels of 3 x 3, by Winograd's way in whole numbers: nothing is rounded.
+// Convolutions of bytes with kernels of 3x3, by Winograd's algorithm in integers: nothing is rounded.
 //
 // A tile of 4 x 4 pixels becomes 16 points, each the sum or difference of four pixels: at most 510. A kernel becomes
 // as many, times four: at most 1152. Their products, summed over the channels, become 2 x 2 places, times four.

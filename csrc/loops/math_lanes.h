@@ -1,4 +1,4 @@
-// exp, log, sqrt, tanh and sigmoid once more, by hand for avx512: instructions that split, scale and
+// exp, log, sqrt, tanh and sigmoid written by hand for avx512: instructions that split, scale and
 // repair floats, look up tables and guess reciprocals take the place of a third of the steps. The
 // results of all but exp are the same to the last bit as those of math.h.
 #pragma once

@@ -1,4 +1,4 @@
-// The error function and its kin, and the gamma function's logarithm.
+// The error function and related functions, and the logarithm of the gamma function.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Activations: what networks put between their layers. weft.nn.functional gives them their public names.
+// Activation functions as pointwise rows. weft.nn.functional gives them their public names.
 #include "ops/rows.h"
 
 namespace weft::WEFT_ISA::rows {

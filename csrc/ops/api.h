@@ -1,4 +1,4 @@
-// Ops as C++ functions, for derivatives and compositions. Every call goes through the gate.
+// Ops as C++ functions, for derivatives and compositions. Every call goes through the dispatcher.
 #pragma once
 
 #include "ops/op.h"

@@ -1,4 +1,4 @@
-// Moving, filling and making data: what the gate and all ops stand on.
+// Copying, filling and allocating: what the dispatcher and all ops are built on.
 #include <cstring>
 
 #include "loops/copy.h"

@@ -1,4 +1,4 @@
-// The gate. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
+// The dispatcher. Every op passes here, and exactly this happens: shape rule, allocate, run, record on the tape or in a
 // trace.
 #include <algorithm>
 #include <list>

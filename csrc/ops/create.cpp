@@ -1,4 +1,4 @@
-// Tensors from nothing but a shape.
+// Tensors made from a shape: empty, full, arange, eye and others.
 #include <cmath>
 
 #include "loops/copy.h"

@@ -1,4 +1,4 @@
-// Dimensions widened with a constant, or cut; pixels and channels in another order.
+// Padding with a constant, cropping; pixel and channel shuffles.
 #include <algorithm>
 #include <cstring>
 #include <optional>

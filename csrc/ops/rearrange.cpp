@@ -1,4 +1,4 @@
-// Elements in another order or number: flips, rolls, repeats, triangles, diagonals, and copies with one part replaced.
+// Elements reordered or repeated: flips, rolls, repeats, triangles, diagonals, and copies with one part replaced.
 #include <algorithm>
 
 #include "loops/copy.h"

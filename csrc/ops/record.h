@@ -1,4 +1,4 @@
-// The tape's side of the gate: the nodes that ops leave behind.
+// Recording: the nodes that ops leave on the tape.
 #pragma once
 
 #include <unordered_set>

@@ -1,4 +1,4 @@
-// The walk back through the graph.
+// The backward pass: from a result back through the graph, newest node first.
 #pragma once
 
 #include "ops/op.h"

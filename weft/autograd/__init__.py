@@ -1,4 +1,4 @@
-"""Derivatives of what was computed: ``backward``, ``grad`` and what belongs to them.
+"""``weft.autograd``: ``backward``, ``grad``, and modes, hooks and functions around them.
 
 The walk itself is native. The one call that starts it is::
 

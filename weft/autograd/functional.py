@@ -1,4 +1,4 @@
-"""Derivatives of functions rather than of tensors: Jacobians, Hessians, and their products.
+"""Derivatives of functions: Jacobians, Hessians, and their products with vectors.
 
 All take ``func`` and its ``inputs`` (a tensor or a tuple of tensors), and run it on copies that
 require gradients. Results have the structure of inputs and outputs: a tensor for a tensor, a tuple

@@ -1,4 +1,4 @@
-"""Are the derivatives right? ``gradcheck`` and ``gradgradcheck`` ask finite differences.
+"""``gradcheck`` and ``gradgradcheck``: derivatives compared with finite differences.
 
 Complex numbers are taken as pairs of real ones throughout: with ``z = x + iy``, the gradient that
 backward returns is ``dL/dx + i dL/dy`` for a real ``L``. So both Jacobians are real, and one

@@ -1,4 +1,4 @@
-"""``Variable``: the old name of a tensor, kept because programs still write it."""
+"""``Variable``: the old name of a tensor, which programs still use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m weft check``: what of PyTorch programs use, and what of it weft lacks."""
+"""``python -m weft check``: which names of PyTorch programs use, and which of them weft lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about tensors, types and settings, and small functions that are no ops."""
+"""Queries about tensors, types and settings (``is_tensor``, ``can_cast``), and small helpers."""
 
 from __future__ import annotations
 

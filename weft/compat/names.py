@@ -1,4 +1,4 @@
-"""Which module and which object of weft a name of PyTorch means, and what is near a missing one."""
+"""Which module and object of weft a name of PyTorch means; suggestions for a missing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``install()``: from then on ``import torch`` and its kin give weft.
+"""``install()``: makes ``import torch``, ``import torchvision`` and so on give weft.
 
 >>> import weft.compat.torch
 >>> weft.compat.torch.install()

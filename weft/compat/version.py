@@ -1,4 +1,4 @@
-"""``torch.__version__`` as programs compare it: a string that is ordered by its numbers."""
+"""``torch.__version__`` as programs compare it: a string that compares by its numbers."""
 
 from __future__ import annotations
 

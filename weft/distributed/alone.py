@@ -1,4 +1,4 @@
-"""The wire of a process that is alone: what it sends is what it gets. Needs no MPI."""
+"""Communication of a single process, without MPI: it receives what it sends."""
 
 from __future__ import annotations
 

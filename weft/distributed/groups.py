@@ -1,4 +1,4 @@
-"""Groups of processes: who they are, and what is under way between them."""
+"""Process groups: their members, and the operations in progress between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire between processes: MPI, given the memory of tensors. Every call returns at once.
+"""Communication between processes: MPI on the memory of tensors. Every call returns at once.
 
 What is handed to MPI is contiguous, flat, and kept alive by the caller until the request is done.
 """

@@ -1,4 +1,4 @@
-"""How the numbers of several processes become one."""
+"""``ReduceOp``: how a reduction combines the values of several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program of several processes begins and ends: MPI loaded once, farewells, aborts.
+"""How a distributed program starts and ends: MPI is loaded once, ranks leave together or abort.
 
 A process that ends tells the others, so that none waits for it in vain; one that ends by an error
 takes them along. A process that is killed is seen by mpiexec, which ends the rest.

@@ -1,4 +1,4 @@
-"""What mpiexec runs for ``python -m weft launch``: tells the process who it is, and runs the program.
+"""What mpiexec runs for ``python -m weft launch``: sets rank and world size, then runs the program.
 
 MPI is started before the program: an error in its first lines ends the other processes, too.
 """

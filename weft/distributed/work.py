@@ -1,4 +1,4 @@
-"""What is under way between processes: started, watched, waited for."""
+"""Operations in progress between processes (``Work``): started, monitored, waited for."""
 
 from __future__ import annotations
 

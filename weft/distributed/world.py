@@ -1,4 +1,4 @@
-"""The group of all processes, and groups of some of them: made, asked, ended."""
+"""``init_process_group`` and ``new_group``: the group of all processes, and subgroups."""
 
 from __future__ import annotations
 

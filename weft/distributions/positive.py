@@ -1,4 +1,4 @@
-"""Distributions of positive numbers: gamma and its kin, Weibull, Pareto, half a normal."""
+"""Distributions of positive numbers: gamma and related ones, Weibull, Pareto, half-normal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms (native, csrc/ops/fft.cpp), frequencies and shifts."""
+"""Discrete Fourier transforms (native: ``csrc/ops/fft.cpp``), frequencies and shifts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``weft.func``: functions made of functions: derivatives, batches, modules without state."""
+"""``weft.func``: transforms of functions: derivatives, ``vmap``, modules without state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions turned into functions that give their derivatives, by weft's walk backward.
+"""``grad``, Jacobians, Hessians and their products with vectors, by reverse-mode differentiation.
 
 They may be nested: ``grad(grad(f))``. Arguments and results are tensors or nested tuples, lists and
 dictionaries of them. What a function gives back depends on whatever it read that requires a

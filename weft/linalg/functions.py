@@ -1,4 +1,4 @@
-"""Results with error codes, pseudo-inverse, least squares, tensors as matrices."""
+"""Pseudo-inverse, least squares, the ``_ex`` functions with error codes, ``tensorinv``."""
 
 from __future__ import annotations
 

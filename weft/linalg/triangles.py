@@ -1,4 +1,4 @@
-"""Cholesky factors, around LAPACK, and triangular systems.
+"""Cholesky factorisation, around LAPACK, and triangular systems.
 
 In derivatives, ``g`` stands before the name of the gradient of a result, and ``_h`` is the conjugate
 transpose.

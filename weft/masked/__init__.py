@@ -1,4 +1,4 @@
-"""``weft.masked``: reductions and normalisations of those elements of a tensor that a mask chooses.
+"""``weft.masked``: reductions and normalisations of the elements that a mask selects.
 
 Each function takes ``mask=``, a tensor of truth values that can be broadcast to the input. Where it
 is False the element counts as the value that changes nothing: 0 for a sum, 1 for a product, minus

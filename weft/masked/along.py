@@ -1,4 +1,4 @@
-"""Along one dimension, where a mask allows it: running sums, softmax, vectors of length one."""
+"""Ops along one dimension that respect a mask: cumulative sums, softmax, ``normalize``."""
 
 from __future__ import annotations
 

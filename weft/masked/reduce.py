@@ -1,4 +1,4 @@
-"""Many elements joined into one, where a mask allows it."""
+"""Reductions that respect a mask: ``sum``, ``mean``, ``var`` and others."""
 
 from __future__ import annotations
 

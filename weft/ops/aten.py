@@ -1,4 +1,4 @@
-"""``weft.ops.aten``: ops by the names that PyTorch has for them below its public ones.
+"""``weft.ops.aten``: ops by the names of PyTorch's ATen library.
 
 A public op is found under its own name, and ``op.default`` and the like are the op itself: weft
 chooses overloads by the arguments. What PyTorch has only here is written here.

@@ -1,4 +1,4 @@
-"""Views in memory of their own: ``expand_copy`` is ``expand``, then a copy."""
+"""Copies of views: ``expand_copy`` is ``expand``, then a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors from Python numbers, NumPy arrays and buffers."""
+"""Tensors made from Python numbers, NumPy arrays and buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexing ops whose result depends on how they are asked."""
+"""Indexing ops with several kinds of results: ``nonzero``, ``where``, ``unravel_index``."""
 
 from __future__ import annotations
 

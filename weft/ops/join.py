@@ -1,4 +1,4 @@
-"""Grids, products and blocks: joins of any number of tensors."""
+"""Several tensors joined: ``meshgrid``, ``cartesian_prod``, ``block_diag`` and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders made of sorting: arguments, quantiles, uniqueness, places; and the norm of old."""
+"""Ops made of sorting: argsort, quantiles, unique values, membership; and ``norm``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows: weights that fade a piece of a signal in and out. ``weft.signal.windows`` has more."""
+"""Window functions: weights that fade a piece of a signal in and out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounding while a network learns: forward as quantised, backward as if not."""
+"""Fake quantisation for training: forward rounds as int8 does, backward does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An observer that looks for the range which, once rounded to a grid, loses least."""
+"""``HistogramObserver``: searches the range with the smallest quantisation error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of quantised elements, and the ways in which scales are shared."""
+"""``qint8`` and the other quantised types; quantisation schemes (per tensor, per channel)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with observers: what they see in a few batches says which grids suit."""
+"""``prepare`` and ``prepare_qat``: models with observers, which calibrate scales."""
 
 from __future__ import annotations
 

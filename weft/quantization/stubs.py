@@ -1,4 +1,4 @@
-"""Marks in a model: where its quantised part begins and ends."""
+"""``QuantStub`` and ``DeQuantStub``: where the quantised part of a model begins and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which layer stands for which, and the walk that puts it there."""
+"""Which quantised layer replaces which layer, and the walk that replaces them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all readers share: the error, names of dtypes, JSON with limits, tensors over bytes."""
+"""What all readers share: ``FileError``, names of dtypes, JSON with limits, tensors over bytes."""
 
 from __future__ import annotations
 

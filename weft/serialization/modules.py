@@ -1,4 +1,4 @@
-"""Modules as data: how they were made and their state; and modules made of that again.
+"""Modules as data: how they were constructed, and their state; and rebuilding them from it.
 
 In a file, a module is its class's name, the arguments it was made with, and its ``state_dict``.
 The name is never looked up to run something: the class is the one that the user calls. Modules

@@ -1,4 +1,4 @@
-"""Signals: windows."""
+"""``weft.signal``: window functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows by the names and signatures that SciPy and PyTorch give them.
+"""``weft.signal.windows``: window functions under SciPy's and PyTorch's names and signatures.
 
 Symmetric unless ``sym=False``, which leaves out the last value, for a transform that repeats.
 """

@@ -1,4 +1,4 @@
-"""``sparse.FloatTensor`` and its kin: the older way to make sparse tensors of a dtype."""
+"""``sparse.FloatTensor`` and related classes: the older way to make sparse tensors of a dtype."""
 
 from __future__ import annotations
 

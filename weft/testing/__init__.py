@@ -1,4 +1,4 @@
-"""``weft.testing``: are tensors close, and tensors to test with.
+"""``weft.testing``: assertions that tensors are close, and random tensors to test with.
 
 >>> weft.testing.assert_close(weft.ones(2) / 3 * 3, weft.ones(2))
 """

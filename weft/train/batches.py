@@ -1,4 +1,4 @@
-"""What a loop goes over: batches of tensors in memory, and the position in any batches."""
+"""Batches of tensors in memory, and the position in any sequence of batches."""
 
 from __future__ import annotations
 

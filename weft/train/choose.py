@@ -1,4 +1,4 @@
-"""Losses, optimisers and schedulers, given as objects, functions or names."""
+"""Losses, optimisers and schedulers from objects, functions or names."""
 
 from __future__ import annotations
 

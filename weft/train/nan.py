@@ -1,4 +1,4 @@
-"""Who made the NaN: the first culprit of a loss or a gradient that is no number."""
+"""``NaNGuard``: finds the first op that made a loss or a gradient NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs to look at: what a tensor was made by, and what a module does, as text and pictures.
+"""Drawings of graphs: how a tensor was computed, or what a module does, as text and pictures.
 
 Everything is drawn here: no Graphviz is needed, and no program but Python.
 

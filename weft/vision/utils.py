@@ -1,4 +1,4 @@
-"""Many images in one, and drawings on images."""
+"""Grids of images; boxes and masks drawn on images."""
 
 from __future__ import annotations
 

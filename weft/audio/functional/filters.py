@@ -1,4 +1,4 @@
-"""Filters that feed their output back, and what is made of them."""
+"""Recursive filters (``lfilter``), and what is made of them."""
 
 from __future__ import annotations
 

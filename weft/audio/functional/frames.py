@@ -1,4 +1,4 @@
-"""Features frame by frame: slopes, means over a window, masks."""
+"""Features frame by frame: deltas, sliding-window means, masks."""
 
 from __future__ import annotations
 

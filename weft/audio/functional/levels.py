@@ -1,4 +1,4 @@
-"""How loud: decibels, and the mu law of telephones."""
+"""Loudness: decibels, and mu-law encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another number of samples in a second, by band-limited interpolation."""
+"""Resampling to another rate, by band-limited interpolation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scales of frequency: banks of filters, and the cosine transform of their logarithms."""
+"""Frequency scales: mel and linear filter banks, and the discrete cosine transform."""
 
 from __future__ import annotations
 

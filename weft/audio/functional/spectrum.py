@@ -1,4 +1,4 @@
-"""Spectra of short pieces of a sound, and sounds from spectra."""
+"""Spectrograms, and waveforms from spectrograms."""
 
 from __future__ import annotations
 

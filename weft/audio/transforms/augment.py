@@ -1,4 +1,4 @@
-"""Spectra changed at random, or in their speed."""
+"""Augmentation of spectrograms: random masks, other speeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``weft.mps``: a device that weft has not, so that programs can ask for it."""
+"""``weft.mps``: a device that weft does not have, so that programs can ask for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``weft.xpu``: a device that weft has not, so that programs can ask for it."""
+"""``weft.xpu``: a device that weft does not have, so that programs can ask for it."""
 
 from __future__ import annotations
 

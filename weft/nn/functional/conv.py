@@ -1,4 +1,4 @@
-"""Convolutions as matrix products of windows: any stride, padding, dilation and groups."""
+"""Convolutions and their adjoints: arguments checked, then one native op."""
 
 from __future__ import annotations
 

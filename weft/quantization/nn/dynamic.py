@@ -1,4 +1,4 @@
-"""Layers with int8 weights whose activations become bytes at run time, each time on their own grid."""
+"""Layers with int8 weights that quantise their activations in each call."""
 
 from __future__ import annotations
 

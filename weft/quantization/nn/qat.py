@@ -1,4 +1,4 @@
-"""Layers that learn with weights rounded as they will be once quantised."""
+"""Quantisation-aware training: layers with weights rounded as they will be once quantised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers with int8 weights whose activations lie on grids that were found beforehand.
+"""Layers with int8 weights and activations whose scales were calibrated beforehand.
 
 Between layers numbers stay float32: a layer turns its input into bytes on the grid of its input, and
 its result lies on the grid of its output. So everything else, from ReLU to views, goes on working.

@@ -1,4 +1,4 @@
-"""How good translations are."""
+"""The quality of translations: BLEU."""
 
 from __future__ import annotations
 

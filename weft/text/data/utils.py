@@ -1,4 +1,4 @@
-"""Tokenisers, keys to sort by, and an order at random that can be repeated."""
+"""Tokenisers, sort keys, and shuffling that can be repeated."""
 
 from __future__ import annotations
 

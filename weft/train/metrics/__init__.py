@@ -1,4 +1,4 @@
-"""Metrics: gathered batch by batch, exact at the end."""
+"""Metrics: accumulated batch by batch, exact at the end."""
 
 from __future__ import annotations
 

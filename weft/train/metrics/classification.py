@@ -1,4 +1,4 @@
-"""How often a class is right: accuracy, confusion matrix, precision, recall, F1, perplexity."""
+"""Metrics of classification: accuracy, confusion matrix, precision, recall, F1, perplexity."""
 
 from __future__ import annotations
 

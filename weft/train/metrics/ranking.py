@@ -1,4 +1,4 @@
-"""How well scores put samples in order: area under the ROC curve, average precision."""
+"""Metrics of scores that rank samples: area under the ROC curve, average precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far numbers are off: MSE, RMSE, MAE, R2."""
+"""Metrics of regression: MSE, RMSE, MAE, R2."""
 
 from __future__ import annotations
 

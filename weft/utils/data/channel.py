@@ -1,4 +1,4 @@
-"""Messages between a loader and its workers: small ones through a socket, large ones beside it.
+"""Messages of a loader and its workers: small ones through a socket, large ones in shared memory.
 
 The memory of tensors and arrays is not pickled: it goes into a file without a name (``memfd``),
 whose descriptor is sent. The receiver maps it, so what arrives lies where the worker wrote it, and

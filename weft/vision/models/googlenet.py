@@ -1,4 +1,4 @@
-"""GoogLeNet: windows of several sizes side by side."""
+"""GoogLeNet: kernels of several sizes in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inception v3: large windows taken apart into rows and columns."""
+"""Inception v3: large kernels factored into rows and columns."""
 
 from __future__ import annotations
 

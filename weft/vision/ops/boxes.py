@@ -1,4 +1,4 @@
-"""Boxes as rows of four numbers: forms, areas, borders."""
+"""Boxes as rows of four numbers: formats, areas, clipping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours changed at random."""
+"""Random changes of colour, and blur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other sizes, parts and mirror images."""
+"""Resizing, cropping and flipping."""
 
 from __future__ import annotations
 

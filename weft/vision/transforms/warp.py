@@ -1,4 +1,4 @@
-"""Images turned, sheared, seen from another side and bent, at random."""
+"""Random geometric changes: rotation, affine maps, perspective, elastic deformation."""
 
 from __future__ import annotations
 

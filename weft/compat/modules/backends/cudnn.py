@@ -1,4 +1,4 @@
-"""``weft.backends.cudnn``: NVIDIA's library of layers, which weft has not."""
+"""``weft.backends.cudnn``: NVIDIA's library of layers, which weft does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours: brightness, contrast, hue and their kin."""
+"""Changes of colour: brightness, contrast, saturation, hue, gamma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blur, sharpness, and parts wiped out."""
+"""Blur, sharpness, and erased regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images turned, sheared, seen from another side, bent."""
+"""Rotation, affine maps, perspective, elastic deformation."""
 
 from __future__ import annotations
 
