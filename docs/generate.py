@@ -224,9 +224,11 @@ def names_of(s: ast.stmt) -> list[str]:
 
 def from_cpp(text: str, name: str) -> str:
     """A struct, class, enum, function or op: from the line that names it to the brace that closes it."""
-    op = re.search(rf'^WEFT_OP {{\n  \.signature = "{re.escape(name)}\(', text, re.MULTILINE)
+    op = re.search(
+        rf'^((?://.*\n)*)WEFT_OP ?{{\n  \.signature =\s+"{re.escape(name)}\(', text, re.MULTILINE
+    )
     start = op or re.search(
-        rf"^( *)(?:struct|class|enum class|[\w:<>*& ]+) {re.escape(name)}\b[^;\n]*{{$",
+        rf"^( *)(?:template .*\n *)?(?:struct|class|enum class|[\w:<>*& ]+) {re.escape(name)}\b[^;{{}}]*{{$",
         text,
         re.MULTILINE,
     )
