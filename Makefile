@@ -24,7 +24,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run gallery test parity fuzz bench sanitize tsan lint format wheel clean distclean
+.PHONY: help build run gallery test parity fuzz docs bench sanitize tsan lint format wheel clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -47,6 +47,11 @@ parity: build $(PARITY)/.done ## compare weft with PyTorch, in a venv of its own
 
 fuzz: build $(VENV)/.test ## look for crashes and silent errors with random input, for MINUTES=5
 	@cd tests && ../$(PY) -m fuzz --minutes $(MINUTES) $(FUZZ_ARGS)
+
+docs: build $(VENV)/.docs ## build the documentation as a site, into build/site/
+	@$(PY) docs/generate.py
+	@$(PY) -m sphinx -q -W --keep-going -j auto -b html docs build/site
+	@echo "build/site/index.html"
 
 bench: build wheel $(PARITY)/.done $(INFERENCE)/.done build/bare/pkg ## measure weft, PyTorch, engines and (if installed there) JAX in one run
 	@WEFT_BARE_PATH=$(CURDIR)/build/bare/pkg WEFT_BENCH_PYTHON_ONNXRUNTIME=$(CURDIR)/$(INFERENCE_PY) \
@@ -102,6 +107,9 @@ $(VENV)/.test: pyproject.toml $(VENV)/.build
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.build
 	$(call install,$(PY),lint)
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.test
+	$(call install,$(PY),docs)
 
 $(PARITY)/.done: pyproject.toml | $(PARITY_PY)
 	$(call install,$(PARITY_PY),project parity)
@@ -174,7 +182,7 @@ format: $(VENV)/.lint ## bring the sources into that style
 	@$(if $(CXX_FILES),$(VENV)/bin/clang-format -i $(CXX_FILES))
 
 clean: ## remove what was built
-	@rm -rf build dist weft/_C.*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build dist docs/reference weft/_C.*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find weft tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environments too

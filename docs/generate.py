@@ -1,4 +1,4 @@
-"""Writes what the pages take from the sources: the map, and snippets of code.
+"""Writes what the pages take from the sources: the map, snippets of code, and the picture of speed.
 
 ``python docs/generate.py`` writes all of it anew; ``--check`` only says what is out of date. Needs nothing but
 Python, and no build. `tests/test_docs_sources.py` fails where a page is out of date.
@@ -19,11 +19,12 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import chart
 import folders
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (".py", ".cpp", ".h", ".js", ".css")
-SKIPPED = {"__pycache__", "lib", "node_modules", "_build"}
+SKIPPED = {"__pycache__", "lib", "reference"}  # `docs/reference` is made for the site
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?=\s|$)", re.DOTALL)
 
 
@@ -274,10 +275,10 @@ def with_snippets(page: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page that is made from the sources, as it must be."""
-    made = {ROOT / "docs/map.md": map_page()[0]}
+    made = {ROOT / "docs/map.md": map_page()[0], chart.PICTURE: chart.speed()}
     for path in sorted((ROOT / "docs").rglob("*.md")):
         text = path.read_text("utf-8")
-        if BLOCK.search(text):
+        if BLOCK.search(text) and path.parent.name not in SKIPPED:
             made[path] = with_snippets(text)
     return made
 
@@ -286,7 +287,7 @@ def main(arguments: list[str]) -> int:
     """Writes the pages, or with ``--check`` only names those that are out of date."""
     complaints = map_page()[1]
     for path, text in pages().items():
-        if path.read_text("utf-8") != text:
+        if not path.exists() or path.read_text("utf-8") != text:
             name = path.relative_to(ROOT)
             if "--check" in arguments:
                 complaints.append(f"{name} is out of date: python docs/generate.py")

@@ -35,7 +35,7 @@ from ._C import (
     uint8,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Modules that weft has so that programs for PyTorch find them lie together: `weft.cuda` and others.
 __path__.append(_os.path.join(_os.path.dirname(__file__), "compat", "modules"))

@@ -114,15 +114,15 @@ def initialize(
 ) -> Any:
     """Prepare models and optimisers for mixed precision; change them, and return them.
 
-    ========  ===================================================================  =============
-    level     what it does                                                          loss scale
-    ========  ===================================================================  =============
+    ========  ====================================================================  =============
+    level     what it does                                                           loss scale
+    ========  ====================================================================  =============
     ``"O0"``  nothing: float32                                                      1
     ``"O1"``  the forward of a model runs under ``autocast``                        dynamic
     ``"O2"``  parameters in the small dtype but those of batch norm; the optimiser  dynamic
               works on master weights in float32
     ``"O3"``  all parameters in the small dtype                                     1
-    ========  ===================================================================  =============
+    ========  ====================================================================  =============
 
     The small dtype is that of autocast, bfloat16 unless ``weft.set_autocast_dtype`` says otherwise.
     Models return their results in float32, so that losses are computed in it.
