@@ -1,7 +1,7 @@
 """Writes what the pages take from the sources: the map, snippets of code, and the picture of speed.
 
 ``python docs/generate.py`` writes all of it anew; ``--check`` only says what is out of date. Needs nothing but
-Python, and no build. `tests/test_docs_sources.py` fails where a page is out of date.
+Python, and no build. `tests/project/test_docs_sources.py` fails where a page is out of date.
 
 - `docs/map.md` has a line for each source file: the first sentence of its docstring or leading comment. The words on
   a folder are those of its ``__init__.py``, or the ones in `docs/folders.py`.
@@ -117,7 +117,11 @@ def arranged(room: str) -> list[str]:
 def about(folder: str) -> str:
     """The words on a folder."""
     init = ROOT / folder / "__init__.py"
-    return folders.FOLDERS.get(folder) or (paragraph(words(init)) if init.exists() else "")
+    said = folders.FOLDERS.get(folder) or (paragraph(words(init)) if init.exists() else "")
+    mirrored = "weft" + folder.removeprefix("tests")
+    if not said and folder.startswith("tests/") and (ROOT / mirrored).exists():
+        said = f"Tests of `{mirrored}/`."
+    return said
 
 
 def together(paths: list[Path]) -> list[list[Path]]:
@@ -208,7 +212,7 @@ def from_python(text: str, name: str) -> str:
     for part in name.split("."):
         found = next((s for s in body if part in names_of(s)), None)
         if found is None:
-            raise LookupError(f"{name} is not there")
+            raise LookupError(f"{name} is not in the source")
         body = getattr(found, "body", [])
     assert found is not None
     first = min([found.lineno, *[d.lineno for d in getattr(found, "decorator_list", [])]])
@@ -234,7 +238,7 @@ def from_cpp(text: str, name: str) -> str:
         re.MULTILINE,
     )
     if start is None:
-        raise LookupError(f"{name} is not there")
+        raise LookupError(f"{name} is not in the source")
     margin = "" if op else start.group(1)
     end = text.index(f"\n{margin}}}", start.start())
     return textwrap.dedent(text[start.start() : text.index("\n", end + 1)])
@@ -273,20 +277,24 @@ def with_snippets(page: str) -> str:
 # ---- all of it ---------------------------------------------------------------------------------
 
 
-def pages() -> dict[Path, str]:
-    """Every page that is made from the sources, as it must be."""
-    made = {ROOT / "docs/map.md": map_page()[0], chart.PICTURE: chart.speed()}
+def pages() -> tuple[dict[Path, str], list[str]]:
+    """Every page that is made from the sources, as it must be; and what is wrong with the sources."""
+    text, complaints = map_page()
+    made = {ROOT / "docs/map.md": text, chart.PICTURE: chart.speed()}
     for path in sorted((ROOT / "docs").rglob("*.md")):
         text = path.read_text("utf-8")
         if BLOCK.search(text) and path.parent.name not in SKIPPED:
-            made[path] = with_snippets(text)
-    return made
+            try:
+                made[path] = with_snippets(text)
+            except (LookupError, OSError) as e:
+                complaints.append(f"{path.relative_to(ROOT)}: {e}")
+    return made, complaints
 
 
 def main(arguments: list[str]) -> int:
     """Writes the pages, or with ``--check`` only names those that are out of date."""
-    complaints = map_page()[1]
-    for path, text in pages().items():
+    made, complaints = pages()
+    for path, text in made.items():
         if not path.exists() or path.read_text("utf-8") != text:
             name = path.relative_to(ROOT)
             if "--check" in arguments:

@@ -12,7 +12,7 @@ import pytest
 import weft
 import weft.__main__
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 USERS_FILES = ("data.md", "text.md", "vision.md")  # pages that name files of their readers
 PAGES = (
     "README.md",
