@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import _C
 from ._C import Generator, default_generator
 
 TYPE_CHECKING = False
@@ -53,6 +54,32 @@ def set_rng_state(new_state: Tensor) -> None:
     >>> weft.set_rng_state(weft.get_rng_state())
     """
     default_generator.set_state(new_state)
+
+
+def use(stream: str) -> None:
+    """Choose where random numbers come from: ``"weft"`` or ``"torch"``.
+
+    weft's own stream is drawn from in parallel. PyTorch's gives the numbers that PyTorch gives on a CPU for
+    the same seed and the same calls: integers, choices and uniform numbers bit for bit, normal numbers
+    and what is made of them up to rounding. The default generator starts again from its seed; generators
+    made later follow the stream too. ``python -m weft run`` chooses PyTorch's.
+
+    >>> weft.random.use("torch")
+    >>> _ = weft.manual_seed(0)
+    >>> weft.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    >>> weft.random.use("weft")
+    """
+    _C._use_stream(stream)
+
+
+def stream() -> str:
+    """Return the stream that ``use`` has chosen.
+
+    >>> weft.random.stream()
+    'weft'
+    """
+    return str(_C._stream())
 
 
 class fork_rng:

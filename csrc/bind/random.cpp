@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <cstring>
 
 #include "bind/args.h"
@@ -34,6 +35,12 @@ uint64_t read_seed(nb::handle o) {
 }
 
 Tensor state_tensor(const Generator& g) {
+  if (g.stream() == Generator::Stream::Torch) {
+    Tensor t = empty(Dims{MersenneTwister::kStateBytes}, DType::UInt8);
+    std::memset(t.data(), 0, MersenneTwister::kStateBytes);
+    g.write_torch_state(t.data());
+    return t;
+  }
   Generator::State state = g.state();
   Tensor t = empty(Dims{int64_t(sizeof state)}, DType::UInt8);
   std::memcpy(t.data(), &state, sizeof state);
@@ -43,8 +50,14 @@ Tensor state_tensor(const Generator& g) {
 void set_state(Generator& g, const Tensor& t) {
   Generator::State state;
   if (!t || t.dtype() != DType::UInt8) fail_type("set_state: expected a uint8 tensor, as get_state gives");
+  if (t.numel() == MersenneTwister::kStateBytes && t.contiguous()) {
+    if (t_recorder) t_recorder->lost("setting the state of a generator");
+    if (!g.set_torch_state(t.data())) fail("set_state: these bytes are no state of PyTorch's generator");
+    return;
+  }
   if (t.numel() != int64_t(sizeof state) || !t.contiguous())
-    fail("set_state: RNG state is wrong size: got ", t.numel(), " bytes, want ", sizeof state);
+    fail("set_state: RNG state is wrong size: got ", t.numel(), " bytes, want ", sizeof state, ", or PyTorch's ",
+         MersenneTwister::kStateBytes);
   std::memcpy(&state, t.data(), sizeof state);
   if (t_recorder && !(g.state() == state)) t_recorder->lost("setting the state of a generator");
   g.set_state(state);
@@ -92,11 +105,31 @@ void bind_random(nb::module_& m) {
   c.def("set_state", set_state, nb::arg("new_state"), "Go back to a state that get_state gave.");
   c.def("clone_state", [](const Generator& g) { return Generator(g); }, "Return a generator in the same state.");
   c.def_prop_ro("device", [](const Generator&) { return nb::module_::import_("weft").attr("device")("cpu"); });
-  c.def("__getstate__", [](const Generator& g) { return std::make_pair(g.state().seed, g.state().counter); });
-  c.def("__setstate__", [](Generator& g, std::pair<uint64_t, uint64_t> s) {
-    new (&g) Generator();
-    g.set_state({s.first, s.second});
+  c.def("__getstate__", [](const Generator& g) -> nb::object {
+    if (g.stream() == Generator::Stream::Weft) return nb::cast(std::make_pair(g.state().seed, g.state().counter));
+    std::array<char, MersenneTwister::kStateBytes> bytes{};
+    g.write_torch_state(bytes.data());
+    return nb::bytes(bytes.data(), bytes.size());
   });
+  c.def("__setstate__", [](Generator& g, nb::object s) {
+    new (&g) Generator();
+    nb::bytes bytes;
+    if (!nb::try_cast(s, bytes)) {
+      auto [seed, counter] = nb::cast<std::pair<uint64_t, uint64_t>>(s);
+      return g.set_state({seed, counter});
+    }
+    if (int64_t(bytes.size()) != MersenneTwister::kStateBytes || !g.set_torch_state(bytes.c_str()))
+      fail("Generator: these bytes are no state of PyTorch's generator");
+  });
+  // The stream of the default generator, which starts again from its seed, and of those made from now on.
+  m.def("_use_stream", [](const std::string& name) {
+    if (name != "weft" && name != "torch") fail_value("use: stream must be 'weft' or 'torch', got '", name, "'");
+    if (t_recorder) t_recorder->lost("random.use()");
+    auto stream = name == "torch" ? Generator::Stream::Torch : Generator::Stream::Weft;
+    Generator::set_default_stream(stream);
+    default_generator().restart(default_generator().seed(), stream);
+  });
+  m.def("_stream", [] { return Generator::default_stream() == Generator::Stream::Torch ? "torch" : "weft"; });
   g_generator_of = generator_in;
   m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
 }

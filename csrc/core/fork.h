@@ -10,7 +10,7 @@
 namespace weft {
 
 // The order in which fork takes locks: a thread that holds one may take those after it.
-enum class LockOrder { packed, work_space, plans };
+enum class LockOrder { generators, packed, work_space, plans };
 
 // A lock that fork takes before the process is copied: the child finds it free, and what it guards consistent. It lives
 // as long as the process. A thread that holds one runs no Python and does not wait for the interpreter's lock, which

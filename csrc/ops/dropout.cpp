@@ -1,5 +1,5 @@
 // Dropout in one pass: elements are drawn, scaled and written together. weft.nn.functional names it.
-#include "ops/random.h"
+#include "ops/random_torch.h"
 #include "ops/record.h"
 #include "ops/reduced.h"
 
@@ -57,10 +57,15 @@ WEFT_OP{
         if (n == 0) return;
         double p = c.real(1);
         Generator& generator = default_generator();
-        uint64_t counter = generator.take(n);
         uint8_t* marks = kept.numel() ? kept.data<uint8_t>() : nullptr;
         auto draw = [&](const char* from, char* to) {
-          random_kernels().drop(x.dtype(), from, to, marks, n, 1 - p, scale_of(p), generator.seed(), counter);
+          if (generator.stream() == Generator::Stream::Torch) {
+            Tensor drawn = marks ? kept : empty(Dims{n}, DType::Bool);
+            if (torch_stream::bernoulli(generator, drawn, 1 - p))
+              return random_kernels().drop_again(x.dtype(), from, drawn.data<uint8_t>(), to, n, scale_of(p));
+          }
+          auto [seed, counter] = generator.take(n);
+          random_kernels().drop(x.dtype(), from, to, marks, n, 1 - p, scale_of(p), seed, counter);
         };
         if (lie_alike(x, y)) return draw(x.data(), y.data());
         LaidOut from(x, x.dtype());

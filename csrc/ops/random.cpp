@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "loops/copy.h"
+#include "ops/random_torch.h"
 
 namespace weft {
 
@@ -50,8 +51,7 @@ void sized_floating(Call& c, int size_at, int dtype_at) {
 
 void alike(Call& c, DType t) {
   const Tensor& x = c.tensor(0);
-  bool keep_order = !x.contiguous() && is_dense(x.sizes(), x.strides());
-  c.give(0, keep_order ? meta_strided(t, x.sizes(), x.strides()) : meta(t, x.sizes()));
+  c.give(0, x.contiguous() ? meta(t, x.sizes()) : meta_strided(t, x.sizes(), strides_like(x.sizes(), x.strides())));
 }
 
 void alike_floating(Call& c, int dtype_at) {
@@ -70,19 +70,21 @@ void same_floating(Call& c) {
 // ---- uniform and normal numbers
 
 void fill_uniform(Call& c, int generator_at, double low, double high) {
-  fill_random(c.out[0], generator_of(c, generator_at),
-              [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
-                random_kernels().uniform(t, out, n, low, high, seed, counter);
-              });
+  Generator& generator = generator_of(c, generator_at);
+  if (torch_stream::uniform(generator, c.out[0], low, high)) return;
+  fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
+    random_kernels().uniform(t, out, n, low, high, seed, counter);
+  });
 }
 
 // A complex number has half of the variance in each part.
 void fill_normal(Call& c, int generator_at, double mean, double std) {
   if (is_complex(c.out[0].dtype())) std *= std::sqrt(0.5);
-  fill_random(c.out[0], generator_of(c, generator_at),
-              [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
-                random_kernels().normal(t, out, n, mean, std, seed, counter);
-              });
+  Generator& generator = generator_of(c, generator_at);
+  if (torch_stream::normal(generator, c.out[0], mean, std)) return;
+  fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
+    random_kernels().normal(t, out, n, mean, std, seed, counter);
+  });
 }
 
 WEFT_OP{
@@ -232,11 +234,12 @@ void check_range(int64_t from, int64_t to, DType t, const char* op) {
   if (to - 1 > r.most) fail(op, ": to - 1 is out of bounds for ", name_of(t), ", got to = ", to);
 }
 
-void fill_integers(Call& c, int generator_at, int64_t low, uint64_t span) {
-  fill_random(c.out[0], generator_of(c, generator_at),
-              [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
-                random_kernels().integers(t, out, n, low, span, seed, counter);
-              });
+void fill_integers(Call& c, int generator_at, int64_t low, uint64_t span, bool any = false) {
+  Generator& generator = generator_of(c, generator_at);
+  if (torch_stream::integers(generator, c.out[0], low, span, any)) return;
+  fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
+    random_kernels().integers(t, out, n, low, span, seed, counter);
+  });
 }
 
 WEFT_OP{
@@ -322,7 +325,7 @@ tensor([4., 4.]))",
         if (is_complex(c.tensor(0).dtype())) refuse_type(c.tensor(0).dtype(), c.name());
         same(c);
       },
-  .run = [](Call& c) { fill_integers(c, 1, 0, uint64_t(integers_of(c.out[0].dtype()).most) + 1); },
+  .run = [](Call& c) { fill_integers(c, 1, 0, uint64_t(integers_of(c.out[0].dtype()).most) + 1, true); },
   .back = no_influence,
 };
 
@@ -362,11 +365,10 @@ WEFT_OP{
 // ---- further distributions
 
 template <RandomKernels::Reals RandomKernels::* Kernel>
-void fill_with(Call& c, int generator_at, double a, double b = 0) {
-  fill_random(c.out[0], generator_of(c, generator_at),
-              [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
-                (random_kernels().*Kernel)(t, out, n, a, b, seed, counter);
-              });
+void fill_with(Call& c, Generator& generator, double a, double b = 0) {
+  fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
+    (random_kernels().*Kernel)(t, out, n, a, b, seed, counter);
+  });
 }
 
 WEFT_OP{
@@ -382,7 +384,12 @@ True)",
         if (!(c.real(1) > 0)) fail("exponential_ expects lambda > 0.0, but found lambda=", c.real(1));
         same_floating(c);
       },
-  .run = [](Call& c) { fill_with<&RandomKernels::exponential>(c, 2, c.real(1)); },
+  .run =
+      [](Call& c) {
+        Generator& generator = generator_of(c, 2);
+        if (!torch_stream::exponential(generator, c.out[0], c.real(1)))
+          fill_with<&RandomKernels::exponential>(c, generator, c.real(1));
+      },
   .back = no_influence,
 };
 
@@ -400,7 +407,12 @@ torch.Size([2]))",
         if (!(c.real(2) > 0)) fail("cauchy_ expects sigma > 0.0, but found sigma=", c.real(2));
         same_floating(c);
       },
-  .run = [](Call& c) { fill_with<&RandomKernels::cauchy>(c, 3, c.real(1), c.real(2)); },
+  .run =
+      [](Call& c) {
+        Generator& generator = generator_of(c, 3);
+        if (!torch_stream::cauchy(generator, c.out[0], c.real(1), c.real(2)))
+          fill_with<&RandomKernels::cauchy>(c, generator, c.real(1), c.real(2));
+      },
   .back = no_influence,
 };
 
@@ -419,7 +431,12 @@ True)",
         if (!(c.real(2) > 0)) fail("log_normal_ expects std > 0.0, but found std=", c.real(2));
         same_floating(c);
       },
-  .run = [](Call& c) { fill_with<&RandomKernels::log_normal>(c, 3, c.real(1), c.real(2)); },
+  .run =
+      [](Call& c) {
+        Generator& generator = generator_of(c, 3);
+        if (!torch_stream::log_normal(generator, c.out[0], c.real(1), c.real(2)))
+          fill_with<&RandomKernels::log_normal>(c, generator, c.real(1), c.real(2));
+      },
   .back = no_influence,
 };
 
@@ -438,7 +455,12 @@ True)",
         if (is_complex(t) || t == DType::Bool) refuse_type(t, c.name());
         same(c);
       },
-  .run = [](Call& c) { fill_with<&RandomKernels::geometric>(c, 2, c.real(1)); },
+  .run =
+      [](Call& c) {
+        Generator& generator = generator_of(c, 2);
+        if (!torch_stream::geometric(generator, c.out[0], c.real(1)))
+          fill_with<&RandomKernels::geometric>(c, generator, c.real(1));
+      },
   .back = no_influence,
 };
 

@@ -43,7 +43,7 @@ void fill_random(const Tensor& out, Generator& generator, const Draw& draw) {
   int64_t n = out.numel();
   if (n == 0) return;
   if (is_complex(out.dtype())) n *= 2;
-  uint64_t counter = generator.take(n), seed = generator.seed();
+  auto [seed, counter] = generator.take(n);
   if (out.contiguous() || is_dense(out.sizes(), out.strides())) {
     draw(real_of(out.dtype()), out.data(), n, seed, counter);
     return;

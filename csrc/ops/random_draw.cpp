@@ -7,7 +7,7 @@
 
 #include "loops/copy.h"
 #include "loops/parallel.h"
-#include "ops/random.h"
+#include "ops/random_torch.h"
 #include "ops/reduced.h"
 
 namespace weft {
@@ -30,6 +30,7 @@ void check_probability(double p, const char* op) {
 
 void run_bernoulli(Call& c, double p, int generator_at) {
   Generator& generator = generator_of(c, generator_at);
+  if (torch_stream::bernoulli(generator, c.out[0], p)) return;
   fill_random(c.out[0], generator, [=](DType t, void* out, int64_t n, uint64_t seed, uint64_t counter) {
     random_kernels().bernoulli(t, out, n, p, 0, seed, counter);
   });
@@ -51,9 +52,14 @@ void run_bernoulli_each(Call& c, const Tensor& p, int generator_at) {
   else
     check(probabilities.as<double>());
   Generator& generator = generator_of(c, generator_at);
-  uint64_t counter = generator.take(n);
   draw_into(out, [&](char* to) {
-    random_kernels().bernoulli_each(out.dtype(), to, n, type, probabilities.as<char>(), generator.seed(), counter);
+    if (generator.stream() == Generator::Stream::Torch) {
+      Scratch drawn(n);
+      if (torch_stream::bernoulli_each(generator, type, probabilities.as<char>(), drawn.as<uint8_t>(), n))
+        return copy_kernels().convert(DType::UInt8, out.dtype(), drawn.as<char>(), to, n);
+    }
+    auto [seed, counter] = generator.take(n);
+    random_kernels().bernoulli_each(out.dtype(), to, n, type, probabilities.as<char>(), seed, counter);
   });
 }
 
@@ -131,7 +137,10 @@ template <class T>
 void run_normal(Call& c, T* out, const Value& mean, const Value& std, Generator& generator) {
   int64_t n = c.out[0].numel();
   const Dims& sizes = c.out[0].sizes();
-  random_kernels().normal(dtype_of<T>, out, n, 0, 1, generator.seed(), generator.take(n));
+  if (!torch_stream::normal(generator, dtype_of<T>, out, n)) {
+    auto [seed, counter] = generator.take(n);
+    random_kernels().normal(dtype_of<T>, out, n, 0, 1, seed, counter);
+  }
   if (std.is_tensor()) {
     Elements deviations(std.tensor(), sizes, dtype_of<T>);
     const T* s = deviations.as<T>();
@@ -227,8 +236,12 @@ tensor([0., 0.]))",
           if (!(mean >= 0)) fail("poisson: invalid Poisson rate, expected rate to be non-negative, got ", mean);
         }
         Generator& generator = generator_of(c, 1);
-        random_kernels().poisson(type, means.as<char>(), n, means.as<char>(), generator.seed(), generator.take(1));
-        copy_kernels().convert(type, out.dtype(), means.as<char>(), out.data(), n);
+        Scratch counts(n * item_size(type));
+        if (!torch_stream::poisson(generator, type, means.as<char>(), counts.as<char>(), n)) {
+          auto [seed, counter] = generator.take(1);
+          random_kernels().poisson(type, counts.as<char>(), n, means.as<char>(), seed, counter);
+        }
+        copy_kernels().convert(type, out.dtype(), counts.as<char>(), out.data(), n);
       },
   .back = no_influence,
 };
@@ -272,9 +285,13 @@ tensor([0, 1, 2, 3]))",
         int64_t n = out.numel();
         if (n == 0) return;
         Generator& generator = generator_of(c, 1);
-        Scratch order(n * 8), bits(n * 8);
-        random_kernels().integers(DType::Int64, bits.as<char>(), n, 0, 0, generator.seed(), generator.take(n));
-        shuffle(order.as<int64_t>(), n, bits.as<uint64_t>());
+        Scratch order(n * 8);
+        if (!torch_stream::permutation(generator, order.as<int64_t>(), n)) {
+          Scratch bits(n * 8);
+          auto [seed, counter] = generator.take(n);
+          random_kernels().integers(DType::Int64, bits.as<char>(), n, 0, 0, seed, counter);
+          shuffle(order.as<int64_t>(), n, bits.as<uint64_t>());
+        }
         copy_kernels().convert(DType::Int64, out.dtype(), order.as<char>(), out.data(), n);
       },
   .no_derivative = kRandom,
@@ -348,6 +365,28 @@ void choose_without_replacement(Weights<T> w, double* waits, int64_t n, int64_t*
   std::copy_n(order.begin(), n, out);
 }
 
+// The same as PyTorch rounds them, from its numbers: partial sums, and weight / exponential number, in the type of the
+// weights.
+template <class T>
+void choose_as_torch(Weights<T> w, const double* numbers, int64_t n, bool replacement, int64_t* out) {
+  std::vector<T> scores(w.at, w.at + w.count);
+  if (replacement) {
+    std::partial_sum(scores.begin(), scores.end(), scores.begin());
+    T total = scores.back();
+    for (T& s : scores) s /= total;
+    scores.back() = 1;
+    for (int64_t k = 0; k < n; ++k)
+      out[k] = std::lower_bound(scores.begin(), scores.end(), numbers[k]) - scores.begin();
+    return;
+  }
+  for (int64_t i = 0; i < w.count; ++i) scores[size_t(i)] /= T(numbers[i]);
+  std::vector<int64_t> order(static_cast<size_t>(w.count));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return scores[size_t(a)] > scores[size_t(b)]; });
+  std::copy_n(order.begin(), n, out);
+}
+
 WEFT_OP{
   .signature =
       "multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? "
@@ -377,23 +416,32 @@ tensor([1, 1]))",
         const Tensor& x = c.tensor(0);
         int64_t count = x.size(-1), rows = x.dim() == 2 ? x.size(0) : 1, n = c.integer(1);
         bool replacement = c.flag(2);
+        // PyTorch takes a single choice from exponential numbers too.
+        Generator& generator = generator_of(c, 3);
+        if (n == 1 && generator.stream() == Generator::Stream::Torch) replacement = false;
         int64_t draws = replacement ? n : count;
         if (rows == 0) return;
-        Generator& generator = generator_of(c, 3);
         DType type = x.dtype() == DType::Double ? DType::Double : DType::Float;
         LaidOut weights(x, type);
         auto choose = [&](auto* at) {
           for (int64_t r = 0; r < rows; ++r) Weights{at + r * count, count}.check(n, replacement);
           int64_t all = Size(rows) * draws;
           Scratch numbers(Size(all) * 8);
-          auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
-          draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, generator.seed(), generator.take(all));
+          bool torch = replacement ? torch_stream::units(generator, numbers.as<double>(), all)
+                                   : torch_stream::waits(generator, numbers.as<double>(), all);
+          if (!torch) {
+            auto draw = replacement ? random_kernels().uniform : random_kernels().exponential;
+            auto [seed, counter] = generator.take(all);
+            draw(DType::Double, numbers.as<char>(), all, replacement ? 0 : 1, 1, seed, counter);
+          }
           draw_into(c.out[0], [&](char* to) {
             parallel_each(rows, [&](int64_t r) {
               Weights w{at + r * count, count};
               double* number = numbers.as<double>() + r * draws;
               int64_t* out = reinterpret_cast<int64_t*>(to) + r * n;
-              if (replacement)
+              if (torch)
+                choose_as_torch(w, number, n, replacement, out);
+              else if (replacement)
                 choose_with_replacement(w, number, n, out);
               else
                 choose_without_replacement(w, number, n, out);

@@ -55,7 +55,9 @@ def test_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("isa", ["avx2", "base"])
 def test_lesser_instruction_sets(isa: str) -> None:
     """The same with the loops that eager has for lesser machines."""
-    done = python("import runpy; runpy.run_module('jit.emit_rows', run_name='__main__')", WEFT_ISA=isa)
+    done = python(
+        "import runpy; runpy.run_module('jit.emit_rows', run_name='__main__')", WEFT_ISA=isa
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 400
 

@@ -103,6 +103,7 @@ def _prepare(argv: list[str], folder: str, as_torch: bool) -> None:
         sys.path.append(home)
     if as_torch:
         install()
+        weft.random.use("torch")  # the numbers that the program has with PyTorch
 
 
 def _execute(code: CodeType | bytes, path: str, loader: Any, spec: Any) -> None:

@@ -118,11 +118,41 @@ def trunc_normal_(
             "values may be incorrect.",
             stacklevel=2,
         )
+    inside = cdf((b - mean) / std) - cdf((a - mean) / std)
     with weft.no_grad():
-        low, high = cdf((a - mean) / std), cdf((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)  # by the inverse of the cdf
-        tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if inside > 0.3:
+            return _truncate_normal(tensor, mean, std, a, b, generator)
+        return _accept_uniform(tensor, mean, std, a, b, generator)
+
+
+def _truncate_normal(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Draw normal numbers, and again those that lie outside."""
+    low, high = (tensor.new_tensor(x).item() for x in (a, b))  # as the dtype holds them
+    tensor.normal_(mean, std, generator=generator)
+    while bool((outside := (tensor < low) | (tensor > high)).any()):
+        again = weft.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(weft.where(outside, again, tensor))
+    return tensor
+
+
+def _accept_uniform(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Draw uniform numbers, each accepted with the odds of its density over the largest in ``[a, b]``."""
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def refused(x: Tensor) -> Tensor:
+        density = x.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(top)
+        return weft.empty_like(x).uniform_(generator=generator).log_() > density
+
+    pending = refused(tensor.uniform_(a, b, generator=generator))
+    while bool(pending.any()):
+        again = weft.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(weft.where(pending, again, tensor))
+        pending = weft.where(pending, refused(again), pending)
+    return tensor
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
