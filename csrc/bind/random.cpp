@@ -50,15 +50,15 @@ void set_state(Generator& g, const Tensor& t) {
   g.set_state(state);
 }
 
-Generator& generator_in(Opaque* o) {
-  nb::handle object(static_cast<PyOpaque*>(o)->object);
+}  // namespace
+
+Generator& interpreter::generator_of(Opaque* argument) {
+  nb::handle object(static_cast<PyOpaque*>(argument)->object);
   Generator* g = nullptr;
   if (!nb::try_cast<Generator*>(object, g) || !g)
     fail_type("generator must be a weft.Generator or None, not ", Py_TYPE(object.ptr())->tp_name);
   return *g;
 }
-
-}  // namespace
 
 void bind_random(nb::module_& m) {
   nb::class_<Generator> c(m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
@@ -97,7 +97,6 @@ void bind_random(nb::module_& m) {
     new (&g) Generator();
     g.set_state({s.first, s.second});
   });
-  g_generator_of = generator_in;
   m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
 }
 

@@ -4,8 +4,6 @@
 
 namespace weft {
 
-Generator& (*g_generator_of)(Opaque*) = nullptr;
-
 Generator& default_generator() {
   static Generator generator;
   return generator;
