@@ -8,7 +8,7 @@
 #include "bind/observer.h"
 #include "exec/program.h"
 #include "ops/api.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 

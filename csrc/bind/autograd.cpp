@@ -7,8 +7,10 @@
 #include "bind/life.h"
 #include "bind/observer.h"
 #include "ops/api.h"
-#include "ops/record.h"
 #include "tape/backward.h"
+#include "tape/nodes.h"
+#include "tape/record.h"
+#include "tape/views.h"
 
 namespace weft {
 
@@ -249,7 +251,7 @@ class PyFunctionNode final : public Node {
     Value& v = kept[i].value;
     if (v.none()) return Tensor();
     Edge own = kept[i].slot < 0 ? Edge() : output_edge(uint32_t(kept[i].slot));
-    if (v.tag() == Tag::Object) return placed(g_interpreter.unpack(v.object()), own.node ? own : kept[i].edge);
+    if (v.tag() == Tag::Object) return placed(interpreter::unpack(v.object()), own.node ? own : kept[i].edge);
     const Tensor& t = v.tensor();
     if (t->storage->version != v.extra)
       fail(
@@ -329,8 +331,8 @@ PyObject* node_inputs(PyObject* o, PyObject*) {
 }
 
 Value keep_for_function(const Tensor& t) {
-  if (g_interpreter.pack_active)
-    if (auto packed = g_interpreter.pack(t)) return Value(std::move(packed));
+  if (g_saved_hooks)
+    if (auto packed = interpreter::pack(t)) return Value(std::move(packed));
   Value v(t);
   v.extra = t->storage->version;
   return v;
@@ -391,9 +393,10 @@ struct SavedHooks {
   nb::object pack, unpack;
 };
 thread_local std::vector<SavedHooks> t_saved_hooks;
-int g_saved_hooks = 0;  // of all threads
 
-Ref<Opaque> pack(const Tensor& t) {
+}  // namespace
+
+Ref<Opaque> interpreter::pack(const Tensor& t) {
   if (t_saved_hooks.empty()) return nullptr;
   SavedHooks hooks = t_saved_hooks.back();
   auto* packed = new Packed;
@@ -406,12 +409,14 @@ Ref<Opaque> pack(const Tensor& t) {
   return owned;
 }
 
-Tensor unpack(Opaque* o) {
+Tensor interpreter::unpack(Opaque* o) {
   auto* packed = static_cast<Packed*>(o);
   nb::object r = nb::steal(PyObject_CallOneArg(packed->unpack.ptr(), packed->object.ptr()));
   if (!r.is_valid()) throw PythonError();
   return to_tensor(r, "what the unpack hook returns");
 }
+
+namespace {
 
 // ---- backward
 
@@ -527,7 +532,8 @@ nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
       if (a.whole)
         row.append(nb::steal(wrap(a.whole)));
       else
-        row.append(nb::make_tuple(int(a.share.kind), nb::steal(wrap(a.share.left)), nb::steal(wrap(a.share.right))));
+        row.append(
+            nb::make_tuple(int(a.deferred.kind), nb::steal(wrap(a.deferred.left)), nb::steal(wrap(a.deferred.right))));
     }
     found.append(row);
   }
@@ -555,8 +561,6 @@ PyObject* wrap_node(const Ref<Node>& n) {
 void bind_autograd(nb::module_& m) {
   NodeType = (PyTypeObject*)PyType_FromSpec(&node_spec);
   m.attr("Node") = nb::handle((PyObject*)NodeType);
-  g_interpreter.pack = pack;
-  g_interpreter.unpack = unpack;
 
   bind_hooks(m);
   m.def("_function_record", function_record);
@@ -576,12 +580,11 @@ void bind_autograd(nb::module_& m) {
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});
     ++g_saved_hooks;
-    g_interpreter.pack_active = true;
   });
   m.def("_pop_saved_hooks", [] {
     if (t_saved_hooks.empty()) return;
     t_saved_hooks.pop_back();
-    g_interpreter.pack_active = --g_saved_hooks > 0;
+    --g_saved_hooks;
   });
   m.def("_has_saved_hooks", [] { return !t_saved_hooks.empty(); });
   m.def("_increment_version", [](Tensor t) { t->storage->touch(); });

@@ -472,7 +472,7 @@ void bind_call_sequence(nb::module_& m) {
     void* code = nullptr;
     int32_t instruction = 0;
     uint32_t module = 0;
-    g_origin_hooks.here(&code, &instruction, &module);
+    interpreter::find_origin(&code, &instruction, &module);
     nb::object found = code ? nb::steal(static_cast<PyObject*>(code)) : nb::none();
     return nb::make_tuple(found, instruction, module);
   });

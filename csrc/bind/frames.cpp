@@ -74,7 +74,9 @@ struct Found {
 
 thread_local const KnownOrigin* t_known_origin = nullptr;
 
-void here(void** code, int32_t* instruction, uint32_t* module) {
+}  // namespace
+
+void interpreter::find_origin(void** code, int32_t* instruction, uint32_t* module) {
   if (t_known_origin) [[unlikely]] {
     *code = Py_NewRef(t_known_origin->code);
     *instruction = t_known_origin->instruction;
@@ -99,9 +101,9 @@ void here(void** code, int32_t* instruction, uint32_t* module) {
 #endif
 }
 
-void release(void* code) { Py_DECREF((PyObject*)code); }
+void interpreter::release(void* object) { Py_DECREF(static_cast<PyObject*>(object)); }
 
-std::string describe(void* code, int32_t instruction, uint32_t module) {
+std::string interpreter::describe_origin(void* code, int32_t instruction, uint32_t module) {
   auto* c = (PyCodeObject*)code;
   const char* file = PyUnicode_AsUTF8(c->co_filename);
   if (!file) PyErr_Clear();
@@ -113,8 +115,6 @@ std::string describe(void* code, int32_t instruction, uint32_t module) {
   if (module) s << " (module " << module_path(module) << ")";
   return s.str();
 }
-
-}  // namespace
 
 WithOrigin::WithOrigin(const KnownOrigin* known) : before_(std::exchange(t_known_origin, known)) {}
 WithOrigin::~WithOrigin() { t_known_origin = before_; }
@@ -130,18 +130,17 @@ nb::object UserLine::now() {
   void* code = nullptr;
   int32_t instruction = 0;
   uint32_t module = 0;
-  here(&code, &instruction, &module);
+  interpreter::find_origin(&code, &instruction, &module);
   nb::object found = nb::steal(static_cast<PyObject*>(code));
   if (!code) return shared_text(user_line());
   if (found.is(code_) && instruction == instruction_ && module == module_) return text_;
-  text_ = shared_text(describe(code, instruction, module));
+  text_ = shared_text(interpreter::describe_origin(code, instruction, module));
   code_ = found, instruction_ = instruction, module_ = module;
   return text_;
 #endif
 }
 
 void bind_frames(nb::module_& m) {
-  g_origin_hooks = {here, release, describe};
   m.def("_set_dirs", [](std::string package, std::string library) {
     g_package_dir = std::move(package);
     g_library_dir = std::move(library);

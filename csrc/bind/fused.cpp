@@ -4,7 +4,6 @@
 
 #include "bind/args.h"
 #include "loops/isa.h"
-#include "tape/backward.h"
 
 namespace weft {
 namespace {
@@ -62,26 +61,13 @@ void add(const std::string& text, nb::object code, int lanes, nb::list inputs, n
   add_fused(std::move(made));
 }
 
-std::vector<Tensor> differentiate(const TensorList& outputs, const TensorList& grads, const TensorList& inputs,
-                                  bool create_graph) {
-  BackwardRequest r;
-  r.create_graph = create_graph;
-  r.retain_graph = create_graph;
-  r.accumulate = false;
-  r.grads = grads;
-  for (const Tensor& t : outputs) r.roots.push_back(gradient_edge(*t.get()));
-  for (const Tensor& t : inputs) r.inputs.push_back(gradient_edge(*t.get()));
-  return run_backward(r);
-}
-
 }  // namespace
 
+void interpreter::make_fused(const std::string& group) {
+  nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(group);
+}
+
 void bind_fused(nb::module_& m) {
-  g_differentiate = differentiate;
-  g_make_fused = [](const std::string& text) {
-    nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(text);
-  };
-  g_drop_code = [](void* code) { Py_DECREF(static_cast<PyObject*>(code)); };
   m.def("_add_fused", add);
   m.def("_forget_recent_fused", forget_recent_fused);
   m.def("_has_fused", has_fused);

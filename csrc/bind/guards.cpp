@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 

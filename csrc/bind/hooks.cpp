@@ -1,7 +1,6 @@
 #include "bind/hooks.h"
 
 #include "bind/life.h"
-#include "tape/backward.h"
 
 namespace weft {
 
@@ -35,19 +34,17 @@ void replace_grads(Grads& grads, nb::handle r, const char* what) {
   }
 }
 
-namespace {
-
-nb::object call_hook(Hook& hook, nb::handle a, nb::handle b = {}) {
+nb::object PyHook::call(nb::handle a, nb::handle b) {
   if (t_recorder) t_recorder->hooked();
-  nb::object f = nb::borrow(static_cast<PyHook&>(hook).callable);  // it may remove itself
+  nb::object f = nb::borrow(callable);  // it may remove itself
   nb::object r = nb::steal(PyObject_CallFunctionObjArgs(f.ptr(), a.ptr(), b.ptr(), nullptr));
   if (!r.is_valid()) throw PythonError();
   return r;
 }
 
-void on_tensor(Hook& hook, Tensor& grad) {
+void PyHook::on_gradient(Tensor& grad) {
   if (!grad) return;
-  nb::object r = call_hook(hook, nb::steal(wrap(grad)));
+  nb::object r = call(nb::steal(wrap(grad)));
   if (r.is_none()) return;
   Tensor t = to_tensor(r, "the gradient that a hook returns");
   if (!(t.sizes() == grad.sizes()))
@@ -57,27 +54,29 @@ void on_tensor(Hook& hook, Tensor& grad) {
   grad = t;
 }
 
-void before_node(Hook& hook, Grads& grads) {
-  if (int slot = static_cast<PyHook&>(hook).slot; slot >= 0) return on_tensor(hook, grads[size_t(slot)]);
-  replace_grads(grads, call_hook(hook, tuple_of(grads)), "a node's pre-hook");
+void PyHook::before_node(Grads& grads) {
+  if (slot >= 0) return on_gradient(grads[size_t(slot)]);
+  replace_grads(grads, call(tuple_of(grads)), "a node's pre-hook");
 }
-void after_node(Hook& hook, Grads& results, const Grads& grads) {
-  replace_grads(results, call_hook(hook, tuple_of(results), tuple_of(grads)), "a node's hook");
+void PyHook::after_node(Grads& results, const Grads& grads) {
+  replace_grads(results, call(tuple_of(results), tuple_of(grads)), "a node's hook");
 }
-void after_accumulate(Hook& hook, const Tensor& leaf) {
-  nb::object r = call_hook(hook, nb::steal(wrap(leaf)));
+void PyHook::after_accumulate(const Tensor& leaf) {
+  nb::object r = call(nb::steal(wrap(leaf)));
   if (!r.is_none())
     fail_type("register_post_accumulate_grad_hook: the hook must return None, not ", Py_TYPE(r.ptr())->tp_name,
               "; change .grad itself");
 }
 
-HookHandle on_gradient(Tensor t, nb::handle f) {
+namespace {
+
+HookHandle hook_gradient(Tensor t, nb::handle f) {
   if (!wants_grad(*t.get())) fail("register_hook: cannot register a hook on a tensor that doesn't require gradient");
   track(t->pyobj);
   if (t.is_leaf()) return add_hook(t->more().hooks, f, "register_hook");
   return add_hook(t->grad_fn->more_hooks().before, f, "register_hook", int(t->slot));
 }
-HookHandle on_accumulated(Tensor t, nb::handle f) {
+HookHandle hook_accumulated(Tensor t, nb::handle f) {
   if (!wants_grad(*t.get())) fail("register_post_accumulate_grad_hook: the tensor does not require gradient");
   if (!t.is_leaf()) fail("post accumulate grad hooks cannot be registered on non-leaf tensors");
   track(t->pyobj);
@@ -87,14 +86,13 @@ HookHandle on_accumulated(Tensor t, nb::handle f) {
 }  // namespace
 
 void bind_hooks(nb::module_& m) {
-  g_hooks = {on_tensor, after_accumulate, before_node, after_node};
   nb::class_<HookHandle>(m, "RemovableHandle")
       .def("remove", &HookHandle::remove, "Takes the hook away.")
       .def_prop_ro("id", [](HookHandle& h) { return h.ticket->id; })
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__exit__", [](HookHandle& h, nb::args) { h.remove(); });
-  m.def("_register_hook", on_gradient);
-  m.def("_register_post_accumulate_grad_hook", on_accumulated);
+  m.def("_register_hook", hook_gradient);
+  m.def("_register_post_accumulate_grad_hook", hook_accumulated);
 }
 
 }  // namespace weft

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bind/args.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 
@@ -29,9 +29,17 @@ struct PyHook final : Hook {
     removed = true;
     Py_CLEAR(callable);
   }
+  void on_gradient(Tensor& grad) override;
+  void after_accumulate(const Tensor& leaf) override;
+  void before_node(Grads& grads) override;
+  void after_node(Grads& results, const Grads& grads) override;
+
   PyObject* callable;
   int slot;  // of a hook on one output of a node: the gradient of a tensor that is no leaf; else -1
   Ref<Ticket> ticket;
+
+ private:
+  nb::object call(nb::handle a, nb::handle b = {});
 };
 
 struct HookHandle {

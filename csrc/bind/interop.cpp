@@ -4,7 +4,7 @@
 #include "bind/args.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
-#include "ops/record.h"
+#include "tape/views.h"
 
 namespace weft {
 namespace {

@@ -25,8 +25,7 @@ bool has_hooks(const TensorImpl& t) {
 
 bool Preconditions::hold(PyObject* const* args, size_t count, std::vector<Tensor>& inputs) const {
   if (t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly || t_modes.autocast != autocast_ ||
-      (autocast_ && t_autocast.type != small_) || t_recorder || g_interpreter.pack_active ||
-      default_dtype() != default_dtype_)
+      (autocast_ && t_autocast.type != small_) || t_recorder || g_saved_hooks || default_dtype() != default_dtype_)
     return false;
   if (count != arguments_.size()) return false;
   inputs.reserve(count);

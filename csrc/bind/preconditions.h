@@ -7,7 +7,7 @@
 #include "bind/guards.h"
 #include "bind/python.h"
 #include "ops/autocast.h"
-#include "ops/record.h"
+#include "tape/record.h"
 
 namespace weft {
 

@@ -67,8 +67,8 @@ int guarded_int(F&& f) {
 // While one is alive, other threads may use the interpreter, and this one may not.
 class Unlocked {
  public:
-  Unlocked() : state_(g_interpreter.release_lock()) {}
-  ~Unlocked() { g_interpreter.take_lock(state_); }
+  Unlocked() : state_(interpreter::release_lock()) {}
+  ~Unlocked() { interpreter::take_lock(state_); }
 
  private:
   void* state_;

@@ -63,15 +63,15 @@ void set_state(Generator& g, const Tensor& t) {
   g.set_state(state);
 }
 
-Generator& generator_in(Opaque* o) {
-  nb::handle object(static_cast<PyOpaque*>(o)->object);
+}  // namespace
+
+Generator& interpreter::generator_of(Opaque* argument) {
+  nb::handle object(static_cast<PyOpaque*>(argument)->object);
   Generator* g = nullptr;
   if (!nb::try_cast<Generator*>(object, g) || !g)
     fail_type("generator must be a weft.Generator or None, not ", Py_TYPE(object.ptr())->tp_name);
   return *g;
 }
-
-}  // namespace
 
 void bind_random(nb::module_& m) {
   nb::class_<Generator> c(m, "Generator", "A source of random numbers: what follows from a seed is always the same.");
@@ -130,7 +130,6 @@ void bind_random(nb::module_& m) {
     default_generator().restart(default_generator().seed(), stream);
   });
   m.def("_stream", [] { return Generator::default_stream() == Generator::Stream::Torch ? "torch" : "weft"; });
-  g_generator_of = generator_in;
   m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
 }
 

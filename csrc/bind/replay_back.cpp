@@ -12,7 +12,8 @@
 #include "bind/hooks.h"
 #include "core/fork.h"
 #include "ops/api.h"
-#include "ops/record.h"
+#include "ops/recording.h"
+#include "tape/nodes.h"
 
 namespace weft {
 namespace {
@@ -174,8 +175,8 @@ class CompiledNode final : public Node {
     GradMode on(true);
     nb::object made = nb::steal(PyObject_CallMethod(ways_, "again", "O", inputs.ptr()));
     if (!made.is_valid()) throw PythonError();
-    while (applying_) g_let_others_run();  // other threads need its edges, and what it keeps
-    if (passes) return true;               // another thread was quicker
+    while (applying_) interpreter::let_others_run();  // other threads need its edges, and what it keeps
+    if (passes) return true;                          // another thread was quicker
     std::vector<Edge> next;
     for (uint32_t i = 0; i < outputs; ++i) next.push_back(gradient_edge(*to_tensor(made[i], "a result").get()));
     put_in_place(next, since);
@@ -253,13 +254,13 @@ class CompiledNode final : public Node {
 
  private:
   static bool is_wanted(const Edge& e) {
-    return e.node && (!t_visitor || !t_visitor->needed || t_visitor->needed->count(e.node.get()));
+    return e.node && (!t_walk || !t_walk->needed || t_walk->needed->count(e.node.get()));
   }
 
   // The gradient of a leaf, or nothing if the walk joins its share with others.
-  static Tensor joined(const Edge& e, const Share& share) {
+  static Tensor joined(const Edge& e, const DeferredGrad& share) {
     const Dims& sizes = e.node->leaf()->sizes;
-    return t_visitor && t_visitor->takes(e, share, sizes) ? Tensor() : value_of(share, sizes);
+    return t_walk && t_walk->defers(e, share, sizes) ? Tensor() : value_of(share, sizes);
   }
 
   // Contiguous, with the strides that this has by rule: along a single element any other would do.
@@ -357,7 +358,7 @@ class CompiledNode final : public Node {
     auto way = std::make_shared<OneWay>();
     way->program = std::move(program);
     for (const auto& [kind, left, right] : parts)
-      way->gradients.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
+      way->gradients.push_back({left, right, kind < 0 ? DeferredGrad::product : DeferredGrad::Kind(kind)});
     way->takes = std::move(takes);
     way->needs = bits_of(needs);
     if (how_->ways.size() >= kMostWays) how_->ways.clear();

@@ -8,14 +8,15 @@
 
 #include "bind/python.h"
 #include "exec/program.h"
-#include "ops/record.h"
+#include "tape/nodes.h"
+#include "tape/walk.h"
 
 namespace weft {
 
 // What a program gives for an edge: a gradient, or a share of one.
 struct PartOfGradient {
   int left = -1, right = -1;  // which results of the program; right only of a share, left -1: nothing
-  Share::Kind kind = Share::product;
+  DeferredGrad::Kind kind = DeferredGrad::product;
 };
 
 // A set of leaves, or of results, by their numbers.

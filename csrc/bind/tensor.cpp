@@ -8,8 +8,8 @@
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/pointwise.h"
-#include "ops/record.h"
 #include "ops/sparse.h"
+#include "tape/views.h"
 
 namespace weft {
 
@@ -393,7 +393,6 @@ bool read_number(PyObject* o, Value* v) {
 void bind_tensor(nb::module_& m) {
   TensorType = (PyTypeObject*)PyType_FromSpec(&spec);
   if (!TensorType) throw nb::python_error();
-  g_release_pyobj = [](void* o) { Py_DECREF((PyObject*)o); };
   m.attr("Tensor") = nb::handle((PyObject*)TensorType);
   auto function = [&](const char* name, auto f) {
     m.def(name, f);

@@ -2,7 +2,7 @@
 #include "bind/args.h"
 #include "bind/observer.h"
 #include "loops/parallel.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 

@@ -14,6 +14,7 @@
 #endif
 
 #include "bind/python.h"
+#include "core/interpreter.h"
 #include "core/interrupt.h"
 #include "loops/conv.h"
 #include "loops/parallel.h"
@@ -35,15 +36,35 @@ auto or_sleep(const F& take) {
   }
 }
 
-void take_lock(void* state) {
+// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one. They ask whenever they can
+// then, so it does not matter how fast the machine is.
+std::atomic<int64_t> g_asked = 0, g_interrupt_at = 0;
+
+// Returns how often they have asked since it was called last; 0: no Ctrl-C arrives.
+int64_t interrupt_at(int64_t n) {
+  g_interrupt_at = n;
+  g_patience = n > 0 ? 0 : kPatience;
+  return g_asked.exchange(0);
+}
+
+}  // namespace
+
+void* interpreter::release_lock() { return PyEval_SaveThread(); }
+
+void interpreter::take_lock(void* state) {
   or_sleep([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
 }
 
-// Asked by loops, with or without the interpreter's lock: whether Ctrl-C arrived and means KeyboardInterrupt. No Python
-// runs here, since a kernel is at work on tensors and on work space. So a handler of the user's is not called, nor is
-// its signal consumed: the interpreter calls it when the op has returned, as for every other signal. (Telling Python of
-// the signal a second time instead would write to asyncio's wake-up descriptor again.)
-bool interrupted() {
+void interpreter::let_others_run() {
+  Unlocked free;
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+// No Python runs here, since a kernel is at work on tensors and on work space. So a handler of the user's is not
+// called, nor is its signal consumed: the interpreter calls it when the op has returned, as for every other signal.
+// (Telling Python of the signal a second time instead would write to asyncio's wake-up descriptor again.)
+bool interpreter::interrupted() {
+  if (++g_asked == g_interrupt_at) PyErr_SetInterrupt();
   PyGILState_STATE before = or_sleep(PyGILState_Ensure);
   nb::object handler = nb::steal(PyObject_CallOneArg(g_getsignal, g_sigint));  // written in C
   bool yes = handler.is(g_default_int_handler) && PyOS_InterruptOccurred();
@@ -53,20 +74,7 @@ bool interrupted() {
   return yes;
 }
 
-// For tests: Ctrl-C arrives when loops ask for the n-th time, and so in the middle of one. They ask whenever they can
-// then, so it does not matter how fast the machine is.
-std::atomic<int64_t> g_asked = 0, g_interrupt_at = 0;
-bool asked() {
-  if (++g_asked == g_interrupt_at) PyErr_SetInterrupt();
-  return interrupted();
-}
-// Returns how often they have asked since it was called last; 0: no Ctrl-C arrives.
-int64_t interrupt_at(int64_t n) {
-  g_interrupt_at = n;
-  g_patience = n > 0 ? 0 : kPatience;
-  g_ask_interpreter = asked;
-  return g_asked.exchange(0);
-}
+namespace {
 
 void find_signal_functions() {
   nb::module_ signals = nb::module_::import_("_signal");
@@ -74,11 +82,6 @@ void find_signal_functions() {
   g_default_int_handler = signals.attr("default_int_handler").ptr();
   g_sigint = nb::int_(SIGINT).release().ptr();
   Py_INCREF(g_getsignal), Py_INCREF(g_default_int_handler);
-}
-
-void let_others_run() {
-  Unlocked free;
-  std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 void choose_num_threads(int n) {
@@ -119,11 +122,7 @@ std::vector<int> try_loop(int64_t n, int64_t microseconds, int64_t failing) {
 }  // namespace
 
 void bind_threads(nb::module_& m) {
-  g_interpreter.release_lock = [] { return static_cast<void*>(PyEval_SaveThread()); };
-  g_interpreter.take_lock = take_lock;
   find_signal_functions();
-  g_ask_interpreter = interrupted;
-  g_let_others_run = let_others_run;
   m.def("get_num_threads", num_threads);
   m.def("set_num_threads", choose_num_threads);
   m.def("_flush_denormals", flush_denormals);

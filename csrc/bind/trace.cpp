@@ -5,7 +5,7 @@
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 

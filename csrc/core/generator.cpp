@@ -4,8 +4,6 @@
 
 namespace weft {
 
-Generator& (*g_generator_of)(Opaque*) = nullptr;
-
 namespace {
 std::atomic<Generator::Stream> g_stream{Generator::Stream::Weft};
 }

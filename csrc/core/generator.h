@@ -12,8 +12,6 @@
 
 namespace weft {
 
-struct Opaque;
-
 class Generator {
  public:
   static constexpr uint64_t kDefaultSeed = 67280421310721;
@@ -67,8 +65,5 @@ class Generator {
 
 Generator& default_generator();
 uint64_t random_seed();  // from the operating system
-
-// The generator inside an argument of an op; set by bind/.
-extern Generator& (*g_generator_of)(Opaque*);
 
 }  // namespace weft

@@ -27,6 +27,11 @@ using NodeSet = std::unordered_set<Node*>;
 struct Hook : Counted {
   bool removed = false;  // by its handle: it is not called any more, and leaves its list when that is next added to
   virtual ~Hook() = default;
+  // What the walk calls it for. Each may replace the gradients it is given.
+  virtual void on_gradient(Tensor& grad) = 0;
+  virtual void after_accumulate(const Tensor& leaf) = 0;
+  virtual void before_node(Grads& grads) = 0;
+  virtual void after_node(Grads& results, const Grads& grads) = 0;
   void destroy() { delete this; }
 };
 using Hooks = std::vector<Ref<Hook>>;

@@ -1,19 +1,14 @@
 // Where in the user's program something was made: a code object and an instruction in it, plus the path of the module
-// that ran. core/ knows no Python; bind/ installs the hooks that read and explain an origin.
+// that ran.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-namespace weft {
+#include "core/interpreter.h"
 
-struct OriginHooks {
-  void (*here)(void** code, int32_t* instruction, uint32_t* module) = nullptr;  // gives a new count of code
-  void (*release)(void* code) = nullptr;
-  std::string (*describe)(void* code, int32_t instruction, uint32_t module) = nullptr;
-};
-extern OriginHooks g_origin_hooks;
+namespace weft {
 
 class Origin {
  public:
@@ -27,19 +22,21 @@ class Origin {
     return *this;
   }
   ~Origin() {
-    if (code_) g_origin_hooks.release(code_);
+    if (code_) interpreter::release(code_);
   }
 
   static Origin here() {
     Origin o;
 #ifndef WEFT_NO_PROVENANCE
-    if (g_origin_hooks.here) g_origin_hooks.here(&o.code_, &o.instruction_, &o.module_);
+    interpreter::find_origin(&o.code_, &o.instruction_, &o.module_);
 #endif
     return o;
   }
   explicit operator bool() const { return code_ != nullptr; }
   // "train.py:12, in forward (module net.layer1)", or "" where it is not known.
-  std::string describe() const { return code_ ? g_origin_hooks.describe(code_, instruction_, module_) : std::string(); }
+  std::string describe() const {
+    return code_ ? interpreter::describe_origin(code_, instruction_, module_) : std::string();
+  }
   // The same, set in a sentence: " at train.py:12".
   std::string at() const {
     auto s = describe();

@@ -66,8 +66,8 @@ struct Storage : Counted {
   void destroy();
 };
 
-// What core cannot do itself; set by ops/ and bind/.
-extern void (*g_channels_first)(char* to, const char* from, int64_t bytes, const ChannelsLast& how);
-extern void (*g_let_others_run)();  // gives the interpreter's lock away for a moment
+// Copies elements that lie channels last in the order of a contiguous tensor. Defined by ops/order.cpp, which has
+// loops.
+void copy_channels_first(char* to, const char* from, int64_t bytes, const ChannelsLast& how);
 
 }  // namespace weft

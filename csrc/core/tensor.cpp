@@ -4,10 +4,9 @@
 #include <new>
 #include <utility>
 
-namespace weft {
+#include "core/interpreter.h"
 
-OriginHooks g_origin_hooks;
-void (*g_release_pyobj)(void*) = nullptr;
+namespace weft {
 
 namespace {
 int64_t g_tensors = 0, g_nodes = 0;
@@ -66,24 +65,21 @@ void Storage::forget() {
   attached.reset();
 }
 
-void (*g_channels_first)(char* to, const char* from, int64_t bytes, const ChannelsLast& how) = nullptr;
-void (*g_let_others_run)() = nullptr;
-
 void Storage::put_in_order() {
   if (last.channels < 0)
     fail_missing("this needs elements in memory, which a tensor of a sparse layout has not: use to_dense() first");
-  while (readers) g_let_others_run();
+  while (readers) interpreter::let_others_run();
   if (!last.channels) return;
   if (planned) {
     Scratch copy(bytes);
     std::memcpy(copy.as<char>(), data, size_t(bytes));
-    g_channels_first(data, copy.as<char>(), bytes, last);
+    copy_channels_first(data, copy.as<char>(), bytes, last);
     last = {};
     return;
   }
   int64_t new_block = bytes;
   auto* ordered = static_cast<char*>(allocate_block(&new_block));
-  g_channels_first(ordered, data, bytes, last);
+  copy_channels_first(ordered, data, bytes, last);
   free_block(std::exchange(data, ordered), std::exchange(block, new_block));
   last = {};
 }
@@ -123,7 +119,7 @@ void TensorImpl::destroy() {
   if (pinned_pyobj) {  // letting go of the object ends in letting go of us
     pinned_pyobj = false;
     refs = 1;
-    g_release_pyobj(pyobj);
+    interpreter::release(pyobj);
     return;
   }
   --g_tensors;

@@ -83,8 +83,6 @@ struct TensorImpl : Counted {
   void set_geometry(const Dims& sizes, const Dims& strides, int64_t offset);
 };
 
-// Called when a tensor that owns its Python object goes (set by bind/).
-extern void (*g_release_pyobj)(void* pyobj);
 int64_t live_tensors();
 
 class Tensor {

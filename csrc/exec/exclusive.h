@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/fork.h"
+#include "core/interpreter.h"
 #include "core/storage.h"
 
 namespace weft {
@@ -14,7 +15,7 @@ class Exclusive {
   void wait() {
     if (is_free(0)) return;
     Claim waits(waiting_);
-    while (!is_free(1)) g_let_others_run();
+    while (!is_free(1)) interpreter::let_others_run();
   }
   bool is_free() const { return is_free(0); }
 

@@ -5,7 +5,6 @@
 #include "exec/plan.h"
 #include "ops/api.h"
 #include "ops/boundary.h"
-#include "ops/record.h"
 
 namespace weft {
 namespace {

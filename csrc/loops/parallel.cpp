@@ -9,6 +9,7 @@
 
 #include "core/dims.h"
 #include "core/fork.h"
+#include "core/interpreter.h"
 #include "core/interrupt.h"
 
 namespace weft {
@@ -69,14 +70,12 @@ Exec fixed_exec() {
 PerThread::PerThread(int64_t bytes, int64_t items)
     : each_((Size(bytes) + 63) / 64 * 64), count_(items > 1 ? loop_threads() : 1), memory_(Size(each_) * count_) {}
 
-bool (*g_ask_interpreter)() = nullptr;
-
 bool interrupt_pending() {
   Exec& exec = Exec::current();
   const uint64_t now = ticks(), patience = g_patience.load(std::memory_order_relaxed);
   if (now < exec.next_look && exec.next_look - now <= patience) return false;
   exec.next_look = now + patience;
-  return !exec.uninterrupted && g_ask_interpreter && g_ask_interpreter();
+  return !exec.uninterrupted && interpreter::interrupted();
 }
 
 void leave_loop() { throw Interrupted(); }

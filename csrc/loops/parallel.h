@@ -25,7 +25,6 @@ constexpr int64_t kGrain = 32768;  // elements of light work per chunk
 bool interrupt_pending();        // looks every few milliseconds; true: Ctrl-C arrived, and is the loop's to report
 [[noreturn]] void leave_loop();  // throws Interrupted
 void leave_if_interrupted();     // both, from anywhere in a loop
-extern bool (*g_ask_interpreter)();
 
 // While one is alive, loops of this call are not interrupted: what they write must be whole.
 class Uninterrupted {

@@ -57,6 +57,8 @@ Tensor clone_data(const Tensor& t);            // a copy with the same strides i
 void resize_to(Tensor& t, const Dims& sizes);  // contiguous, the storage grows if it must
 // The rules of out=: whether target may take the result, itself or (`casts`) cast to target's dtype.
 void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts);
+void check_apart(const Tensor& target, const char* op);     // what is written to has a place for each element
+void check_changeable(const Tensor& self, const char* op);  // the same of what an op changes in place
 bool overlaps_partly(Call& c, const Tensor& written);  // an input shares memory with it, but not element by element
 
 // Arithmetic on tensors and numbers, as derivatives write it.

@@ -5,40 +5,23 @@
 #include <optional>
 
 #include "core/fork.h"
+#include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/order.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/sparse.h"
 
 namespace weft {
 
 thread_local Modes t_modes;
 thread_local Recorder* t_recorder = nullptr;
-InterpreterHooks g_interpreter;
+thread_local bool t_keeps_lock = false;
 
 namespace {
 
 constexpr int64_t kLongRun = 1 << 16;  // elements: beyond this other Python threads may run meanwhile
-
-// Calls f(position, tensor or null) for every tensor position of the call.
-template <class F>
-inline int each_input(Call& c, F&& f) {
-  int position = 0;
-  for (int i = 0; i < c.count; ++i) {
-    Value& v = c.arg(i);
-    if (v.tag() == Tag::Tensor) {
-      f(position++, v.tensor().get());
-    } else if (v.tag() == Tag::Tensors) {
-      for (const Tensor& t : v.tensors()) f(position++, t.get());
-    } else {
-      Type type = c.op.params[size_t(i)].type;
-      if (type == Type::Tensor || type == Type::Operand) f(position++, static_cast<TensorImpl*>(nullptr));
-    }
-  }
-  return position;
-}
 
 struct Inputs {
   int count = 0;
@@ -85,8 +68,8 @@ class Order {
 };
 
 struct Unlocked {
-  void* state = g_interpreter.release_lock();
-  ~Unlocked() { g_interpreter.take_lock(state); }
+  void* state = interpreter::release_lock();
+  ~Unlocked() { interpreter::take_lock(state); }
 };
 
 bool keeps_lock(Call& c) {
@@ -122,7 +105,7 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  if (is_long(c) && g_interpreter.release_lock && !keeps_lock(c))
+  if (is_long(c) && !keeps_lock(c))
     run_unlocked(c);
   else
     c.op.form.run(c);
@@ -138,7 +121,7 @@ void run_kernels(const std::vector<Call*>& calls) {
   WithExec own(fixed_exec());
   std::optional<Unlocked> unlocked;
   bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
-  if (any_long && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();
+  if (any_long && !t_keeps_lock) unlocked.emplace();
   Modes modes = t_modes;
   parallel_each(int64_t(calls.size()), [&](int64_t i) {
     struct Same {  // as on the thread that calls them
@@ -151,115 +134,6 @@ void run_kernels(const std::vector<Call*>& calls) {
 }
 
 namespace {
-
-// The kept tensor: itself with its version, or what the user's pack hook made of it.
-Value keep_tensor(const Tensor& t) {
-  if (t->inference)
-    fail(
-        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
-        "and use it in autograd: x = x.clone()");
-  if (g_interpreter.pack_active) {
-    uint32_t before = t->storage->version;
-    auto packed = g_interpreter.pack(t);
-    if (t->storage->version != before)
-      fail(
-          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to a pack hook can not "
-          "be modified by in-place operations as this can lead to unexpected side-effects.");
-    if (packed) return Value(std::move(packed));
-  }
-  Value v(t);
-  v.extra = t->storage->version;
-  return v;
-}
-
-// Under detect_anomaly: what went in, should the derivative give NaN.
-void note_ranges(OpNode& n, Call& c) {
-  n.ranges = std::make_unique<std::string>();
-  for (int i = 0; i < c.count; ++i)
-    if (Value& v = c.arg(i); v.is_tensor())
-      *n.ranges += "\n  " + c.op.params[size_t(i)].name + ": " + describe_range(v.tensor());
-}
-
-uint32_t keeps_of(const Call& c, uint32_t wanting) {
-  return c.op.form.keeps_when ? c.op.form.keeps_when(c.op, wanting) : c.op.form.keeps;
-}
-
-// The node of a call and what it keeps of the inputs. In place this happens before anything is written: what may not
-// be kept is refused while the data is as it was.
-Ref<OpNode> record_inputs(Call& c, uint32_t wanting, int inputs, const Tensor& original_self) {
-  uint32_t keeps = keeps_of(c, wanting);
-  Ref<OpNode> n(OpNode::make(c.op, inputs, c.count, __builtin_popcount(keeps >> 16)));
-  n->origin = Origin::here();
-  each_input(c, [&](int p, TensorImpl* t) {
-    if (!t || !wants_grad(*t)) return;
-    n->edges[p] = gradient_edge(*t);
-    n->metas[p].sizes = t->sizes;
-    n->metas[p].dtype = t->dtype;
-  });
-  n->renumber();
-  int position = 0;
-  for (int i = 0; i < c.count; ++i) {
-    Value& v = c.arg(i);
-    Type type = c.op.params[size_t(i)].type;
-    if (v.tag() == Tag::Tensors) {
-      if (keeps & keep::inputs & (1u << std::min(position, 15))) {
-        n->args[i] = v;
-        n->args[i].extra = versions_of(v.tensors());
-      }
-      position += int(v.tensors().size());
-    } else if (type == Type::Tensor || type == Type::Operand) {
-      bool wanted = keeps & (1u << std::min(position, 15));
-      if (v.is_tensor() && wanted) {
-        bool self = original_self && (position == 0 || v.tensor().is(c.tensor(0)));
-        n->args[i] = keep_tensor(self ? original_self : v.tensor());
-      } else if (!v.is_tensor())
-        n->args[i] = v;
-      ++position;
-    } else {
-      n->args[i] = v;
-    }
-  }
-  if (c.op.form.keeps_place) n->args[0] = place_value(*c.tensor(0).get());
-  if (t_modes.anomaly) note_ranges(*n, c);
-  return n;
-}
-
-// What it keeps of the results.
-void record_outputs(OpNode& n, Call& c, uint32_t wanting) {
-  uint32_t keeps = keeps_of(c, wanting);
-  int k = 0;
-  for (int i = 0; i < c.out_count; ++i) {
-    if (!(keeps & (keep::y0 << i))) continue;
-    n.kept_slot[k] = uint8_t(i);
-    n.kept[k++] = keep_tensor(alias(c.out[i]));
-  }
-  n.outputs = uint32_t(std::max(c.out_count, 1));
-  if (c.out_count > 1)
-    for (int i = 0; i < c.out_count; ++i) n.output_metas.push_back({c.out[i].sizes(), c.out[i].dtype()});
-}
-
-// Remembers why the results have no history although an input had one.
-void note_cut(Call& c, uint32_t wanting) {
-  Ref<Cut> cut;
-  if (wanting) {
-    cut = Ref<Cut>(new Cut);
-    if (!t_modes.grad)
-      cut->what = c.op.base + " ran under no_grad";
-    else if (c.op.base == "detach")
-      cut->what = "detach()";
-    else if (c.op.differentiable())
-      cut->what = c.op.base + ", whose result is " + name_of(c.out[0].dtype()) + ": integers have no gradient";
-    else
-      cut->what = c.op.base + " has no derivative";
-    cut->origin = Origin::here();
-  } else {
-    each_input(c, [&](int, TensorImpl* t) {
-      if (t && t->cut && !cut) cut = t->cut;
-    });
-    if (!cut) return;
-  }
-  for (int i = 0; i < c.out_count; ++i) c.out[i]->cut = cut;
-}
 
 void mark_views(Call& c, bool wanting) {
   const Tensor& source = c.tensor(0);
@@ -279,7 +153,7 @@ void note_change(const Tensor& t) {
 
 // In place: the result of the shape rule must fit into self, which then takes its place. Returns the node, if one is
 // wanted.
-Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
+Ref<Node> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
   Tensor self = c.tensor(0), original_self;
   Tensor& result = c.out[0];
   if (!(result.sizes() == self.sizes()))
@@ -296,7 +170,7 @@ Ref<OpNode> run_inplace(Call& c, bool recording, uint32_t wanting, int inputs) {
     Edge before = gradient_edge(*self.get());
     original_self->set_history(std::move(before.node), before.slot);
   }
-  Ref<OpNode> node;
+  Ref<Node> node;
   if (recording) node = record_inputs(c, wanting, inputs, original_self);
   for (int i = 1; i < c.out_count; ++i) give_memory(*c.out[i].get());
   bool direct = c.op.is(kOverwrites) && result.dtype() == self.dtype() && !overlaps_partly(c, self);
@@ -394,6 +268,21 @@ bool makes_inference(Call& c) {
 
 }  // namespace
 
+void check_apart(const Tensor& target, const char* op) {
+  if (target->contiguous || target.numel() <= 1 || target.sparse()) return;
+  if (overlaps_itself(target.sizes(), target.strides()))
+    fail(op,
+         ": unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+         "(shape ",
+         target.sizes(), ", strides ", target.strides(),
+         "). Please clone() the tensor before performing the operation.");
+}
+
+void check_changeable(const Tensor& self, const char* op) {
+  bool all_equal = std::string_view(op) == "zero_" || std::string_view(op) == "fill";  // then sharing does no harm
+  if (!all_equal) check_apart(self, op);
+}
+
 void check_out(const Tensor& target, const Tensor& result, const char* op, bool casts) {
   if (target.sparse() || result.sparse()) refuse_sparse(op, "out=");
   if (casts ? !can_cast(result.dtype(), target.dtype())
@@ -428,7 +317,7 @@ void run_call(Call& c) {
          "(): functions with out=... arguments don't support automatic differentiation, but one of the "
          "arguments requires grad.");
   infer(c);
-  Ref<OpNode> node;
+  Ref<Node> node;
   if (c.inplace) {
     node = run_inplace(c, recording, wanting, inputs);
   } else if (c.given_out) {
@@ -444,18 +333,7 @@ void run_call(Call& c) {
     for (int i = 0; i < c.out_count; ++i) c.out[i]->inference = true;
   if (recording) {
     if (!c.inplace) node = record_inputs(c, wanting, inputs, Tensor());
-    record_outputs(*node, c, wanting);
-    if (c.inplace) {
-      rebase_history(c.out[0], Ref<Node>(node.get()));
-    } else {
-      bool any = false;
-      for (int i = 0; i < c.out_count; ++i)
-        if (is_inexact(c.out[i].dtype())) {
-          c.out[i]->set_history(Ref<Node>(node.get()), uint32_t(i));
-          any = true;
-        }
-      if (!any) note_cut(c, wanting);
-    }
+    record_outputs(std::move(node), c, wanting);
   } else if (!c.inplace) {
     note_cut(c, wanting);
   }

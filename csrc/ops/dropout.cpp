@@ -1,6 +1,6 @@
 // Dropout in one pass: elements are drawn, scaled and written together. weft.nn.functional names it.
 #include "ops/random_torch.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/reduced.h"
 
 namespace weft {

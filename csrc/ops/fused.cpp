@@ -6,17 +6,15 @@
 #include <deque>
 #include <unordered_map>
 
+#include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/fused_box.h"
 #include "ops/order.h"
+#include "ops/recording.h"
 #include "ops/reduced.h"
 
 namespace weft {
-
-void (*g_make_fused)(const std::string&) = nullptr;
-void (*g_drop_code)(void*) = nullptr;
-std::vector<Tensor> (*g_differentiate)(const TensorList&, const TensorList&, const TensorList&, bool) = nullptr;
 
 namespace {
 
@@ -52,8 +50,8 @@ const FusedKernel& kernel_of(const Value& group) {
   Text& text = group.shared_text();
   if (!text.made) {
     Ref<FusedKernel> found = kernels().find(text.value);
-    if (!found && g_make_fused) {
-      g_make_fused(text.value);
+    if (!found) {
+      interpreter::make_fused(text.value);
       found = kernels().find(text.value);
     }
     if (!found) fail("fused: there is no machine code for this group: ", text.value);
@@ -331,7 +329,7 @@ void fused_back(Grad& d) {
     grads.push_back(d.g(int(i)));
   }
   if (outputs.empty()) return;
-  std::vector<Tensor> found = g_differentiate(outputs, grads, wanted, d.create_graph);
+  std::vector<Tensor> found = gradients_of(outputs, grads, wanted, d.create_graph);
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i]) d.give(which[i], found[i]);
 }
@@ -385,7 +383,7 @@ static void check_values(const FusedKernel& k) {
 FusedKernel::~FusedKernel() {
   auto found = kernels().living.find(text);
   if (found != kernels().living.end() && found->second == this) kernels().living.erase(found);
-  if (code && g_drop_code) g_drop_code(code);
+  if (code) interpreter::release(code);
 }
 
 void add_fused(Ref<FusedKernel> kernel) {

@@ -36,7 +36,7 @@ struct FusedKernel : Opaque {
   std::vector<int> outputs;  // values
   bool reduces = false;      // the last step and output is a reduction of the value before
   std::string text;          // of the group
-  void* code = nullptr;      // what keeps the machine code
+  void* code = nullptr;      // the object of the interpreter that keeps the machine code
 };
 
 // A kernel lives as long as a call or program has it (Text::made); those that were asked for last live on, so that a
@@ -47,12 +47,5 @@ int fused_count();                      // that live
 constexpr int kMaxFusedKernels = 4096;  // at the same time
 constexpr size_t kRecentFused = 128;    // that live although nobody may have them
 void forget_recent_fused();
-
-// Set by bind/. The first makes a kernel that is asked for by its text, and adds it. The second gives the gradients of
-// outputs by inputs.
-extern void (*g_make_fused)(const std::string& text);
-extern std::vector<Tensor> (*g_differentiate)(const TensorList& outputs, const TensorList& grads,
-                                              const TensorList& inputs, bool create_graph);
-extern void (*g_drop_code)(void* code);
 
 }  // namespace weft

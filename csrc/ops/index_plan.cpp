@@ -1,7 +1,7 @@
 #include "ops/index_plan.h"
 
 #include "loops/copy.h"
-#include "ops/record.h"
+#include "ops/api.h"
 
 namespace weft {
 namespace {

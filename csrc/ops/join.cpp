@@ -4,7 +4,7 @@
 #include "loops/copy.h"
 #include "ops/index_plan.h"
 #include "ops/order.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/rules.h"
 
 namespace weft {

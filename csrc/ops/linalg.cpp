@@ -4,7 +4,7 @@
 #include "loops/gemm_complex.h"
 #include "loops/parallel.h"
 #include "ops/product.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/reduced.h"
 #include "ops/rules.h"
 

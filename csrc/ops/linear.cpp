@@ -5,7 +5,7 @@
 #include "ops/prepacked.h"
 #include "ops/product.h"
 #include "ops/random.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 namespace {

@@ -206,6 +206,29 @@ class Call {
   alignas(Value) unsigned char space_[kMaxArgs * sizeof(Value)];
 };
 
+// Calls f(position, tensor or null) for every tensor position of the call.
+template <class F>
+inline int each_input(Call& c, F&& f) {
+  int position = 0;
+  for (int i = 0; i < c.count; ++i) {
+    Value& v = c.arg(i);
+    if (v.tag() == Tag::Tensor) {
+      f(position++, v.tensor().get());
+    } else if (v.tag() == Tag::Tensors) {
+      for (const Tensor& t : v.tensors()) f(position++, t.get());
+    } else {
+      Type type = c.op.params[size_t(i)].type;
+      if (type == Type::Tensor || type == Type::Operand) f(position++, static_cast<TensorImpl*>(nullptr));
+    }
+  }
+  return position;
+}
+
+// What backward needs of the inputs and outputs of a call, `wanting` of whose inputs (bits) want a gradient.
+inline uint32_t keeps_of(const Call& c, uint32_t wanting) {
+  return c.op.form.keeps_when ? c.op.form.keeps_when(c.op, wanting) : c.op.form.keeps;
+}
+
 void run_call(Call& c);    // the gate: shape rule, allocate, run, record
 void infer(Call& c);       // its first part
 void run_kernel(Call& c);  // its third part, for a call whose results have their memory
@@ -263,8 +286,8 @@ struct Place {
 
 // What a derivative is given, and where it puts its results. Tensor arguments are numbered in the order of
 // the signature, 0, 1, …; the elements of a tensor list count one by one.
-class OpNode;
-struct Share;
+class OpNode;  // tape/nodes.h, which defines what follows
+struct DeferredGrad;
 class Grad {
  public:
   Grad(OpNode& node, Grads& incoming, bool create_graph)
@@ -284,15 +307,15 @@ class Grad {
   const Op& op() const;
   // Sets the gradient of input i. Summed down to its shape if it was broadcast, and cast to its dtype.
   void give(int i, Tensor t);
-  // The same for the product of a matrix, turned, with another, and for rows that are added to those that index names.
-  // Where several of them come to one leaf, the walk may join them.
-  void give_product(int i, const Tensor& turned, const Tensor& other);
+  // The same for the product of a matrix, transposed, with another, and for rows that are added to those that index
+  // names. Where several of them come to one leaf, the walk may join them.
+  void give_product(int i, const Tensor& transposed, const Tensor& other);
   void give_rows(int i, const Tensor& index, const Tensor& rows);
 
   Grads results;
 
  private:
-  void give_share(int i, const Share& share);
+  void give_deferred(int i, const DeferredGrad& deferred);
   OpNode& node_;
   Grads& incoming_;
 };
@@ -332,15 +355,5 @@ struct Recorder {
   virtual void walks() = 0;                                      // a backward pass begins
 };
 extern thread_local Recorder* t_recorder;
-
-// What the gate asks of the interpreter.
-struct InterpreterHooks {
-  void* (*release_lock)() = nullptr;
-  void (*take_lock)(void*) = nullptr;
-  Ref<Opaque> (*pack)(const Tensor&) = nullptr;  // saved_tensors_hooks; null when none are active
-  Tensor (*unpack)(Opaque*) = nullptr;
-  bool pack_active = false;
-};
-extern InterpreterHooks g_interpreter;
 
 }  // namespace weft

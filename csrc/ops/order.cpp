@@ -19,19 +19,14 @@ DType mover(int64_t item) {
   return item == 1 ? DType::UInt8 : item == 2 ? DType::Int16 : item == 4 ? DType::Int32 : DType::Int64;
 }
 
-void channels_first(char* to, const char* from, int64_t bytes, const ChannelsLast& how) {
+}  // namespace
+
+void copy_channels_first(char* to, const char* from, int64_t bytes, const ChannelsLast& how) {
   Dims sizes{bytes / (how.item * how.channels * how.pixels), how.channels, how.pixels};
   DType type = mover(how.item);
   copy_kernels().copy(type, to, contiguous_strides(sizes).data(), type, from, last_strides(sizes).data(), sizes.data(),
                       3);
 }
-
-[[maybe_unused]] const bool g_ready = [] {
-  g_channels_first = channels_first;
-  return true;
-}();
-
-}  // namespace
 
 Dims last_strides(const Dims& sizes) {
   Dims strides(sizes.size());

@@ -9,7 +9,9 @@
 
 namespace weft {
 
-Generator& generator_of(Call& c, int i) { return c.has(i) ? g_generator_of(c.arg(i).object()) : default_generator(); }
+Generator& generator_of(Call& c, int i) {
+  return c.has(i) ? interpreter::generator_of(c.arg(i).object()) : default_generator();
+}
 
 Elements::Elements(const Tensor& t, const Dims& sizes, DType type) : memory_(numel_of(sizes) * item_size(type)) {
   Dims from(sizes.size());

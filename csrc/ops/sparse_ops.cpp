@@ -4,7 +4,7 @@
 
 #include "ops/api.h"
 #include "ops/pointwise.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/sparse.h"
 
 namespace weft {

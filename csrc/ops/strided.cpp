@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "loops/modular.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 #include "ops/reduced.h"
 
 namespace weft {

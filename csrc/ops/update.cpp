@@ -1,9 +1,10 @@
 // Steps of optimisers over all their parameters: one op each, so that a captured training step holds them too.
 #include <cmath>
 
+#include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "loops/update.h"
-#include "ops/record.h"
+#include "ops/api.h"
 #include "ops/rules.h"
 
 namespace weft {
@@ -14,10 +15,8 @@ constexpr int64_t kChunk = 16384;
 // The interpreter's lock, given away for a while.
 class Unlocked {
  public:
-  Unlocked() : state_(g_interpreter.release_lock ? g_interpreter.release_lock() : nullptr) {}
-  ~Unlocked() {
-    if (state_) g_interpreter.take_lock(state_);
-  }
+  Unlocked() : state_(interpreter::release_lock()) {}
+  ~Unlocked() { interpreter::take_lock(state_); }
   Unlocked(const Unlocked&) = delete;
 
  private:

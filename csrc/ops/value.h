@@ -31,7 +31,7 @@ struct Text : Counted {
 
 class Value {
  public:
-  Value() : tag_(Tag::None) {}
+  Value() : tag_(Tag::None), as_{} {}
   Value(Tensor t) : tag_(t ? Tag::Tensor : Tag::None) { as_.tensor = t.release(); }
   Value(bool b) : tag_(Tag::Bool) { as_.integer = b; }
   Value(int i) : tag_(Tag::Int) { as_.integer = i; }
@@ -93,10 +93,10 @@ class Value {
 
  private:
   union {
+    double pair[2];
     TensorImpl* tensor;
     int64_t integer;
     double real;
-    double pair[2];
     Dims* ints;
     TensorList* tensors;
     Text* text;

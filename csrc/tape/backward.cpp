@@ -3,7 +3,6 @@
 #include "tape/backward.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,10 +11,18 @@
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
+#include "ops/recording.h"
+#include "tape/anomaly.h"
 
 namespace weft {
 
-HookRunner g_hooks;
+thread_local ActiveWalk* t_walk = nullptr;
+
+Tensor value_of(const DeferredGrad& deferred, const Dims& sizes) {
+  static const OpRef matrix_product{"matrix_product"};
+  if (deferred.kind == DeferredGrad::product) return matrix_product(deferred.left, deferred.right, true, false);
+  return index_add.into(zeros(sizes, deferred.right.dtype()), 0, deferred.left, deferred.right);
+}
 
 namespace {
 
@@ -28,9 +35,10 @@ Tensor copy_of(const Tensor& t) {
   return t_recorder ? clone_of(t) : clone_data(t);
 }
 
-// Shares of a leaf's gradient that wait to be computed together: copies, since hooks may change what they were made of.
-struct Shares {
-  std::vector<Share> all;
+// Deferred gradients of a leaf that wait to be computed together: copies, since hooks may change what they were made
+// of.
+struct DeferredGrads {
+  std::vector<DeferredGrad> all;
   Dims sizes;
   int64_t numel = 0;
 };
@@ -38,7 +46,7 @@ struct Shares {
 struct Waiting {
   Ref<Node> node;
   Grads grads;
-  std::unique_ptr<Shares> shares;
+  std::unique_ptr<DeferredGrads> deferred;
 };
 
 struct Capture {
@@ -46,7 +54,7 @@ struct Capture {
   size_t input;
 };
 
-class Walk final : private Visitor {
+class Walk final : private ActiveWalk {
  public:
   explicit Walk(const BackwardRequest& r) : request_(r), id_(++g_walk), marking_(!std::exchange(g_marking, true)) {}
   ~Walk() {
@@ -206,35 +214,36 @@ class Walk final : private Visitor {
   }
 
   // A weight that is used many times with few rows (a cell that is called step by step, words looked up one by one) has
-  // its shares joined to one product: else each of them would write and add a matrix of the weight's size. They wait
+  // its gradients joined to one product: else each of them would write and add a matrix of the weight's size. They wait
   // as long as they need less memory than it.
-  bool takes(const Edge& e, const Share& share, const Dims& sizes) override {
-    int64_t numel = share.left.numel() + share.right.numel(), whole = numel_of(sizes);
+  bool defers(const Edge& e, const DeferredGrad& deferred, const Dims& sizes) override {
+    int64_t numel = deferred.left.numel() + deferred.right.numel(), whole = numel_of(sizes);
     if (whole_ || !e.node->leaf() || request_.create_graph || 4 * numel > whole) return false;
     if (request_.arrivals) {
-      note(e, {Tensor(), share});
+      note(e, {Tensor(), deferred});
       return true;
     }
     if (e.node->refs == 1) return false;  // no other edge leads there: there is nothing to join it with
     Waiting& w = waiting_[place_of(e.node)];
-    if (!w.shares) w.shares = std::make_unique<Shares>();
-    w.shares->sizes = sizes;
-    w.shares->all.push_back({share.kind, copy_of(share.left), copy_of(share.right)});
-    w.shares->numel += numel;
-    if (w.shares->numel > whole) settle(w);
+    if (!w.deferred) w.deferred = std::make_unique<DeferredGrads>();
+    w.deferred->sizes = sizes;
+    w.deferred->all.push_back({deferred.kind, copy_of(deferred.left), copy_of(deferred.right)});
+    w.deferred->numel += numel;
+    if (w.deferred->numel > whole) settle(w);
     return true;
   }
 
   void settle(Waiting& w) {
     static const OpRef cat{"cat"};
-    std::unique_ptr<Shares> shares = std::exchange(w.shares, nullptr);
-    for (Share::Kind kind : {Share::product, Share::rows}) {
+    std::unique_ptr<DeferredGrads> deferred = std::exchange(w.deferred, nullptr);
+    for (DeferredGrad::Kind kind : {DeferredGrad::product, DeferredGrad::rows}) {
       TensorList left, right;
-      for (const Share& share : shares->all)
-        if (share.kind == kind) left.push_back(share.left), right.push_back(share.right);
+      for (const DeferredGrad& d : deferred->all)
+        if (d.kind == kind) left.push_back(d.left), right.push_back(d.right);
       if (left.empty()) continue;
       bool one = left.size() == 1;
-      add_up(w.grads[0], value_of({kind, one ? left[0] : cat(left, 0), one ? right[0] : cat(right, 0)}, shares->sizes));
+      add_up(w.grads[0],
+             value_of({kind, one ? left[0] : cat(left, 0), one ? right[0] : cat(right, 0)}, deferred->sizes));
     }
   }
 
@@ -256,7 +265,7 @@ class Walk final : private Visitor {
   uint32_t begin_waiting(const Ref<Node>& node) {
     uint32_t place = uint32_t(waiting_.size());
     if (free_.empty()) {
-      waiting_.push_back({node, Grads(node->outputs)});
+      waiting_.push_back({node, Grads(node->outputs), {}});
     } else {
       place = free_.back();
       free_.pop_back();
@@ -276,17 +285,17 @@ class Walk final : private Visitor {
 
   void visit(Waiting& w) {
     Node& n = *w.node;
-    if (w.shares) settle(w);
+    if (w.deferred) settle(w);
     if (!selective_ && ((request_.create_graph && n.unfold()) || (n.hooks && n.look_inside(given_to(w), 0)))) {
       for (uint32_t i = 0; i < n.edge_count; ++i) arrive({w.node, i}, std::move(w.grads[i]));
       return;
     }
     if (n.hooks) {
-      each_hook(n.hooks->before, [&](Hook& h) { g_hooks.before_node(h, w.grads); });
+      each_hook(n.hooks->before, [&](Hook& h) { h.before_node(w.grads); });
       if (!n.hooks->retaining.empty()) retain(n.hooks->retaining, w.grads);
     }
     TensorImpl* leaf = n.leaf();
-    if (leaf && leaf->extra) each_hook(leaf->extra->hooks, [&](Hook& h) { g_hooks.on_tensor(h, w.grads[0]); });
+    if (leaf && leaf->extra) each_hook(leaf->extra->hooks, [&](Hook& h) { h.on_gradient(w.grads[0]); });
     auto capture = captures_.find(&n);
     if (capture != captures_.end()) {
       for (const Capture& c : capture->second) found_[c.input] = w.grads[c.slot];
@@ -301,16 +310,16 @@ class Walk final : private Visitor {
     {
       needed = selective_ ? &needed_ : nullptr;
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
-      Visiting visiting(this);
+      WithWalk active(this);
       results = n.apply(std::move(w.grads), request_.create_graph);
     }
     std::vector<Edge> edges;  // those that the results are for, whoever unfolds the node from now on
     if (n.folded) edges.assign(n.edges, n.edges + n.edge_count);
     if (checking) check_nan(n, results, given);
     if (!request_.retain_graph) n.release();
-    if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { g_hooks.after_node(h, results, given); });
+    if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { h.after_node(results, given); });
     if (leaf && leaf->extra)
-      each_hook(leaf->extra->after_accumulate, [&](Hook& h) { g_hooks.after_accumulate(h, Tensor(leaf)); });
+      each_hook(leaf->extra->after_accumulate, [&](Hook& h) { h.after_accumulate(Tensor(leaf)); });
     const Edge* to = edges.empty() ? n.edges : edges.data();
     size_t count = edges.empty() ? n.edge_count : edges.size();
     if (results.size() < count) return;
@@ -335,33 +344,6 @@ class Walk final : private Visitor {
       if (!h->removed) f(*h);
   }
 
-  static bool has_nan(const Tensor& t) {
-    if (!t || !is_inexact(t.dtype()) || t.numel() == 0) return false;
-    GradMode off(false);
-    Tensor values = contiguous_of(alias(t.sparse() ? entries_of(t).values : t));
-    bool complex = is_complex(t.dtype());
-    if (complex ? t.dtype() != DType::ComplexDouble : t.dtype() != DType::Double)
-      values = to_dtype(values, complex ? DType::ComplexDouble : DType::Double);
-    const double* v = values.data<double>();
-    return std::any_of(v, v + values.numel() * (complex ? 2 : 1), [](double x) { return std::isnan(x); });
-  }
-
-  static void check_nan(Node& n, const Grads& results, const Grads& given) {
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!has_nan(results[i])) continue;
-      auto* op = dynamic_cast<OpNode*>(&n);
-      std::string ranges;
-      if (op && op->ranges)
-        ranges = *op->ranges;
-      else
-        for (auto& [name, t] : n.saved()) ranges += "\n  " + name + ": " + describe_range(t);
-      for (auto& g : given)
-        if (g) ranges += "\n  gradient: " + describe_range(g);
-      fail("Function '", n.name(), "' returned nan values in its ", i, "th output. The forward call was made",
-           n.origin.at(), ", with", ranges);
-    }
-  }
-
   const BackwardRequest& request_;
   uint64_t id_;
   bool marking_;
@@ -381,5 +363,17 @@ class Walk final : private Visitor {
 }  // namespace
 
 std::vector<Tensor> run_backward(const BackwardRequest& request) { return Walk(request).run(); }
+
+std::vector<Tensor> gradients_of(const TensorList& outputs, const TensorList& grads, const TensorList& inputs,
+                                 bool create_graph) {
+  BackwardRequest r;
+  r.create_graph = create_graph;
+  r.retain_graph = create_graph;
+  r.accumulate = false;
+  r.grads = grads;
+  for (const Tensor& t : outputs) r.roots.push_back(gradient_edge(*t.get()));
+  for (const Tensor& t : inputs) r.inputs.push_back(gradient_edge(*t.get()));
+  return run_backward(r);
+}
 
 }  // namespace weft

@@ -1,15 +1,14 @@
 // The backward pass: from a result back through the graph, newest node first.
 #pragma once
 
-#include "ops/op.h"
-#include "ops/record.h"
+#include "tape/walk.h"
 
 namespace weft {
 
-// What arrives at an input: a gradient, or a share of one.
+// What arrives at an input: a gradient, or a deferred one.
 struct Arrival {
-  Tensor whole;  // empty for a share
-  Share share;
+  Tensor whole;  // empty for a deferred one
+  DeferredGrad deferred;
 };
 using Arrivals = std::vector<std::vector<Arrival>>;
 
@@ -27,14 +26,5 @@ struct BackwardRequest {
 // Gradients of the inputs (empty where none flowed), in their order. Runs on the caller's thread. Several threads may
 // walk at once; what they add to the same leaf is added one after the other, each walk's whole gradient at a time.
 std::vector<Tensor> run_backward(const BackwardRequest& request);
-
-// What the walk asks of the interpreter's hooks (set by bind/). Each may replace the gradient it is given.
-struct HookRunner {
-  void (*on_tensor)(Hook& hook, Tensor& grad) = nullptr;
-  void (*after_accumulate)(Hook& hook, const Tensor& leaf) = nullptr;
-  void (*before_node)(Hook& hook, Grads& grads) = nullptr;
-  void (*after_node)(Hook& hook, Grads& results, const Grads& grads) = nullptr;
-};
-extern HookRunner g_hooks;
 
 }  // namespace weft

@@ -1,7 +1,5 @@
-// Recording: the nodes that ops leave on the tape.
+// The nodes of the tape: those that ops leave behind, that of a leaf, and that of a base whose view was changed.
 #pragma once
-
-#include <unordered_set>
 
 #include "ops/op.h"
 
@@ -82,50 +80,8 @@ class CopySlices final : public Node {
   std::vector<std::pair<std::string, Tensor>> saved() override { return change->saved(); }
 };
 
-Tensor placed(const Tensor& t, const Edge& edge);        // the same elements, at that place in the graph
-Edge gradient_edge(TensorImpl& t);                       // where the gradient of t flows
-bool wants_grad(TensorImpl& t);                          // looks through views whose base changed
-bool shows_grad(TensorImpl& t);                          // as the user sees it: a constant view says what its base says
-void rebase_history(Tensor& self, Ref<Node> node);       // after an in-place change
-uint32_t versions_of(const TensorList& list);            // grows with every change of one of them
-void check_apart(const Tensor& target, const char* op);  // what is written to has a place for each element
-void check_changeable(const Tensor& self, const char* op);  // the same of what an op changes in place
-void check_inplace(const Tensor& self, const char* op);     // leaf, view and inference rules
-void check_rebase(const Tensor& self, bool by_others);  // can a change of self be recorded? (others: with a gradient)
-void take_geometry(Tensor& t, const Tensor& view);      // t becomes what `view`, a view of it, is
-Value place_value(const TensorImpl& t);                 // what Grad::place reads
+Tensor placed(const Tensor& t, const Edge& edge);  // the same elements, at that place in the graph
 void visit_kept(const Value& v, OwnedVisitor& visitor);
-std::string describe_range(const Tensor& t);  // "float32 tensor of shape [2] in [0, 1]"
 [[noreturn]] void fail_freed(const Node& node);
-
-// Part of a leaf's gradient that is not computed yet: turned(left) right, or rows (right) to be added where left says.
-struct Share {
-  enum Kind : uint8_t { product, rows } kind;
-  Tensor left, right;
-};
-Tensor value_of(const Share& share, const Dims& sizes);  // the gradient, of the leaf's sizes
-
-// What a walk wants to know and to be told while it visits a node.
-struct Visitor {
-  // Part of a gradient of these sizes. False: it wants the gradient itself.
-  virtual bool takes(const Edge& edge, const Share& share, const Dims& sizes) = 0;
-  const NodeSet* needed = nullptr;  // the nodes that lead to the inputs asked for; null: all are wanted
-
- protected:
-  ~Visitor() = default;
-};
-extern thread_local Visitor* t_visitor;
-class Visiting {  // for a scope
- public:
-  explicit Visiting(Visitor* visitor) : before_(std::exchange(t_visitor, visitor)) {}
-  ~Visiting() { t_visitor = before_; }
-  Visiting(const Visiting&) = delete;
-
- private:
-  Visitor* before_;
-};
-
-// Set while a gradient is added to a leaf: the interpreter lock stays held, so that threads add one after the other.
-extern thread_local bool t_keeps_lock;
 
 }  // namespace weft
