@@ -133,9 +133,9 @@ class Replay : public Preconditions {
     const std::string kind = nb::cast<std::string>(nb::handle(o[0]));
     nb::object what = o[1];
     if (kind == "made" || kind == "input")
-      return {kind == "made" ? Output::made : Output::input, nb::cast<size_t>(what)};
-    if (kind == "constant") return {Output::constant, 0, keep(what)};
-    Output all{kind == "tuple" ? Output::tuple : Output::list};
+      return {kind == "made" ? Output::made : Output::input, nb::cast<size_t>(what), nullptr, {}};
+    if (kind == "constant") return {Output::constant, 0, keep(what), {}};
+    Output all{kind == "tuple" ? Output::tuple : Output::list, 0, nullptr, {}};
     for (nb::handle part : what) all.parts.push_back(output_of(part));
     return all;
   }
