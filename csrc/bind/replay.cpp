@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "bind/preconditions.h"
@@ -63,7 +64,12 @@ class Replay : public Preconditions {
     }
   }
   void give(int result, bool spent) { given_.push_back({result, spent, {}}); }
-  void give_alone() { alone_ = true; }  // one result, as it is, not in a list
+  // What the call returns: ("made", place among what is given), ("input", number), ("constant", object), or a tuple or
+  // list of these: ("tuple", [parts]). Without it, a run returns a list of what is given.
+  void set_output(nb::object output) {
+    output_ = output_of(output);
+    idle_ = given_.empty() && grads_after_.empty() && !back_ && program_->what().instructions().empty();
+  }
 
   // None, having done nothing, where something does not hold.
   nb::object run(nb::handle args) {
@@ -73,6 +79,10 @@ class Replay : public Preconditions {
       program_->wait_for_turn();
       if (!holds(args, inputs)) return nb::none();
     } while (!program_->is_my_turn());
+    if (idle_) {
+      ++calls_;
+      return made_of(*output_, inputs, {});
+    }
     Program::Run run(*program_);
     if (!read_numbers(run)) return nb::none();
     ++calls_;
@@ -82,8 +92,8 @@ class Replay : public Preconditions {
       if (!g.graph) g.graph = spent_node();
       made[size_t(g.result)]->set_history(g.graph, 0);
     }
-    if (back_) record(std::move(inputs), made);
-    if (alone_) return nb::steal(wrap(made[size_t(given_[0].result)]));
+    if (back_) record(inputs, made);
+    if (output_) return made_of(*output_, inputs, made);
     nb::list results;
     for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
     return results;
@@ -113,18 +123,50 @@ class Replay : public Preconditions {
     PyObject *where, *key;
     int place;
   };
+  struct Output {
+    enum Kind : uint8_t { made, input, constant, tuple, list } kind;
+    size_t number = 0;
+    PyObject* object = nullptr;
+    std::vector<Output> parts;
+  };
+  Output output_of(nb::handle o) {
+    const std::string kind = nb::cast<std::string>(nb::handle(o[0]));
+    nb::object what = o[1];
+    if (kind == "made" || kind == "input")
+      return {kind == "made" ? Output::made : Output::input, nb::cast<size_t>(what), nullptr, {}};
+    if (kind == "constant") return {Output::constant, 0, keep(what), {}};
+    Output all{kind == "tuple" ? Output::tuple : Output::list, 0, nullptr, {}};
+    for (nb::handle part : what) all.parts.push_back(output_of(part));
+    return all;
+  }
+  nb::object made_of(const Output& o, const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) const {
+    switch (o.kind) {
+      case Output::made: return nb::steal(wrap(made[size_t(given_[o.number].result)]));
+      case Output::input: return nb::steal(wrap(inputs[o.number]));
+      case Output::constant: return nb::borrow(o.object);
+      default: break;
+    }
+    const Py_ssize_t n = Py_ssize_t(o.parts.size());
+    nb::object all = nb::steal(o.kind == Output::tuple ? PyTuple_New(n) : PyList_New(n));
+    if (!all.is_valid()) throw nb::python_error();
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* part = made_of(o.parts[size_t(i)], inputs, made).release().ptr();
+      o.kind == Output::tuple ? PyTuple_SET_ITEM(all.ptr(), i, part) : PyList_SET_ITEM(all.ptr(), i, part);
+    }
+    return all;
+  }
   struct Given {
     int result;
     bool spent;
     Ref<Node> graph;  // of one that is spent: each has its own, as gradients of other shapes arrive there
   };
 
-  void record(std::vector<Tensor>&& inputs, const std::vector<Tensor>& made) {
+  void record(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
     CompiledCall call;
     for (int s : saved_) call.kept.push_back(s >= 0 ? made[size_t(s)] : inputs[size_t(-1 - s)]);
     for (int r : differentiable_) call.outputs.push_back(made[size_t(r)]);
     for (const auto& [input, t] : leaves_) call.leaves.push_back(input >= 0 ? inputs[size_t(input)] : t);
-    call.inputs = std::move(inputs);
+    call.inputs = inputs;
     back_->record(std::move(call));
   }
 
@@ -183,7 +225,8 @@ class Replay : public Preconditions {
 
   Program* program_;
   PyObject* line_of_ = nullptr;
-  bool apart_ = false, alone_ = false;
+  bool apart_ = false, idle_ = false;  // idle: there is nothing to do
+  std::optional<Output> output_;
   std::vector<Live> live_;
   std::vector<std::pair<Tensor, Tensor>> grads_before_;
   std::vector<std::pair<size_t, Tensor>> input_grads_before_;
@@ -232,7 +275,7 @@ thread_local bool t_eagerly = false;  // compiled functions run as they are
 
 struct Compiled {
   PyObject_HEAD;
-  PyObject* replay;    // of the last call, if that gives one tensor as it is; or null
+  PyObject* replay;    // of the last call, if that makes the result itself; or null
   PyObject* sequence;  // for any sizes; or null
   Py_ssize_t rest;     // calls that try it before anybody looks what would be better
 };
@@ -320,7 +363,7 @@ void bind_replay(nb::module_& m) {
       .def("set_input_grad", &Replay::set_input_grad)
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)
-      .def("give_alone", &Replay::give_alone)
+      .def("set_output", &Replay::set_output)
       .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
   m.def("_compiled_runs_eagerly", [] { return t_eagerly; });
   m.def("_let_compiled_run_eagerly", [](bool on) { return std::exchange(t_eagerly, on); });
@@ -328,7 +371,7 @@ void bind_replay(nb::module_& m) {
   g_compiled = PyType_FromSpec(&compiled_spec);
   if (!g_compiled) throw nb::python_error();
   m.attr("CompiledBase") = nb::borrow(g_compiled);
-  // What a compiled function tries first from now on: a replay that gives one tensor as it is, or none.
+  // What a compiled function tries first from now on: a replay that makes the result itself, or none.
   m.def(
       "_try_first",
       [](nb::object compiled, nb::object replay) {

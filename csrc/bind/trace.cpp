@@ -5,6 +5,7 @@
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
+#include "ops/lapack.h"
 #include "ops/recording.h"
 
 namespace weft {
@@ -174,6 +175,59 @@ nb::object call_op(const std::string& name, nb::tuple args, bool inplace) {
 
 // ---- ops declared in Python
 
+// What a shape rule said of the last call: it looks at nothing but shapes, dtypes and plain arguments.
+class LastShapes {
+ public:
+  bool give(Call& c) const {
+    if (!known_ || c.count != int(asked_.size())) return false;
+    for (int i = 0; i < c.count; ++i)
+      if (!asked_[size_t(i)].fits(c.arg(i))) return false;
+    for (size_t i = 0; i < found_.size(); ++i) c.give(int(i), meta(found_[i].dtype, found_[i].sizes));
+    return true;
+  }
+  void keep(Call& c) {
+    known_ = false;
+    asked_.clear(), found_.clear();
+    for (int i = 0; i < c.count; ++i) {
+      const Value& v = c.arg(i);
+      if (v.tag() > Tag::Bool && v.tag() != Tag::Text) return;
+      asked_.emplace_back(v);
+    }
+    for (int i = 0; i < c.out_count; ++i) found_.push_back({c.out[i].dtype(), c.out[i].sizes()});
+    known_ = true;
+  }
+
+ private:
+  struct Shape {
+    DType dtype;
+    Dims sizes;
+  };
+  struct Asked {
+    Tag tag;
+    Shape shape;   // of a tensor
+    Value number;  // or a text
+    explicit Asked(const Value& v) : tag(v.tag()) {
+      if (v.is_tensor())
+        shape = {v.tensor().dtype(), v.tensor().sizes()};
+      else
+        number = v;
+    }
+    bool fits(const Value& v) const {
+      if (v.tag() != tag) return false;
+      switch (tag) {
+        case Tag::Tensor: return v.tensor().dtype() == shape.dtype && v.tensor().sizes() == shape.sizes;
+        case Tag::Text: return v.text() == number.text();
+        case Tag::Float: return std::bit_cast<int64_t>(v.real()) == std::bit_cast<int64_t>(number.real());
+        case Tag::None: return true;
+        default: return v.integer() == number.integer();
+      }
+    }
+  };
+  bool known_ = false;
+  std::vector<Asked> asked_;
+  std::vector<Shape> found_;
+};
+
 void infer_in_python(nb::object f, Call& c) {
   nb::object metas = nb::steal(PyObject_CallObject(f.ptr(), arguments_of(c).ptr()));
   if (!metas.is_valid()) throw PythonError();
@@ -239,8 +293,17 @@ void declare_op(std::string signature, std::string doc, nb::object infer, nb::ob
   form.keeps = keeps;
   Op& op = Registry::get().add(form);
   op.python = true;
-  op.py_infer = [infer](Call& c) { infer_in_python(infer, c); };
-  op.py_run = [run](Call& c) { run_in_python(run, c); };
+  op.py_infer = [infer, last = std::make_shared<LastShapes>()](Call& c) {
+    if (last->give(c)) return;
+    infer_in_python(infer, c);
+    last->keep(c);
+  };
+  if (run.is_none()) {
+    op.form.run = Kernel::find(op.base);
+    if (!op.form.run) fail("there is no kernel for ", op.base);
+  } else {
+    op.py_run = [run](Call& c) { run_in_python(run, c); };
+  }
   if (!back.is_none()) op.py_back = [back](Grad& d) { back_in_python(back, d); };
   intern_params(op);
 }
@@ -298,7 +361,8 @@ void bind_trace(nb::module_& m) {
   m.def("_forget_elements", forget_elements);
   m.def("_has_op", [](const std::string& name) { return Registry::get().find(name) != nullptr; });
   m.def("_call_op", call_op);
-  m.def("_declare_op", declare_op, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("_declare_op", declare_op, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(),
+        nb::arg());
   m.def("_op_function", [](const std::string& base) {
     auto* set = new OpSet{base, "", {}, false};
     for (Op* op : Registry::get().all()) {

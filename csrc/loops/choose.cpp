@@ -24,6 +24,7 @@
 #include "loops/isa.h"
 #include "loops/losses.h"
 #include "loops/norm.h"
+#include "loops/outer.h"
 #include "loops/pool.h"
 #include "loops/random.h"
 #include "loops/recurrent.h"
@@ -89,6 +90,7 @@ WEFT_CHOOSE_KERNELS(Int8Kernels, int8_kernels)
 WEFT_CHOOSE_KERNELS(JoinedKernels, joined_kernels)
 WEFT_CHOOSE_KERNELS(LossKernels, loss_kernels)
 WEFT_CHOOSE_KERNELS(NormKernels, norm_kernels)
+WEFT_CHOOSE_KERNELS(OuterKernels, outer_kernels)
 WEFT_CHOOSE_KERNELS(PoolKernels, pool_kernels)
 WEFT_CHOOSE_KERNELS(RandomKernels, random_kernels)
 WEFT_CHOOSE_KERNELS(RecurrentKernels, recurrent_kernels)

@@ -2,6 +2,7 @@
 #include "loops/copy.h"
 #include "loops/gemm.h"
 #include "loops/gemm_complex.h"
+#include "loops/outer.h"
 #include "loops/parallel.h"
 #include "ops/product.h"
 #include "ops/recording.h"
@@ -496,6 +497,37 @@ tensor([[15., 15.],
       },
 };
 
+const OpRef rank_one{"rank_one"};
+
+WEFT_OP{
+  .signature = "rank_one(Tensor input, Tensor vec1, Tensor vec2) -> Tensor",
+  .doc = "A matrix plus the outer product of two vectors; all of float, or all of double.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        if (x.dtype() != DType::Float && x.dtype() != DType::Double)
+          fail_missing("rank_one: not implemented for '", name_of(x.dtype()), "'");
+        for (int i : {1, 2}) expect_dtype(c, i, x.dtype()), expect_dim(c, i, 1, 1);
+        expect_shape(c, 0, Dims{c.tensor(1).size(0), c.tensor(2).size(0)});
+        c.give(0, meta(x.dtype(), x.sizes()));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        const DType type = y.dtype();
+        const LaidOut all(c.tensor(0), type), column(c.tensor(1), type), row(c.tensor(2), type);
+        outer_kernels().add(type, y.size(0), y.size(1), all.data(), column.data(), row.data(), y.data());
+      },
+  .keeps = keep::x1 | keep::x2,
+  .back =
+      [](Grad& d) {
+        d.give(0, d.g());
+        if (d.needs(1)) d.give(1, matmul(d.g(), d.x(2)));
+        if (d.needs(2)) d.give(2, matmul(transpose(d.g(), int64_t(0), int64_t(1)), d.x(1)));
+      },
+};
+
 WEFT_OP{
   .signature = "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
   .doc = R"(beta * input + alpha times the outer product of two vectors.
@@ -506,7 +538,7 @@ tensor([[3., 4.],
   .traits = kInplace | kCastsOut,
   .compose =
       [](Call& c) {
-        static const OpRef outer{"outer"}, addcmul{"addcmul"};
+        static const OpRef outer{"outer"};
         check_dims(c, 1, 1), check_dims(c, 2, 1);
         Tensor input = c.tensor(0), x = c.tensor(1), y = c.tensor(2);
         DType type = promote(input.dtype(), promote(x.dtype(), y.dtype()));
@@ -517,10 +549,8 @@ tensor([[3., 4.],
           fail("addr: input of shape ", input.sizes(), " cannot be expanded to shape ", result);
         check_factors(c, type, 3, 4);
         const bool same = input.dtype() == x.dtype() && x.dtype() == y.dtype();
-        const bool recorded = t_modes.derivative || (t_modes.grad && (wants_grad(*input.get()) ||
-                                                                      wants_grad(*x.get()) || wants_grad(*y.get())));
-        if (same && !recorded && is_floating(type) && c.arg(3).complex() == 1.0 && c.arg(4).complex() == 1.0) {
-          Tensor sum = addcmul(input, unsqueeze(x, int64_t(1)), y);  // the same bits in one pass
+        if (same && is_floating(type) && c.arg(3).complex() == 1.0 && c.arg(4).complex() == 1.0) {
+          Tensor sum = rank_one(input.sizes() == result ? input : expand(input, result), x, y);  // in one pass
           return c.give(0, half ? to_dtype(sum, type) : sum);
         }
         Tensor scaled = outer(x, y);

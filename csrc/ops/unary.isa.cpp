@@ -12,6 +12,18 @@ T square_root(T x) {
     return sizeof(T) == 4 ? T(__builtin_sqrtf(float(x))) : T(__builtin_sqrt(double(x)));
 }
 template <class T>
+  requires scalar_v<T>
+T one_over(T x) {
+  if constexpr (complex_v<T>) {
+    using R = typename T::value_type;
+    const double a = double(x.real()), b = double(x.imag()), size = a * a + b * b;
+    // else the C library decides
+    if (sizeof(R) == 4 ? size > 0 && size <= std::numeric_limits<double>::max() : size > 1e-280 && size < 1e280)
+      return {R(a / size), R(-b / size)};
+  }
+  return T(1) / x;
+}
+template <class T>
 constexpr T round_even(T x) {
   if constexpr (std::is_floating_point_v<T>)
     return sizeof(T) == 4 ? T(__builtin_rintf(float(x))) : T(__builtin_rint(double(x)));
@@ -63,7 +75,7 @@ inline Tensor sgn_derivative(const Tensor& g, const Tensor& x) {
 }
 template <class R>
 std::complex<R> sigmoid(std::complex<R> x) {
-  return R(1) / (R(1) + std::exp(-x));
+  return one_over(R(1) + std::exp(-x));
 }
 template <class R>
 std::complex<R> log2(std::complex<R> x) {
@@ -121,7 +133,12 @@ WEFT_ROWS(unary) {
           cheap(WEFT_BY_HAND(Sqrt, [](auto x) { return square_root(x); })),
           d(keep::y0, [](auto g, auto, auto y) { return g / conj(y + y); }));
   r.unary({"rsqrt(Tensor input) -> Tensor", "One over the square root.", Rule::floating, kInplace}, types::inexact,
-          cheap([](auto x) { return lit(x, 1) / square_root(x); }),
+          cheap([](auto x) {
+            if constexpr (complex_v<decltype(x)>)
+              return one_over(square_root(x));
+            else
+              return lit(x, 1) / square_root(x);
+          }),
           d(keep::y0, [](auto g, auto, auto y) { return g * conj(y * y * y) * lit(y, -0.5); }));
   r.unary({"square(Tensor input) -> Tensor", "input times itself.", Rule::counting, kInplace}, types::arithmetic,
           cheap(on_pairs<pairs::Square>([](auto x) { return modular::mul(x, x); })),

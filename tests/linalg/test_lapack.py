@@ -292,3 +292,70 @@ def test_derivatives(dtype: str) -> None:
         leaves = tuple(x.detach().contiguous().requires_grad_() for x in inputs)
         assert weft.autograd.gradcheck(f, leaves)
         assert weft.autograd.gradgradcheck(f, leaves)
+
+
+@dtypes
+def test_failures_name_the_matrix(dtype: str) -> None:
+    """Codes and errors of a batch in which one matrix has no factor; the others are factored."""
+    good = np.eye(3, dtype=dtype) * 2
+    a = weft.tensor(np.stack([good, -good, good]))
+    factor, info = weft.linalg.cholesky_ex(a)
+    assert info.tolist() == [0, 1, 0]
+    assert weft.equal(factor[1], weft.eye(3, dtype=a.dtype))
+    assert weft.allclose(factor[2] @ factor[2].mH, a[2])
+    for f in (weft.linalg.cholesky, lambda x: weft.linalg.cholesky_ex(x, check_errors=True)):
+        with pytest.raises(weft.linalg.LinAlgError, match="Batch element 1"):
+            f(a)
+    singular = weft.tensor(np.stack([good, np.ones((3, 3), dtype)]))
+    for f in (weft.linalg.inv, lambda x: weft.linalg.solve(x, x), weft.linalg.lu_factor):
+        with pytest.raises(RuntimeError, match="Batch element 1"):
+            f(singular)
+    x = a.clone().requires_grad_()
+    factor, info = weft.linalg.cholesky_ex(x)
+    (grad,) = weft.autograd.grad(factor.abs().sum(), x)
+    assert not grad[1].any() and bool(grad[0].any())
+
+
+@dtypes
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares_with_batches_that_differ(dtype: str, driver: str) -> None:
+    d = Draw(dtype, 5)
+    d.batch = ()
+    for m, n in ((6, 4), (4, 6), (5, 5)):
+        a, b = d.array(m, n), np.stack([d.array(m, 2) for _ in range(3)])
+        found = weft.linalg.lstsq(weft.tensor(a)[None], weft.tensor(b), driver=driver)
+        d.close(found.solution, np.stack([np.linalg.lstsq(a, one, rcond=None)[0] for one in b]))
+        if driver != "gels":
+            assert found.rank.tolist() == [min(m, n)]
+        if driver in ("gelsd", "gelss"):
+            values = np.linalg.svd(a, compute_uv=False).astype(found.singular_values.numpy().dtype)
+            assert abs(found.singular_values.numpy()[0] - values).max() <= d.tolerance
+
+
+@dtypes
+def test_large_inverses_by_triangles(dtype: str) -> None:
+    """From 64 rows on inverses are found panel by panel."""
+    d = Draw(dtype, 1)
+    d.batch, d.size = (2,), 131
+    a, one = d.definite(), np.broadcast_to(np.eye(131, dtype=dtype), (2, 131, 131))
+    d.close(a @ weft.linalg.inv(d.tensor(a)).numpy(), one)
+    for upper in (False, True):
+        factor = weft.linalg.cholesky(d.tensor(a), upper=upper)
+        d.close(a @ weft.cholesky_inverse(factor, upper).numpy(), one)
+
+
+@dtypes
+def test_what_other_calls_said_of_shapes_is_not_kept(dtype: str) -> None:
+    """Shape rules are asked again for other shapes, dtypes, numbers and texts."""
+    for m, n in ((3, 2), (2, 3), (3, 2)):
+        for mode in ("reduced", "complete", "r", "reduced"):
+            q, r = weft.linalg.qr(weft.ones(m, n, dtype=getattr(weft, dtype)), mode)
+            like = np.linalg.qr(np.ones((m, n), dtype), mode)
+            shapes = [like.shape] if mode == "r" else [x.shape for x in like]
+            assert [tuple(r.shape)] == shapes[-1:] and r.dtype == getattr(weft, dtype)
+            assert mode == "r" or tuple(q.shape) == shapes[0]
+    with pytest.raises(RuntimeError, match="square"):
+        weft.linalg.inv(weft.ones(2, 3))
+    assert weft.linalg.inv(weft.eye(2)).shape == (2, 2)
+    with pytest.raises(RuntimeError, match="square"):
+        weft.linalg.inv(weft.ones(2, 3))

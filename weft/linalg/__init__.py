@@ -11,7 +11,6 @@ from .eigen import eig, eigh, eigvals, eigvalsh
 from .elimination import lu, lu_factor, lu_factor_ex, lu_solve
 from .exponential import matrix_exp
 from .functions import (
-    cholesky_ex,
     inv_ex,
     lstsq,
     matrix_rank,
@@ -25,7 +24,7 @@ from .products import cross, diagonal, matrix_power, multi_dot, vander, vecdot
 from .reflections import householder_product
 from .symmetric import ldl_factor, ldl_factor_ex, ldl_solve
 from .systems import det, inv, slogdet, solve
-from .triangles import cholesky, solve_triangular
+from .triangles import cholesky, cholesky_ex, solve_triangular
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",

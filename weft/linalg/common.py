@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.linalg.openblas import failed
+from weft.linalg import openblas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ class LinAlgError(RuntimeError):
 
 
 _C._set_linalg_error(LinAlgError)
+_C._set_lapack(openblas.address, openblas.use_threads)
 
 
 def _matrix(name: str, a: Tensor, what: str = "A") -> tuple[int, ...]:
@@ -65,41 +66,12 @@ def _batch(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
         ) from None
 
 
-def _together(a: Any, b: Any) -> tuple[Any, Any]:
-    """NumPy: matrices with the broadcast of their batches."""
-    import numpy
-
-    if a.shape[:-2] == b.shape[:-2]:
-        return a, b
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (a, b))
-    return a, b
-
-
 def _real(dtype: Any) -> Any:
     return {weft.complex64: weft.float32, weft.complex128: weft.float64}.get(dtype, dtype)
 
 
 def _complex(dtype: Any) -> Any:
     return {weft.float32: weft.complex64, weft.float64: weft.complex128}.get(dtype, dtype)
-
-
-def _refuse_failed(info: Any, batch: tuple[int, ...], complaint: str) -> None:
-    """Raise for the first matrix that LAPACK gave up on, and name it."""
-    if not failed(info):
-        return
-    name, _, reason = complaint.partition(": ")
-    which = f"(Batch element {int((info != 0).argmax())}): " if batch else ""
-    raise LinAlgError(f"{name}: {which}{reason}")
-
-
-def _refuse_pivots(pivots: Any, rows: int) -> None:
-    """NumPy: raise for exchanges with rows that are not there; LAPACK would make them."""
-    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
-        raise RuntimeError(
-            f"expected pivots from 1 to {rows}, the number of rows, got some from {pivots.min()} to "
-            f"{pivots.max()}"
-        )
 
 
 def _h(x: Tensor) -> Tensor:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
-from weft.linalg.common import _eye_like, _h, _matrix, _real, _refuse_failed, _rows_and_columns
+from weft.linalg.common import _eye_like, _h, _matrix, _real, _rows_and_columns
 from weft.linalg.triangles import solve_triangular
 from weft.ops import op, primitive
 
@@ -40,12 +39,6 @@ class _QR:
         k = m if mode == "complete" else min(m, n)
         q = (0,) if mode == "r" else (*shape[:-2], m, k)
         return [(q, A.dtype), ((*shape[:-2], k, n), A.dtype)]
-
-    def run(A, mode):
-        import numpy
-
-        q, r = lapack.qr(A, mode == "complete", mode != "r")
-        return [numpy.empty(0, A.dtype) if q is None else q, r]
 
     def backward(ctx, gq, gr):
         q, r = ctx.Q, ctx.R
@@ -83,11 +76,6 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     return solve_triangular(_h(r), total, upper=False, left=False)
 
 
-_NOT_FINITE = (
-    "The algorithm failed to converge because the input matrix contained non-finite values."
-)
-
-
 @primitive(
     "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
     "Tensor Vh)"
@@ -108,11 +96,6 @@ class _SVD:
         u, v = (m, n) if full_matrices else (k, k)
         batch = shape[:-2]
         return [((*batch, m, u), A.dtype), ((*batch, k), _real(A.dtype)), ((*batch, v, n), A.dtype)]
-
-    def run(A, full_matrices, driver):
-        u, s, vh, info = lapack.svd(A, full_matrices)
-        _refuse_failed(info, A.shape[:-2], f"linalg.svd: {_NOT_FINITE}")
-        return [u, s, vh]
 
     def backward(ctx, gu, gs, gvh):
         k = ctx.S.shape[-1]
@@ -176,11 +159,6 @@ class _SVDVals:
     def infer(A):
         shape = _matrix("svdvals", A)
         return [((*shape[:-2], min(shape[-2:])), _real(A.dtype))]
-
-    def run(A):
-        _, s, _, info = lapack.svd(A, False, vectors=False)
-        _refuse_failed(info, A.shape[:-2], f"linalg.svdvals: {_NOT_FINITE}")
-        return [s]
 
 
 _svdvals: Any = _SVDVals

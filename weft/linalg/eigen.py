@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
 from weft.linalg.common import (
     _complex,
     _eye_like,
     _h,
     _real,
-    _refuse_failed,
     _rows_and_columns,
     _square,
 )
@@ -20,12 +18,6 @@ from weft.ops import op, primitive
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-_NOT_CONVERGED = (
-    "The algorithm failed to converge because the input matrix is ill-conditioned, has too many "
-    "repeated eigenvalues, or contains values that are not finite."
-)
 
 
 def _check_triangle(name: str, UPLO: str) -> None:
@@ -49,11 +41,6 @@ class _Eigh:
         shape = _square("eigh", A)
         _check_triangle("eigh", UPLO)
         return [(shape[:-1], _real(A.dtype)), (shape, A.dtype)]
-
-    def run(A, UPLO):
-        values, vectors, info = lapack.eigh(A, UPLO.upper() == "L")
-        _refuse_failed(info, A.shape[:-2], f"linalg.eigh: {_NOT_CONVERGED}")
-        return [values, vectors]
 
     def backward(ctx, gl, gv):
         values, v = ctx.eigenvalues, ctx.eigenvectors
@@ -85,11 +72,6 @@ class _Eigvalsh:
         _check_triangle("eigvalsh", UPLO)
         return [(shape[:-1], _real(A.dtype))]
 
-    def run(A, UPLO):
-        values, _, info = lapack.eigh(A, UPLO.upper() == "L", vectors=False)
-        _refuse_failed(info, A.shape[:-2], f"linalg.eigvalsh: {_NOT_CONVERGED}")
-        return [values]
-
 
 _eigvalsh: Any = _Eigvalsh
 
@@ -108,16 +90,6 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return _eigvalsh(A, UPLO)
 
 
-def _eigenvalues(a: Any, vectors: bool) -> list[Any]:
-    import numpy
-
-    if not numpy.isfinite(a).all():
-        raise RuntimeError("linalg.eig: input tensor should not contain infs or NaNs.")
-    values, found, info = lapack.eig(a, vectors)
-    _refuse_failed(info, a.shape[:-2], f"linalg.eig: {_NOT_CONVERGED}")
-    return [values, found]
-
-
 @primitive("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)")
 class _Eig:
     """The complex eigenvalues and eigenvectors of a square matrix.
@@ -131,9 +103,6 @@ class _Eig:
     def infer(A):
         shape = _square("eig", A)
         return [(shape[:-1], _complex(A.dtype)), (shape, _complex(A.dtype))]
-
-    def run(A):
-        return _eigenvalues(A, True)
 
     def backward(ctx, gl, gv):
         values, v = ctx.eigenvalues, ctx.eigenvectors
@@ -166,9 +135,6 @@ class _Eigvals:
 
     def infer(A):
         return [(_square("eigvals", A)[:-1], _complex(A.dtype))]
-
-    def run(A):
-        return _eigenvalues(A, False)[:1]
 
 
 _eigvals: Any = _Eigvals

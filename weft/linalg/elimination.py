@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
 from weft.linalg.common import (
     _batch,
     _h,
     _matrix,
-    _refuse_pivots,
     _same_dtype,
     _square,
-    _together,
 )
 from weft.linalg.triangles import solve_triangular
 from weft.ops import named_tuple, op, primitive
@@ -50,13 +47,6 @@ class _FactorEx:
             )
         return [(A.shape, A.dtype), ([*batch, min(m, n)], weft.int32), (batch, weft.int32)]
 
-    def run(A, pivot, check_errors):
-        lu, pivots, info = lapack.lu(A)
-        info = info.reshape(A.shape[:-2])
-        if check_errors:
-            _refuse(info, "lu_factor_ex")
-        return [lu, pivots, info]
-
     def backward(ctx, g, *rest):
         m, n = ctx.shape("A")[-2:]
         k = min(m, n)
@@ -79,18 +69,6 @@ class _FactorEx:
 lu_factor_ex: Any = _FactorEx
 
 
-def _refuse(info: Any, name: str) -> None:
-    """Raise for the first matrix with a pivot that is zero."""
-    for i, code in enumerate(info.reshape(-1).tolist()):
-        if code:
-            which = f"(Batch element {i}): " if info.ndim else ""
-            raise RuntimeError(
-                f"linalg.{name}: {which}U[{code},{code}] is zero and using it on lu_solve would "
-                "result in a division by zero. If you still want the factors, call linalg.lu or "
-                "linalg.lu_factor_ex"
-            )
-
-
 @primitive("_lu_order(Tensor pivots, int rows) -> Tensor")
 class _Order:
     """The rows of A in the order in which they are in L U.
@@ -107,12 +85,6 @@ class _Order:
                 f"lu_unpack: expected exchanges of at most {rows} rows, got {list(pivots.shape)}"
             )
         return [([*pivots.shape[:-1], rows], weft.int64)]
-
-    def run(pivots, rows):
-        import numpy
-
-        _refuse_pivots(pivots, rows)
-        return [lapack.lu_order(pivots.astype(numpy.int32, copy=False), rows)]
 
 
 _order: Any = _Order
@@ -139,16 +111,38 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     tensor([[4., 8.],
             [0., 2.]])
     """
-    lu, pivots, info = lu_factor_ex(A, pivot=pivot)
-    _refuse(info, "lu_factor")
+    lu, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
     return named_tuple("linalg_lu_factor", LU=lu, pivots=pivots)
 
 
+@primitive("_lu_permutation(Tensor LU, Tensor pivots) -> Tensor")
+class _Permutation:
+    """The P of A = P L U, in the dtype of the factors.
+
+    >>> weft.linalg.lu(weft.tensor([[0.0, 2.0], [4.0, 8.0]])).P
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+
+    no_derivative = "made of indices"
+
+    def infer(LU, pivots):
+        *batch, m, n = _matrix("lu_unpack", LU, "LU_data")
+        if list(pivots.shape) != [*batch, min(m, n)]:
+            raise RuntimeError(
+                f"lu_unpack: expected pivots of shape {[*batch, min(m, n)]} for factors of shape "
+                f"{list(LU.shape)}, got {list(pivots.shape)}"
+            )
+        return [([*batch, m, m], LU.dtype)]
+
+
+_permutation: Any = _Permutation
+
+
 def _unpacked(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    m, k = lu.shape[-2], min(lu.shape[-2:])
-    p = weft.zeros([*lu.shape[:-2], m, m], dtype=lu.dtype)
-    p.scatter_(-2, _order(pivots, m).unsqueeze(-2), 1.0)
-    return p, _unit_lower(lu[..., :k]), lu[..., :k, :].triu()
+    k = min(lu.shape[-2:])
+    lower, upper = lu[..., :k], lu[..., :k, :]
+    return _permutation(lu.detach(), pivots), _unit_lower(lower), upper.triu()
 
 
 @op(name="linalg_lu", function=False, method=False, out=True)
@@ -194,25 +188,6 @@ class _Solve:
             )
         batch = _batch("lu_solve", tuple(LU.shape[:-2]), shape[:-2])
         return [((*batch, *shape[-2:]), B.dtype)]
-
-    def run(LU, pivots, B, adjoint):
-        import numpy
-
-        n = LU.shape[-1]
-        _refuse_pivots(pivots, n)
-        lu, b = _together(LU, B)
-        order = lapack.lu_order(pivots, n)[..., None]
-        if order.shape[:-1] != b.shape[:-1]:
-            order = numpy.broadcast_to(order, (*b.shape[:-1], 1))
-        if adjoint:
-            x = lapack.solve_triangular(lu, b, True, adjoint=True)
-            x = lapack.solve_triangular(lu, x, False, unit=True, adjoint=True)
-            found = numpy.empty_like(x)
-            numpy.put_along_axis(found, order, x, -2)
-            return [found]
-        x = numpy.take_along_axis(b, order, -2)
-        x = lapack.solve_triangular(lu, x, False, unit=True)
-        return [lapack.solve_triangular(lu, x, True)]
 
     def backward(ctx, g):
         LU, order = ctx.LU, _order(ctx.pivots, ctx.LU.shape[-1])

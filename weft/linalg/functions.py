@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
-from weft.linalg import lapack
 from weft.linalg.common import (
     LinAlgError,
     _batch,
     _h,
     _matrix,
     _real,
-    _refuse_failed,
     _same_dtype,
     _square,
 )
-from weft.linalg.decompose import svdvals
-from weft.linalg.eigen import eigvalsh
-from weft.linalg.openblas import product
+from weft.linalg.decompose import svd, svdvals
+from weft.linalg.eigen import eigh, eigvalsh
 from weft.linalg.systems import inv, solve
-from weft.linalg.triangles import cholesky
 from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
@@ -65,24 +62,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     if inverse is None:
         inverse = inv(_regular(A, info))
     return named_tuple("linalg_inv_ex", inverse=inverse, info=info)
-
-
-@op(name="linalg_cholesky_ex", function=False, method=False, out=True)
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """Return the Cholesky factor and, per matrix, a code that is not zero where there is none.
-
-    >>> weft.linalg.cholesky_ex(weft.eye(2)).info
-    tensor(0, dtype=torch.int32)
-    """
-    _square("cholesky_ex", A)
-
-    def factor(a: Tensor) -> Tensor:
-        return cholesky(a, upper=upper)
-
-    L, info = _with_info(factor, A, check_errors)
-    return named_tuple(
-        "linalg_cholesky_ex", L=factor(_regular(A, info)) if L is None else L, info=info
-    )
 
 
 @op(name="linalg_solve_ex", function=False, method=False, out=True)
@@ -166,23 +145,16 @@ class _Pinv:
         return [((*shape[:-2], shape[-1], shape[-2]), A.dtype)]
 
     def run(A, atol, rtol, hermitian):
-        import numpy
-
+        a = _C._from_buffer(A)
         if hermitian:
-            s, u, info = lapack.eigh(A, True)
-            vh = u.swapaxes(-1, -2).conj()
+            s, u = eigh(a)
+            vh = u.mH
         else:
-            u, s, vh, info = lapack.svd(A, False)
-        _refuse_failed(
-            info,
-            A.shape[:-2],
-            "linalg.pinv: The algorithm failed to converge because the input contained non-finite values.",
-        )
-        with numpy.errstate(all="ignore"):
-            least = numpy.maximum(rtol * abs(s).max(-1, keepdims=True), atol)
-            inverse = numpy.where(abs(s) > least, 1 / s, 0).astype(s.dtype)
-        v = vh.swapaxes(-1, -2).conj() * inverse[..., None, :]
-        return [product(v, u.swapaxes(-1, -2).conj())]
+            u, s, vh = svd(a, full_matrices=False)
+        size = s.abs()
+        least = weft.maximum(size.amax(-1, True) * _C._from_buffer(rtol), _C._from_buffer(atol))
+        inverse = weft.where(size > least, 1 / s, 0).to(a.dtype)
+        return [(vh.mH * inverse.unsqueeze(-2)) @ u.mH]
 
     def backward(ctx, g):
         return _pinv_back(ctx.A, ctx.result, g), None, None
@@ -250,23 +222,6 @@ class _Lstsq:
             ((*batch, n, B.shape[-1]), A.dtype), (A.shape[:-2], weft.int64),
             (values, _real(A.dtype)),
         ]  # fmt: skip
-
-    def run(A, B, rcond, driver):
-        import numpy
-
-        batch = numpy.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-        a, b = (numpy.broadcast_to(y, batch + y.shape[-2:]) for y in (A, B))
-        x, rank, values, info = lapack.lstsq(a, b, rcond, driver)
-        _refuse_failed(
-            info,
-            batch,
-            "linalg.lstsq: The algorithm failed to converge because an input contained non-finite values.",
-        )
-        if a.shape != A.shape:  # of each A once
-            _, rank, values, _ = lapack.lstsq(
-                A, numpy.zeros(A.shape[:-1] + (1,), A.dtype), rcond, driver
-            )
-        return [x, rank.astype(numpy.int64), values]
 
     def backward(ctx, g, *rest):
         p = pinv(ctx.A, rtol=ctx.rcond)

@@ -5,44 +5,16 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.linalg.common import _same_dtype
 from weft.linalg.systems import inv
 from weft.ops import op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 
-@op(name="linalg_cross", function=False, method=False, out=True)
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the vector products along a dimension of size 3.
-
-    >>> weft.linalg.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
-    tensor([0, 0, 1])
-    """
-    if input.ndim != other.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    _same_dtype("cross", input, other, ("input", "other"))
-    n = input.ndim
-    if not -n <= dim < n:
-        raise IndexError(
-            "linalg.cross: Dimension out of range "
-            f"(expected to be in [{-n}, {n - 1}], but got {dim})"
-        )
-    if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. "
-            f"Got {input.shape[dim]} and {other.shape[dim]}"
-        )
-    a, b = input, other
-    if a.shape != b.shape:
-        a, b = weft.broadcast_tensors(a, b)
-    # Components one after the other in memory: what follows runs without strides.
-    a0, a1, a2 = a.transpose(0, dim).contiguous().unbind()
-    b0, b1, b2 = b.transpose(0, dim).contiguous().unbind()
-    c = weft.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
-    return c.transpose(0, dim).contiguous()
+cross: Any = _C._op_function("linalg_cross")
 
 
 @op(name="linalg_vecdot", function=False, method=False, out=True)
@@ -98,6 +70,9 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 def _cheapest(sizes: list[int]) -> tuple[list[list[int]], int, int]:
     """Return where to split each run of a chain of matrices, for the fewest multiplications."""
     n = len(sizes) - 1
+    if n == 3:
+        a, b, c, d = sizes
+        return [[0, 0, 0 if b * c * d + a * b * d <= a * b * c + a * c * d else 1], [0, 0, 1]], 0, 2
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
     for length in range(2, n + 1):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
 from weft.linalg.common import _matrix, _same_dtype
 from weft.linalg.triangles import solve_triangular
 from weft.ops import op, primitive
@@ -31,9 +30,6 @@ class _Factor:
     def infer(input):
         *batch, m, n = _matrix("geqrf", input)
         return [(input.shape, input.dtype), ([*batch, min(m, n)], input.dtype)]
-
-    def run(input):
-        return lapack.reflections(input)
 
 
 factor: Any = _Factor
@@ -93,9 +89,6 @@ class _Product:
             )
         return [(input.shape, input.dtype)]
 
-    def run(input, tau):
-        return [lapack.reflected(input, tau)]
-
     def backward(ctx, g):
         m, n = ctx.input.shape[-2:]
         return _back(ctx.input, ctx.tau, weft.eye(m, n, dtype=g.dtype).expand(g.shape), g)
@@ -126,9 +119,6 @@ class _Multiplied:
         if tau.shape[-1] > m:
             raise RuntimeError(f"ormqr: expected at most {m} factors in tau, got {tau.shape[-1]}")
         return [(other.shape, other.dtype)]
-
-    def run(input, tau, other, adjoint):
-        return [lapack.reflect(input, tau, other, adjoint)]
 
     def backward(ctx, g):
         gother = _multiplied(ctx.input, ctx.tau, g, not ctx.adjoint)

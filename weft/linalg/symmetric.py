@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
-from weft.linalg.common import _batch, _matrix, _same_dtype, _square, _together
+from weft.linalg.common import _batch, _matrix, _same_dtype, _square
 from weft.ops import named_tuple, op, primitive
 
 TYPE_CHECKING = False
@@ -35,23 +34,8 @@ class _FactorEx:
         *batch, n, _ = _square("ldl_factor_ex", A)
         return [(A.shape, A.dtype), ([*batch, n], weft.int32), (batch, weft.int32)]
 
-    def run(A, hermitian, check_errors):
-        lower, pivots, info = lapack.ldl(A, hermitian)
-        if check_errors:
-            _refuse(info, "ldl_factor_ex")
-        return [lower, pivots, info.reshape(A.shape[:-2])]
-
 
 ldl_factor_ex: Any = _FactorEx
-
-
-def _refuse(info: Any, name: str) -> None:
-    for i, code in enumerate(info.reshape(-1).tolist()):
-        if code:
-            raise RuntimeError(
-                f"linalg.{name}: (Batch element {i}): D[{code},{code}] is exactly zero, so that "
-                "solving with these factors would divide by zero"
-            )
 
 
 @op(name="linalg_ldl_factor", function=False, method=False, out=True, derivative="use linalg.solve")
@@ -61,8 +45,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     >>> weft.linalg.ldl_factor(weft.tensor([[2.0, 1.0], [1.0, 3.0]])).pivots
     tensor([1, 2], dtype=torch.int32)
     """
-    LD, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
-    _refuse(info, "ldl_factor")
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
     return named_tuple("linalg_ldl_factor", LD=LD, pivots=pivots)
 
 
@@ -94,31 +77,5 @@ class _Solve:
         both = _batch("ldl_solve", tuple(batch), tuple(others))
         return [([*both, n, columns], B.dtype)]
 
-    def run(LD, pivots, B, hermitian):
-        import numpy
-
-        _check_blocks(pivots)
-        ld, b = _together(LD, B)
-        pivots = numpy.broadcast_to(pivots.astype(numpy.int32, copy=False), ld.shape[:-1])
-        return [lapack.ldl_solve(ld, pivots, b, hermitian)]
-
 
 ldl_solve: Any = _Solve
-
-
-def _check_blocks(pivots: Any) -> None:
-    """NumPy: raise for pivots that no factors have; LAPACK would leave the matrix with them."""
-    import numpy
-
-    n = pivots.shape[-1]
-    two = pivots < 0  # blocks of two rows have two entries
-    fits = not pivots.size or (pivots.min() >= -n and pivots.max() <= n and (pivots != 0).all())
-    if fits and two.any():
-        place = numpy.arange(1, n + 1)
-        before = numpy.maximum.accumulate(numpy.where(two, 0, place), -1)
-        ends = two & ~numpy.append(two[..., 1:], numpy.zeros_like(two[..., :1]), -1)
-        fits = not ((place - before)[ends] % 2).any()
-    if not fits:
-        raise RuntimeError(
-            f"linalg.ldl_solve: expected pivots from 1 to {n}, or two from -{n} to -1 in a row"
-        )

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import weft
 from weft._C import Tensor
-from weft.linalg import lapack
 from weft.linalg.common import (
     _batch,
     _h,
     _matrix,
     _real,
-    _refuse_failed,
-    _refuse_pivots,
     _same_dtype,
     _square,
-    _together,
 )
 from weft.linalg.decompose import svd
 from weft.ops import op, primitive
@@ -43,12 +39,6 @@ class _Inv:
     def infer(A):
         return [(_square("inv", A), A.dtype)]
 
-    def run(A):
-        inverse, info = lapack.inv(A)
-        why = "The inversion could not be completed because the input matrix is singular."
-        _refuse_failed(info, A.shape[:-2], f"linalg.inv: {why}")
-        return [inverse]
-
     def backward(ctx, g):
         y = _h(ctx.result)
         return -(y @ g @ y)
@@ -71,10 +61,6 @@ class _InvFactored:
         _check_factors("inv", factors, pivots)
         return [(factors.shape, factors.dtype)]
 
-    def run(factors, pivots):
-        _refuse_pivots(pivots, factors.shape[-1])
-        return [lapack.inv_factored(factors, pivots)]
-
 
 _inv_factored: Any = _InvFactored
 
@@ -92,10 +78,6 @@ class _Det:
     def infer(A):
         shape = _square("det", A)
         return [(shape[:-2], A.dtype), (shape, A.dtype), (shape[:-1], weft.int32)]
-
-    def run(A):
-        factors, pivots, _ = lapack.factor(A)
-        return [_sign(pivots, A.dtype) * factors.diagonal(0, -2, -1).prod(-1), factors, pivots]
 
     def backward(ctx, g, *rest):
         a, g = ctx.A, g[..., None, None]
@@ -125,14 +107,6 @@ def _nearly_singular(factors: Tensor) -> bool:
     sizes = factors.diagonal(0, -2, -1).abs()
     limit = weft.finfo(factors.dtype).eps * factors.shape[-1]
     return bool((sizes.amin(-1) <= limit * sizes.amax(-1)).any())
-
-
-def _sign(pivots: Any, dtype: Any) -> Any:
-    """NumPy: the determinant of exchanges of rows."""
-    import numpy
-
-    exchanged = (pivots != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
-    return numpy.where(exchanged % 2, dtype.type(-1), dtype.type(1))
 
 
 def _check_factors(name: str, factors: Tensor, pivots: Tensor) -> None:
@@ -173,16 +147,6 @@ class _Slogdet:
     def infer(A):
         shape = _square("slogdet", A)[:-2]
         return [(shape, A.dtype), (shape, _real(A.dtype))]
-
-    def run(A):
-        import numpy
-
-        factors, pivots, _ = lapack.factor(A)
-        diagonal, sign = factors.diagonal(0, -2, -1), _sign(pivots, A.dtype)
-        size = abs(diagonal)
-        with numpy.errstate(all="ignore"):
-            signs = numpy.where(size == 0, 0, diagonal / size).astype(A.dtype)
-            return [sign * signs.prod(-1), numpy.log(size).sum(-1)]
 
     def backward(ctx, gsign, glog):
         g = weft.zeros_like(weft.real(gsign)) if glog is None else glog
@@ -240,17 +204,6 @@ class _Solve:
         batch = _batch("solve", shape[:-2], tuple(B.shape[:-2]))
         return _with_factors(batch, tuple(B.shape[-2:]), A)
 
-    def run(A, B, left):
-        vector = _as_columns(A, B)
-        b = B[..., None] if vector else B
-        if not left:
-            A, b = A.swapaxes(-1, -2), b.swapaxes(-1, -2)
-        A, b = _together(A, b)
-        x, factors, pivots, info = lapack.solve(A, b)
-        why = "The solver failed because the input matrix is singular."
-        _refuse_failed(info, A.shape[:-2], f"linalg.solve: {why}")
-        return [x[..., 0] if vector else x if left else x.swapaxes(-1, -2), factors, pivots]
-
     def backward(ctx, g, *rest):
         x, left = ctx.result, ctx.left
         if ctx.create_graph:
@@ -297,13 +250,6 @@ class _SolveAdjoint:
                 f"{list(B.shape)}"
             )
         return [(B.shape, B.dtype)]
-
-    def run(factors, pivots, B, left):
-        _refuse_pivots(pivots, pivots.shape[-1])
-        vector = B.ndim < factors.ndim
-        b = B[..., None] if vector else B if left else B.swapaxes(-1, -2)
-        x = lapack.solve_turned(factors, pivots, b.conj()).conj()
-        return [x[..., 0] if vector else x if left else x.swapaxes(-1, -2)]
 
 
 _solve_adjoint: Any = _SolveAdjoint

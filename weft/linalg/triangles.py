@@ -6,16 +6,15 @@ transpose.
 
 from __future__ import annotations
 
+import weft
 from weft import _C
-from weft.linalg import lapack
+from weft._C import Tensor
 from weft.linalg.common import (
     _batch,
     _h,
     _matrix,
-    _refuse_failed,
     _same_dtype,
     _square,
-    _together,
 )
 from weft.ops import primitive
 
@@ -44,22 +43,46 @@ class _Cholesky:
     def infer(A, upper):
         return [(_square("cholesky", A), A.dtype)]
 
-    def run(A, upper):
-        factor, info = lapack.cholesky(A, upper)
-        why = "The factorization could not be completed because the input is not positive-definite."
-        _refuse_failed(info, A.shape[:-2], f"linalg.cholesky: {why}")
-        return [factor]
-
     def backward(ctx, g):
-        low, g = (_h(ctx.result), _h(g)) if ctx.upper else (ctx.result, g)
-        p = (_h(low) @ g).tril()
-        p = p - p.diagonal(0, -2, -1).diag_embed() * 0.5
-        half = solve_triangular(_h(low), p, upper=True)
-        s = solve_triangular(low, half, upper=False, left=False)
-        return (s + _h(s)) * 0.5
+        return _cholesky_back(ctx.result, g, ctx.upper)
 
 
 cholesky: Any = _Cholesky
+
+
+def _cholesky_back(factor: Tensor, g: Tensor, upper: bool) -> Tensor:
+    """Return the gradient of A, given a factor and its gradient."""
+    low, g = (_h(factor), _h(g)) if upper else (factor, g)
+    p = (_h(low) @ g).tril()
+    p = p - p.diagonal(0, -2, -1).diag_embed() * 0.5
+    half = solve_triangular(_h(low), p, upper=True)
+    s = solve_triangular(low, half, upper=False, left=False)
+    return (s + _h(s)) * 0.5
+
+
+@primitive(
+    "linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False) -> "
+    "(Tensor L, Tensor info)"
+)
+class _CholeskyEx:
+    """The Cholesky factor and, per matrix, a code that is not zero where there is none.
+
+    >>> weft.linalg.cholesky_ex(weft.eye(2)).info
+    tensor(0, dtype=torch.int32)
+    """
+
+    keeps = ("L", "info")
+
+    def infer(A, upper, check_errors):
+        shape = _square("cholesky_ex", A)
+        return [(shape, A.dtype), (shape[:-2], weft.int32)]
+
+    def backward(ctx, g, *rest):
+        ga = _cholesky_back(ctx.L, g, ctx.upper)
+        return weft.where((ctx.info == 0)[..., None, None], ga, 0)  # what failed is the identity
+
+
+cholesky_ex: Any = _CholeskyEx
 
 
 @primitive("_cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor")
@@ -88,11 +111,6 @@ class _CholeskySolve:
             )
         ]
 
-    def run(B, L, upper):
-        L, B = _together(L, B)
-        y = lapack.solve_triangular(L, B, upper, adjoint=upper)
-        return [lapack.solve_triangular(L, y, upper, adjoint=not upper)]
-
     def backward(ctx, g):
         gb = _cholesky_solve(g, ctx.L, ctx.upper)
         if not ctx.needs("L"):
@@ -117,12 +135,6 @@ class _CholeskyInverse:
 
     def infer(L, upper):
         return [(_square("cholesky_inverse", L), L.dtype)]
-
-    def run(L, upper):
-        inverse, info = lapack.cholesky_inverse(L, upper)
-        why = "The inversion could not be completed because the input matrix is singular."
-        _refuse_failed(info, L.shape[:-2], f"cholesky_inverse: {why}")
-        return [inverse]
 
     def backward(ctx, g):
         ga = ctx.result @ (g + _h(g)) @ -ctx.result

@@ -375,7 +375,10 @@ class Ctx:
 
 
 def primitive(signature: str) -> Callable[[Any], Any]:
-    """Declare an op around a library: see docs/one_op.md for the form."""
+    """Declare an op around a library: see docs/one_op.md for the form.
+
+    A form without ``run`` has its kernel in C++ (``Kernel`` in ``csrc/ops/lapack.h``), by its name.
+    """
     base = signature[: signature.index("(")]
     inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
     parts = [p.strip() for p in inside.split(", ") if p.strip() != "*"]
@@ -420,8 +423,8 @@ def primitive(signature: str) -> Callable[[Any], Any]:
         family = base.partition(".")[0]
         named = _public_name(family)
         _C._declare_op(
-            signature, form.__doc__ or "", _named(form.infer, named), _named(run, named), backward,
-            mask,
+            signature, form.__doc__ or "", _named(form.infer, named),
+            _named(run, named) if hasattr(form, "run") else None, backward, mask,
             getattr(form, "no_derivative", ""),
         )  # fmt: skip
         if family in _cast_lists:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_block_diagonal = _C._op_function("block_diagonal")
 
 
 def _given(tensors: tuple[Tensor | Sequence[Tensor], ...]) -> list[Tensor]:
@@ -145,24 +149,4 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
         blocks.append(block.reshape(1, -1) if block.dim() < 2 else block)
     if not blocks:
         return weft.empty(1, 0)
-    if any(block.requires_grad for block in blocks):  # a join has a cheaper derivative
-        width, left, rows = sum(block.shape[1] for block in blocks), 0, []
-        for block in blocks:
-            height, own = block.shape
-            before, after = (
-                block.new_zeros(height, left),
-                block.new_zeros(height, width - left - own),
-            )
-            rows.append(weft.cat([before, block, after], 1))
-            left += own
-        return weft.cat(rows)
-    kind = blocks[0].dtype
-    for block in blocks[1:]:
-        kind = weft.promote_types(kind, block.dtype)
-    joined = weft.zeros([sum(sizes) for sizes in zip(*(b.shape for b in blocks))], dtype=kind)
-    top = left = 0
-    for block in blocks:
-        bottom, right = top + block.shape[0], left + block.shape[1]
-        joined[top:bottom, left:right] = block
-        top, left = bottom, right
-    return joined
+    return _block_diagonal(blocks, *zip(*[block.shape for block in blocks]))

@@ -95,21 +95,6 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return products.reshape([i * j for i, j in zip(a, b)])
 
 
-@op(out=True)
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """Return the vector products along a dimension of size 3 (by default the first such).
-
-    >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
-    tensor([0, 0, 1])
-    """
-    if dim is None:
-        shape = weft.broadcast_shapes(input.shape, other.shape)
-        if 3 not in shape:
-            raise RuntimeError("cross: no dimension of size 3 in input")
-        dim = list(shape).index(3) - len(shape)
-    return weft.linalg.cross(input, other, dim=dim)
-
-
 @op(method=False, out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """Return the product of several matrices, multiplied in the order that costs least.

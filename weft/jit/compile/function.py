@@ -91,10 +91,10 @@ class CompiledFunction(_C.CompiledBase):
 
     def _prefer(self, variant: Variant | None) -> None:
         """Try this one first in the next call: it runs straight and takes no structures."""
-        alone = variant is not None and variant.alone
-        _C._try_first(self, variant.replay if variant is not None and alone else None)
+        whole = variant is not None and variant.whole
+        _C._try_first(self, variant.replay if variant is not None and whole else None)
         # Whose results have to be put into a structure; with its replay: that may be another then.
-        self._fast: Any = (None, None) if variant is None or alone else (variant, variant.replay)
+        self._fast: Any = (None, None) if variant is None or whole else (variant, variant.replay)
 
     if TYPE_CHECKING:  # CompiledBase has it
 
@@ -141,7 +141,7 @@ class CompiledFunction(_C.CompiledBase):
     # ---- one call ------------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call that is no replay of a single tensor: that, ``CompiledBase`` has tried."""
+        """Make a call that is no replay of the whole result: that, ``CompiledBase`` has tried."""
         if _C._compiled_runs_eagerly():
             return self.func(*args, **kwargs)
         fast, replay = self._fast

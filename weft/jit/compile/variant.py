@@ -68,7 +68,7 @@ class Variant(Specialization):
         self.captures = self.failures = 0
         self.race = Race()  # of calls by pieces
         self.replay: Any = None
-        self.alone = False  # it returns one tensor that it makes
+        self.whole = False  # its replay makes the result as the function returns it
         self._value_of: dict[Tensor, Value] = {}
         self._before: dict[Tensor, tuple[int | Tensor, Tensor | None]] = {}
         self._roles: dict[Tensor, Any] = {}
@@ -346,7 +346,7 @@ class Variant(Specialization):
 
     def rebuilt(self, made: Any, inputs: Any) -> Any:
         """Return what a straight call gave in the structure that the function returns."""
-        if self.alone:
+        if self.whole:
             return made
         env = {**self.tensors, **dict(zip(self.inputs, inputs)), **dict(zip(self._given, made))}
         return None if self.root is None else _result(self.root, env)
@@ -402,11 +402,31 @@ class Variant(Specialization):
                 [number[v] if v in number else self.tensors[v] for v in d.edges],
                 [place[v] if v in place else -1 - number[v] for v in d.saved],
             )
-        self.alone = root.spec.is_leaf() and root.outputs[0] in own
-        if self.alone:
-            r.give_alone()
+        output = self._output(root)
+        self.whole = output is not None
+        if self.whole:
+            r.set_output(output)
         r.set_apart(_writes(root) or bool(root.grads))
         return r
+
+    def _output(self, root: Piece) -> Any:
+        """Return how a replay makes the result: see ``set_output``; None where only Python can."""
+        made = {v: ("made", i) for i, v in enumerate(self._given)}
+        given = {v: ("input", i) for i, v in enumerate(self.inputs)}
+
+        def part(x: Any) -> Any:
+            if type(x) in (tuple, list):
+                parts = [part(y) for y in x]
+                return None if None in parts else (type(x).__name__, parts)
+            if type(x) is Value:
+                return made.get(x) or given.get(x) or ("constant", self.tensors[x])
+            return (
+                ("constant", x)
+                if isinstance(x, (int, float, complex, str, bytes, weft.dtype))
+                else None
+            )
+
+        return part(root.spec.unflatten(root.outputs))
 
     # Several pieces: Python goes from one to the next.
 
