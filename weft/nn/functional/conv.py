@@ -6,7 +6,7 @@ import weft
 from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, prod, tuple_of
-from weft.nn.functional.windows import gathered, padded, sliding
+from weft.nn.functional.sliding import gathered, padded, sliding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

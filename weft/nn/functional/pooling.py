@@ -16,7 +16,7 @@ from weft.nn.functional.common import (
     tuple_of,
     wide,
 )
-from weft.nn.functional.windows import padded, places, pooled_size, sliding
+from weft.nn.functional.sliding import padded, places, pooled_size, sliding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
