@@ -170,7 +170,7 @@ per_tensor_symmetric qint8 qint32 qscheme quint8
 """
 _LAZY_FROM.update(dict.fromkeys(_QUANTIZED.split(), "quantization.tensor"))
 _LAZY_FROM.update(dict.fromkeys(_KINDS.split(), "quantization.kinds"))
-_LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top"))
+_LAZY_FROM.update(dict.fromkeys(_LAYERS, "nn.functional.top_level"))
 _ATEN = """
 _batch_norm_with_update _chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce
 _softmax_backward_data

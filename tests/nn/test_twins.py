@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 import pytest
+from nn import reference
 
 import weft
 from weft.nn import functional as F
-from weft.nn.functional import activation, attention, recurrent
-from weft.nn.functional.conv import plain_conv, plain_conv_transpose
-from weft.nn.functional.embedding import plain_embedding
+from weft.nn.functional import attention, recurrent
+from weft.nn.functional.conv import plain_conv_transpose
 from weft.nn.functional.linear import plain_linear
 from weft.nn.functional.norm import (
     plain_batch_norm,
@@ -22,7 +22,6 @@ from weft.nn.functional.norm import (
     plain_instance_norm,
     plain_layer_norm,
 )
-from weft.nn.functional.pooling import plain_avg_pool, plain_max_pool
 
 D = weft.float64
 
@@ -52,7 +51,7 @@ def test_conv(n: int) -> None:
         x, w, b = r(2, 4, *[6] * n), r(6, 4 // groups, *[2] * n), r(6)
         alike(
             lambda x, w, b, a=args: fast(x, w, b, *a),
-            lambda x, w, b, a=args: plain_conv("c", n, x, w, b, *a),
+            lambda x, w, b, a=args: reference.conv(n, x, w, b, *a),
             x,
             w,
             b,
@@ -62,7 +61,7 @@ def test_conv(n: int) -> None:
         x, w, b = r(2, *[6] * n), r(3, 2, *[2] * n), r(3)
         alike(
             lambda x, w, b, a=args: fast(x, w, b, *a),
-            lambda x, w, b, a=args: plain_conv("c", n, x, w, b, *a),
+            lambda x, w, b, a=args: reference.conv(n, x, w, b, *a),
             x,
             w,
             b,
@@ -130,16 +129,16 @@ def test_pool(n: int) -> None:
             x, args = r(2, 3, *[7] * n), (kernel, stride, padding, dilation, ceil)
             alike(
                 lambda x, a=args: largest(x, *a),
-                lambda x, a=args: plain_max_pool("p", n, x, *a)[0],
+                lambda x, a=args: reference.max_pool(n, x, *a)[0],
                 x,
             )
             at = largest(x, *args, return_indices=True)[1]
-            assert weft.equal(at, plain_max_pool("p", n, x, *args)[1])
+            assert weft.equal(at, reference.max_pool(n, x, *args)[1])
         for padding, count in itertools.product((0, 1), (False, True)):
             rest = (kernel, stride, padding, ceil, count)
             alike(
                 lambda x, a=rest: mean(x, *a),
-                lambda x, a=rest: plain_avg_pool("p", n, x, *a, None),
+                lambda x, a=rest: reference.avg_pool(n, x, *a, None),
                 x,
             )
 
@@ -310,7 +309,7 @@ def test_embedding(dtype: Any, padding: int | None, scaled: bool) -> None:
     indices = [grid, grid.t(), grid[:, ::2], grid[0].expand(4, 3), grid[1, 1], grid[:, :0]]
     for index in indices:
         fast = partial(F.embedding, index, padding_idx=padding, scale_grad_by_freq=scaled)
-        plain = partial(plain_embedding, index, padding_idx=padding, scale_grad_by_freq=scaled)
+        plain = partial(reference.embedding, index, padding_idx=padding, scale_grad_by_freq=scaled)
         for w in (r(4, 3), r(3, 4).t(), r(3).expand(4, 3), r(4, 0)):
             alike(fast, plain, w)
         w, v = r(4, 3).requires_grad_(), r(*index.shape, 3).requires_grad_()
@@ -406,7 +405,7 @@ ACTIVATIONS = {
 def test_activations(name: str) -> None:
     """Single ops against the ops they are made of."""
     args, x = ACTIVATIONS[name], r(50) * 3
-    plain = getattr(activation, f"plain_{name}")
+    plain = getattr(reference, name)
     alike(lambda x: getattr(F, name)(x, *args), lambda x: plain(x, *args), x)
 
 

@@ -31,7 +31,7 @@ FORMATS: dict[str, tuple[Any, Any, Any, int]] = {
     "npz": (Npz, NPZ, load_npz, 25_000),
     "torch": (Torch, TORCH, weft.load, 40_000),
 }
-READERS = "archive common files npz own pickles safetensors structure torch_file".split()
+READERS = "archive common files npz weft_file pickles safetensors structure torch_file".split()
 ENOUGH = 100  # times that each rule must have been met
 
 # Rules that no file of these sizes can break: the last nets, and limits, which have tests below.

@@ -68,9 +68,9 @@ class Kill(Callback):
 
 def kill_in_save(number: int) -> None:
     """Kill the process in the middle of writing a checkpoint."""
-    from weft.serialization import own
+    from weft.serialization import weft_file
 
-    write, left = own._storages, [number]
+    write, left = weft_file._storages, [number]
 
     def dying(*args: Any) -> Any:
         left[0] -= 1
@@ -78,7 +78,7 @@ def kill_in_save(number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return write(*args)
 
-    own._storages = dying
+    weft_file._storages = dying
 
 
 def data_of(kind: str) -> Any:

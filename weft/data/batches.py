@@ -57,10 +57,19 @@ class ShuffledBatches:
         generator = weft.Generator()
         generator.manual_seed((self.seed + self.epoch * 0x9E3779B97F4A7C15) % 2**63)
         order = weft.randperm(self.length, generator=generator)
+        for part in self.parts():
+            yield order[part]
+
+    def parts(self) -> Iterator[slice]:
+        """Iterate over what is left of the epoch: where the batches lie in its order.
+
+        >>> list(weft.data.ShuffledBatches(5, batch_size=4).parts())
+        [slice(0, 4, None), slice(4, 8, None)]
+        """
         while self.next_batch < len(self):
             begin = self.next_batch * self.batch_size
             self.next_batch += 1  # before the yield: what is saved then has this batch behind it
-            yield order[begin : begin + self.batch_size]
+            yield slice(begin, begin + self.batch_size)
         self.epoch += 1
         self.next_batch = 0
 

@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 
 
 def sum(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the sum of the elements that the mask chooses; of none it is 0.
 
     >>> weft.masked.sum(weft.tensor([1.0, 2.0, 4.0]), mask=weft.tensor([True, False, True]))
@@ -31,13 +27,9 @@ def sum(
 
 
 def prod(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the product of the elements that the mask chooses; of none it is 1.
 
     >>> weft.masked.prod(weft.tensor([3.0, 2.0, 4.0]), mask=weft.tensor([True, False, True]))
@@ -49,50 +41,43 @@ def prod(
     return found
 
 
-def amax(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
+def _extreme(
+    name: str, input: Tensor, dim: Any, keepdim: bool, dtype: Any, mask: Tensor | None
 ) -> Tensor:
+    """Return what a method of Tensor finds, to which masked elements are the last to be chosen."""
+    input = cast(input, dtype)
+    found = filled(input, mask, extreme(input.dtype, name.endswith("min")), name)
+    return getattr(found, name)(dim, keepdim).to(input.dtype)
+
+
+def amax(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the largest of the elements that the mask chooses; of none, the least of the dtype.
 
     >>> weft.masked.amax(weft.tensor([1.0, 9.0, 4.0]), mask=weft.tensor([True, False, True]))
     tensor(4.)
     """
-    input = cast(input, dtype)
-    found = filled(input, mask, extreme(input.dtype, False), "amax")
-    return found.amax(whole_dims(input, dim), keepdim)
+    return _extreme("amax", input, whole_dims(input, dim), keepdim, dtype, mask)
 
 
 def amin(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the least of the elements that the mask chooses; of none, the largest of the dtype.
 
     >>> weft.masked.amin(weft.tensor([3.0, 1.0, 4.0]), mask=weft.tensor([True, False, True]))
     tensor(3.)
     """
-    input = cast(input, dtype)
-    found = filled(input, mask, extreme(input.dtype, True), "amin")
-    return found.amin(whole_dims(input, dim), keepdim)
+    return _extreme("amin", input, whole_dims(input, dim), keepdim, dtype, mask)
 
 
 def argmax(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return where the largest of the elements is that the mask chooses.
 
     As in PyTorch the place has the dtype of the input, unless ``dtype=weft.int64`` is given.
@@ -100,19 +85,13 @@ def argmax(
     >>> weft.masked.argmax(weft.tensor([1, 9, 4]), mask=weft.tensor([True, False, True]))
     tensor(2)
     """
-    input = cast(input, dtype)
-    found = filled(input, mask, extreme(input.dtype, False), "argmax").argmax(dim, keepdim)
-    return found.to(input.dtype)
+    return _extreme("argmax", input, dim, keepdim, dtype, mask)
 
 
 def argmin(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return where the least of the elements is that the mask chooses.
 
     As in PyTorch the place has the dtype of the input, unless ``dtype=weft.int64`` is given.
@@ -120,9 +99,7 @@ def argmin(
     >>> weft.masked.argmin(weft.tensor([3, 1, 4]), mask=weft.tensor([True, False, True]))
     tensor(0)
     """
-    input = cast(input, dtype)
-    found = filled(input, mask, extreme(input.dtype, True), "argmin").argmin(dim, keepdim)
-    return found.to(input.dtype)
+    return _extreme("argmin", input, dim, keepdim, dtype, mask)
 
 
 def _count(input: Tensor, dim: Any, mask: Tensor | None, name: str) -> Tensor:
@@ -132,9 +109,8 @@ def _count(input: Tensor, dim: Any, mask: Tensor | None, name: str) -> Tensor:
 
 
 def _float_type(input: Tensor, dtype: Any) -> Any:
-    if dtype is not None:
-        return dtype
-    return input.dtype if input.is_floating_point() or input.is_complex() else weft.float32
+    floating = input.is_floating_point() or input.is_complex()
+    return dtype or (input.dtype if floating else weft.float32)
 
 
 def _without(t: Tensor, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
@@ -143,13 +119,9 @@ def _without(t: Tensor, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 def mean(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the mean of the elements that the mask chooses; of none it is NaN.
 
     >>> weft.masked.mean(weft.tensor([1.0, 9.0, 4.0]), mask=weft.tensor([True, False, True]))
@@ -161,13 +133,9 @@ def mean(
 
 
 def median(
-    input: Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: int = -1, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the lower median along a dimension of the elements that the mask chooses, or NaN.
 
     >>> x = weft.tensor([1.0, 9.0, 4.0])
@@ -182,15 +150,9 @@ def median(
 
 
 def _variance(
-    input: Tensor,
-    dim: Any,
-    unbiased: Any,
-    correction: Any,
-    keepdim: bool,
-    dtype: Any,
-    mask: Tensor | None,
-    name: str,
-) -> Tensor:
+    input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool, dtype: Any,
+    mask: Tensor | None, name: str,
+) -> Tensor:  # fmt: skip
     if unbiased is not None and correction is not None:
         raise ValueError(f"masked.{name}: give unbiased or correction, not both")
     if correction is None:
@@ -204,15 +166,10 @@ def _variance(
 
 
 def var(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    *,
-    correction: float | None = None,
-    keepdim: bool = False,
-    dtype: Any = None,
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, *,
+    correction: float | None = None, keepdim: bool = False, dtype: Any = None,
     mask: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the variance of the elements that the mask chooses.
 
     >>> weft.masked.var(weft.tensor([1.0, 9.0, 3.0]), mask=weft.tensor([True, False, True]))
@@ -222,15 +179,10 @@ def var(
 
 
 def std(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    *,
-    correction: float | None = None,
-    keepdim: bool = False,
-    dtype: Any = None,
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, *,
+    correction: float | None = None, keepdim: bool = False, dtype: Any = None,
     mask: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the standard deviation of the elements that the mask chooses.
 
     >>> weft.masked.std(weft.tensor([1.0, 9.0, 3.0]), mask=weft.tensor([True, False, True]))
@@ -240,14 +192,9 @@ def std(
 
 
 def norm(
-    input: Tensor,
-    ord: float | None = 2.0,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the norm of the elements that the mask chooses.
 
     >>> weft.masked.norm(weft.tensor([3.0, 9.0, 4.0]), 2, mask=weft.tensor([True, False, True]))
@@ -259,13 +206,9 @@ def norm(
 
 
 def logsumexp(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the logarithm of the sum of exponentials of the elements that the mask chooses.
 
     >>> weft.masked.logsumexp(weft.zeros(3), 0, mask=weft.tensor([True, False, True]))

@@ -37,4 +37,4 @@ from weft.nn.recurrent import *
 from weft.nn.resize import *
 from weft.nn.transformer import *
 
-from weft.nn import modules, straight, utils  # isort: skip  # these build on all of the above
+from weft.nn import modules, native_calls, utils  # isort: skip  # these build on all of the above

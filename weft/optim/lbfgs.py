@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import weft
 
-from .by_group import check_lr
+from .declared import options
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -44,32 +44,18 @@ class LBFGS(Optimizer):
     tensor([1.0000, 1.0000], requires_grad=True)
     """
 
+    @options()
     def __init__(
-        self,
-        params: Any,
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
+        self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
-    ) -> None:
-        """Check the options and make the group."""
-        check_lr(lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+    ) -> None:  # fmt: skip
+        """Refuse groups of parameters; derive how often the closure may be called."""
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
+        if max_eval is None:
+            self.defaults["max_eval"] = self.param_groups[0]["max_eval"] = max_iter * 5 // 4
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state."""

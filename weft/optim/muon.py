@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
+from weft import Tensor
 
-from .by_group import ByGroup, check_dense, check_lr, number, zeros
-
-if TYPE_CHECKING:
-    from weft import Tensor
+from .declared import DeclaredOptimizer, State, learning_rate, options, rule
 
 __all__ = ["Muon", "muon"]
 
 
-class Muon(ByGroup):
+class Muon(DeclaredOptimizer):
     """Muon (Jordan, 2024), for matrices only::
 
         b = momentum b + (1 - momentum) g
@@ -44,37 +42,26 @@ class Muon(ByGroup):
     True
     """
 
+    states = (State("momentum_buffer", plural="muon_momentum_bufs"),)
+    takes_complex = False
+
+    @options(
+        lr=lambda x: learning_rate(x, "Learning rate should be >= 0 but is: {}"),
+        momentum=rule(lambda x: x >= 0, "momentum should be >= 0 but is: {}"),
+        weight_decay=rule(lambda x: x >= 0, "weight decay should be >= 0 but is: {}"),
+        eps=None,
+        adjust_lr_fn=rule(
+            lambda x: x in (None, "original", "match_rms_adamw"),
+            "Adjust learning rate function {} is not supported",
+        ),
+    )
     def __init__(
-        self,
-        params: Any,
-        lr: float | Tensor = 1e-3,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
-        nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
-        eps: float = 1e-7,
-        ns_steps: int = 5,
-        adjust_lr_fn: str | None = None,
-    ) -> None:
-        """Check the options and make the groups."""
-        check_lr(lr, "Learning rate should be >= 0 but is")
-        if momentum < 0:
-            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
-        if weight_decay < 0:
-            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
+        self, params: Any, lr: float | Tensor = 1e-3, weight_decay: float = 0.1,
+        momentum: float = 0.95, nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315), eps: float = 1e-7,
+        ns_steps: int = 5, adjust_lr_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        """Refuse parameters that are no matrices."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.dim() != 2:
@@ -83,59 +70,23 @@ class Muon(ByGroup):
                         f"size: {p.size()}"
                     )
 
-    def _begin(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
-        state["momentum_buffer"] = zeros(p)
-
-    def _update(
-        self,
-        group: dict[str, Any],
-        params: list[Tensor],
-        grads: list[Tensor],
-        states: list[dict[str, Any]],
-    ) -> None:
-        check_dense("Muon", grads)
-        if any(p.is_complex() for p in params):
-            raise RuntimeError("Muon does not support complex parameters")
-        muon(
-            params,
-            grads,
-            [s["momentum_buffer"] for s in states],
-            lr=number(group["lr"], group),
-            weight_decay=group["weight_decay"],
-            momentum=group["momentum"],
-            nesterov=group["nesterov"],
-            ns_coefficients=group["ns_coefficients"],
-            eps=group["eps"],
-            ns_steps=group["ns_steps"],
-            adjust_lr_fn=group["adjust_lr_fn"],
-        )
-
-
-def muon(
-    params: list[Tensor],
-    grads: list[Tensor],
-    muon_momentum_bufs: list[Tensor],
-    *,
-    lr: float,
-    weight_decay: float,
-    momentum: float,
-    nesterov: bool,
-    ns_coefficients: tuple[float, float, float],
-    eps: float,
-    ns_steps: int,
-    adjust_lr_fn: str | None,
-) -> None:
-    """Update ``params`` and their buffers in place."""
-    for p, g, b in zip(params, grads, muon_momentum_bufs):
+    @staticmethod
+    def update(
+        p: Tensor, g: Tensor, b: Tensor,
+        *, lr: float, weight_decay: float, momentum: float, nesterov: bool,
+        ns_coefficients: tuple[float, float, float], eps: float, ns_steps: int,
+        adjust_lr_fn: str | None,
+    ) -> None:  # fmt: skip
+        """Move ``p`` along the momentum, made orthogonal."""
         b.lerp_(g, 1 - momentum)
         u = g.lerp(b, momentum) if nesterov else b
-        u = _orthogonalized(u, ns_coefficients, ns_steps, eps)
+        o = _orthogonalized(u, ns_coefficients, ns_steps, eps)
         rows, columns = p.shape
         if adjust_lr_fn == "match_rms_adamw":
             ratio = 0.2 * max(rows, columns) ** 0.5
         else:
             ratio = max(1.0, rows / columns) ** 0.5
-        p.mul_(1 - lr * weight_decay).add_(u.to(p.dtype), alpha=-lr * ratio)
+        p.mul_(1 - lr * weight_decay).add_(o.to(p.dtype), alpha=-lr * ratio)
 
 
 def _orthogonalized(
@@ -155,3 +106,6 @@ def _orthogonalized(
         gram = x @ x.t()
         x = weft.addmm(x, weft.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x if wide else x.t()
+
+
+muon = Muon.functional

@@ -1,7 +1,7 @@
 """The base of all optimisers: parameter groups, state, hooks, saving and restoring.
 
-``Optimizer`` is what users subclass, as in PyTorch; what weft's own optimisers share on top of it
-is in ``by_group.py``.
+``Optimizer`` is what users subclass, as in PyTorch; how weft's own optimisers are declared on top of
+it is in ``declared.py``.
 """
 
 from __future__ import annotations

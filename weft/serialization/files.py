@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 
-from . import own, safetensors
+from . import safetensors, weft_file
 from .archive import Archive
 from .atomic import write_file
 from .common import FileError, name_of
@@ -43,7 +43,7 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: Any = Non
     for name, value in (("pickle_module", pickle_module), ("pickle_protocol", pickle_protocol)):
         if value is not None:
             raise NotImplementedError(f"save({name}=...): weft's files are not pickles")
-    write_file(f, lambda file: own.write(file, obj))
+    write_file(f, lambda file: weft_file.write(file, obj))
 
 
 def load(
@@ -117,8 +117,8 @@ def _load(file: BinaryIO, what: str) -> Any:
 def _by_format(file: BinaryIO, head: bytes, what: str) -> Any:
     if head[:2] == b"PK":
         archive = Archive(file, what, compressed=True)
-        if own.MANIFEST in archive.members:
-            return own.read(Archive(file, what))
+        if weft_file.MANIFEST in archive.members:
+            return weft_file.read(Archive(file, what))
         if any(name.count("/") == 1 and name.endswith("/data.pkl") for name in archive.members):
             if any(
                 name.split("/")[1:2] in (["constants.pkl"], ["code"]) for name in archive.members

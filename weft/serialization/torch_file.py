@@ -21,9 +21,9 @@ from .common import (
     size_of,
     view_of,
 )
-from .own import set_grad
 from .pickles import Global, Patch, Reader
 from .structure import array_of, plain_dtype
+from .weft_file import set_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import Any
 import weft
 from weft.random import SOURCES, all_states
 
-from . import own
+from . import weft_file
 from .atomic import write_file
 from .common import FileError, is_numpy, name_of
 from .files import load
@@ -87,7 +87,7 @@ class TrainingState:
         """
         content = {name: state_of(value, True) for name, value in self.__dict__.items()}
         content[_RANDOM] = all_states()
-        write_file(path, lambda file: own.write(file, content), PREVIOUS)
+        write_file(path, lambda file: weft_file.write(file, content), PREVIOUS)
 
     def load(self, path: Any, *, strict: bool = True) -> None:
         """Take everything back from a file.

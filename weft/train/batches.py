@@ -54,16 +54,8 @@ class TensorBatches:
 
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
         """Iterate over what is left of the epoch."""
-        if self.shuffle:
-            for index in self.order:
-                yield tuple(x[index] for x in self.tensors)
-            return
-        order = self.order
-        while order.next_batch < len(order):
-            begin = order.next_batch * self.batch_size
-            order.next_batch += 1
-            yield tuple(x[begin : begin + self.batch_size] for x in self.tensors)
-        order.epoch, order.next_batch = order.epoch + 1, 0
+        for part in self.order if self.shuffle else self.order.parts():
+            yield tuple(x[part] for x in self.tensors)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position.

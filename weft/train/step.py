@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import weft
 
-from .choose import name_of_loss
 from .metrics.base import is_number, samples, tell
+from .resolve import name_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable

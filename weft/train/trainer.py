@@ -14,10 +14,10 @@ from . import loop
 from .batches import as_batches, length_of
 from .callback import hooks_of, in_order
 from .checkpoint import Checkpoint
-from .choose import check_covers, choose_loss, choose_optimizer, choose_scheduler, name_of_loss
 from .metrics import named
 from .metrics.names import nearest
 from .progress import Progress
+from .resolve import check_covers, name_of_loss, resolve_loss, resolve_optimizer, resolve_scheduler
 from .step import inputs_of, model_step, own_step, supervised_step
 
 if TYPE_CHECKING:
@@ -131,13 +131,13 @@ class Trainer:
         self.seed, self.deterministic = seed, deterministic
         self.seeded()
         self.model = _module(model)
-        self.loss = choose_loss(loss)
+        self.loss = resolve_loss(loss)
         if step is not None:
             self._step = own_step(step)
         else:
             self._step = own_step(model_step) if self.loss is None else supervised_step(self.loss)
         self.loss_is_sum = getattr(self.loss, "reduction", "mean") == "sum"
-        self.optimizer = choose_optimizer(optimizer, self.model, lr)
+        self.optimizer = resolve_optimizer(optimizer, self.model, lr)
         check_covers(self.optimizer, self.model)
         self.by_closure = isinstance(self.optimizer, weft.optim.LBFGS)
         if self.by_closure and accumulate > 1:
@@ -145,7 +145,7 @@ class Trainer:
                 f"Trainer(accumulate={accumulate}) with {type(self.optimizer).__name__}, which "
                 "evaluates each batch several times: give larger batches instead"
             )
-        self.scheduler = choose_scheduler(scheduler, self.optimizer)
+        self.scheduler = resolve_scheduler(scheduler, self.optimizer)
         self.scheduler_interval = self._interval(scheduler_interval)
         threshold = 0.0 if self.loss is not None and name_of_loss(self.loss) in _LOGITS else None
         self.metrics = named(metrics, threshold)

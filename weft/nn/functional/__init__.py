@@ -146,7 +146,7 @@ from weft.nn.functional.pooling import (
     max_pool3d,
     max_pool3d_with_indices,
 )
-from weft.nn.functional.pooling_more import (
+from weft.nn.functional.pooling_variants import (
     fractional_max_pool2d,
     fractional_max_pool2d_with_indices,
     fractional_max_pool3d,

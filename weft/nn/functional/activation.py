@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# One native op each; what is made of several ops below stays as their plain twins.
+# One native op each.
 _hardtanh, _hardsigmoid = _C._op_function("hardtanh"), _C._op_function("hardsigmoid")
 _hardswish, _elu_op = _C._op_function("hardswish"), _C._op_function("elu")
 _leaky_relu, _silu = _C._op_function("leaky_relu"), _C._op_function("silu")
@@ -52,12 +52,6 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _hardtanh, 0, 6) if inplace else _hardtanh(input, 0, 6)
 
 
-def plain_hardtanh(input: Tensor, low: Any, high: Any) -> Tensor:
-    """Return x between two bounds."""
-    inside = (input > low) & (input < high)  # at the bounds, the derivative is zero
-    return weft.where(inside, input, input.detach().clamp(low, high))
-
-
 @functional
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
@@ -80,13 +74,6 @@ def hardtanh(
     )
 
 
-def plain_hardsigmoid(input: Tensor) -> Tensor:
-    """Return (x + 3) / 6, between 0 and 1."""
-    need_floating(input, "hardsigmoid_cpu")
-    x = wide(input)
-    return like(plain_hardtanh(x + 3, 0, 6) / 6, input)
-
-
 @hot
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return (x + 3) / 6, between 0 and 1: a sigmoid made of straight lines.
@@ -97,16 +84,6 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, _hardsigmoid) if inplace else _hardsigmoid(input)
 
 
-def plain_hardswish(input: Tensor) -> Tensor:
-    """Return x times its hardsigmoid."""
-    need_floating(input, "hardswish_cpu")
-    x = wide(input)
-    low, middle = x <= -3, (x > -3) & (x < 3)
-    inner = weft.where(middle, x, 0.0)  # so that infinity is not in the derivative
-    y = weft.where(middle, inner * (inner + 3) / 6, weft.where(low, x * 0.0, x))
-    return like(y, input)
-
-
 @hot
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x (x + 3) / 6 between -3 and 3, zero below, x above.
@@ -115,14 +92,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([0.0000, 1.1250, 4.0000])
     """
     return into(input, _hardswish) if inplace else _hardswish(input)
-
-
-def plain_elu(input: Tensor, alpha: float) -> Tensor:
-    """Return x, or alpha (exp(x) - 1) below zero."""
-    need_floating(input, "elu_cpu")
-    x = wide(input)
-    below = weft.where(x > 0, 0.0, x)  # exp of large numbers would make the gradient NaN
-    return like(weft.where(x > 0, x, alpha * weft.expm1(below)), input)
 
 
 @hot
@@ -153,13 +122,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     tensor([-0.6321,  1.0000])
     """
     return weft.celu_(input, alpha) if inplace else weft.celu(input, alpha)
-
-
-def plain_leaky_relu(input: Tensor, slope: float) -> Tensor:
-    """Return x, or a multiple of it below zero."""
-    need_floating(input, "leaky_relu_cpu")
-    x = wide(input)
-    return like(weft.where(x > 0, x, x * slope), input)
 
 
 @hot
@@ -201,11 +163,6 @@ def rrelu(
     return into(input, _rrelu, *args[1:]) if inplace else _rrelu(*args)
 
 
-def plain_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Return x where it is larger than threshold, and value elsewhere."""
-    return like(weft.where(input <= threshold, input.new_full((), value), input), input)
-
-
 @functional
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Return x where it is larger than threshold, and value elsewhere.
@@ -218,18 +175,6 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         if inplace
         else _threshold(input, threshold, value)
     )
-
-
-def plain_gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """Return x times the share of a normal distribution below x."""
-    need_floating(input, "GeluKernelImpl")
-    x = wide(input)
-    if approximate == "tanh":
-        inner = 0.7978845608028654 * (x + 0.044715 * (x * x * x))  # sqrt(2 / pi)
-        y = 0.5 * x * (1.0 + weft.tanh(inner))
-    else:
-        y = 0.5 * x * (1.0 + weft.erf(x * 0.7071067811865476))
-    return like(y, input)
 
 
 @functional_out
@@ -262,21 +207,6 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return into(input, f) if inplace else f(input)
 
 
-def plain_softplus(x: Tensor, beta: float, threshold: float) -> Tensor:
-    """Return log(1 + exp(beta x)) / beta."""
-    t = x if beta == 1 else x * beta
-    linear = t > threshold
-    y = weft.log1p(weft.exp(weft.where(linear, 0.0, t)))
-    return weft.where(linear, x, y if beta == 1 else y / beta)
-
-
-def plain_mish(input: Tensor) -> Tensor:
-    """Return x tanh(log(1 + exp(x)))."""
-    need_floating(input, "mish_cpu")
-    x = wide(input)
-    return like(x * weft.tanh(plain_softplus(x, 1, 40)), input)
-
-
 @hot
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return x tanh(log(1 + exp(x))).
@@ -295,15 +225,6 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     tensor([ 0.6931, 30.0000])
     """
     return _softplus(input, beta, threshold)
-
-
-def plain_logsigmoid(input: Tensor) -> Tensor:
-    """Return the logarithm of the sigmoid."""
-    need_floating(input, "log_sigmoid_cpu")
-    x = wide(input)
-    below = x < 0
-    y = weft.where(below, x, 0.0) - weft.log1p(weft.exp(weft.where(below, x, -x)))
-    return like(y, input)
 
 
 @functional_out

@@ -6,7 +6,7 @@ import weft
 from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional, prod, tuple_of
-from weft.nn.functional.windows import gathered, padded, sliding
+from weft.nn.functional.sliding import gathered, padded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,53 +74,6 @@ def _paddings(
         raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, kernel)]
     return [t // 2 for t in total], [t - t // 2 for t in total]
-
-
-def plain_conv(
-    name: str,
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Tensor:
-    """Convolve n dimensions: windows as the columns of a matrix, times the weights."""
-    _check(name, input, weight, n)
-    stride = tuple_of(stride, n, name, "stride")
-    dilation = tuple_of(dilation, n, name, "dilation")
-    kernel = tuple(weight.shape[2:])
-    before, after = _paddings(name, padding, stride, dilation, kernel)
-    _check_numbers(name, stride, before, dilation, groups)
-    x = input if input.ndim == n + 2 else input.unsqueeze(0)
-    batch, channels = x.shape[:2]
-    outputs, share = weight.shape[:2]
-    _check_bias(name, bias, outputs, input.dtype)
-    if outputs % groups or outputs < groups or share * groups != channels:
-        raise RuntimeError(
-            f"{name}: Given groups={groups}, weight of size {list(weight.shape)}, expected "
-            f"input{list(input.shape)} to have {share * groups} channels and outputs divisible by "
-            f"groups, but got {channels} channels and {outputs} outputs"
-        )
-    x = padded(x, before, after)
-    out = [
-        (size - d * (k - 1) - 1) // s + 1
-        for size, d, k, s in zip(x.shape[2:], dilation, kernel, stride)
-    ]
-    if any(size < d * (k - 1) + 1 for size, d, k in zip(x.shape[2:], dilation, kernel)):
-        raise RuntimeError(
-            f"{name}: Calculated padded input size per channel: {tuple(x.shape[2:])}. Kernel size: "
-            f"{kernel}. Kernel size can't be greater than actual input size"
-        )
-    columns = sliding(x, kernel, stride, dilation, tuple(out))
-    columns = columns.reshape(batch, groups, share * prod(kernel), prod(out))
-    y = weft.matmul(weight.reshape(groups, outputs // groups, share * prod(kernel)), columns)
-    y = y.reshape(batch, outputs, *out)
-    if bias is not None:
-        y = y + bias.reshape(-1, *[1] * n)
-    return y if input.ndim == n + 2 else y.squeeze(0)
 
 
 def plain_conv_transpose(
@@ -194,7 +147,7 @@ def _conv(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """Convolve by the native op, whose twin is ``plain_conv``."""
+    """Convolve by the native op."""
     _check(name, input, weight, n)
     stride = _exact(stride, n, name, "stride")
     dilation = _exact(dilation, n, name, "dilation")
@@ -222,7 +175,7 @@ def _conv_transpose(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    """Apply the adjoint of the native convolution; the twin is ``plain_conv_transpose``."""
+    """Apply the adjoint of the native convolution; ``plain_conv_transpose`` does what it cannot."""
     s, p, d = (
         _exact(v, n, name, what)
         for v, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))

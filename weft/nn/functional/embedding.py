@@ -55,19 +55,6 @@ def _scaled_by_frequency(rows: Tensor, index: Tensor, weight: Tensor) -> Tensor:
     return still + (rows - still) / times.to(rows.dtype).unsqueeze(-1)
 
 
-def plain_embedding(
-    index: Tensor, weight: Tensor, padding_idx: int | None = None, scale_grad_by_freq: bool = False
-) -> Tensor:
-    """Return the row of weight for each index, made of other ops."""
-    flat = index.reshape(-1)
-    y = weight.index_select(0, flat)
-    if padding_idx is not None:
-        y = weft.where((flat == padding_idx).unsqueeze(-1), y.detach(), y)
-    if scale_grad_by_freq:
-        y = _scaled_by_frequency(y, flat, weight)
-    return y.reshape(*index.shape, weight.shape[1])
-
-
 def _looked_up_sparsely(weight: Tensor, index: Tensor, padding_idx: int | None) -> Tensor:
     """Return rows; the gradient of weight is sparse, without entries for the padding."""
     if padding_idx is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft.nn.functional.activation import plain_hardtanh
 from weft.nn.functional.common import functional, prod
 from weft.ops import primitive
 
@@ -35,7 +34,8 @@ def _inside(x: Tensor, size: int, padding_mode: str, align_corners: bool) -> Ten
     if padding_mode == "reflection":
         low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
         x = _mirrored(x, low, high)
-    return plain_hardtanh(x, 0, size - 1)
+    inside = (x > 0) & (x < size - 1)  # at the bounds, the derivative is zero
+    return weft.where(inside, x, x.detach().clamp(0, size - 1))
 
 
 def _pick(flat: Tensor, places: list[Tensor], sizes: Sequence[int]) -> Tensor:

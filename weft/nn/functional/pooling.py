@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import weft
 from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import (
     functional,
     functional_out,
-    like,
     need_floating,
-    prod,
     tuple_of,
-    wide,
 )
-from weft.nn.functional.windows import padded, places, pooled_size, sliding
+from weft.nn.functional.sliding import pooled_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,79 +73,6 @@ def _settings(
     return kernel, stride, padding, dilation, out
 
 
-def _windows(x: Tensor, settings: tuple[Any, ...], value: Any) -> tuple[Tensor, tuple[int, ...]]:
-    """Return windows (N, C, *kernel, *out), and the sizes of the padded input."""
-    kernel, stride, padding, dilation, out = settings
-    n = len(kernel)
-    after = [
-        max((o - 1) * s + d * (k - 1) + 1 - size - p, 0)
-        for o, s, d, k, size, p in zip(out, stride, dilation, kernel, x.shape[-n:], padding)
-    ]
-    x = padded(x, padding, after, value)
-    return sliding(x, kernel, stride, dilation, out), tuple(x.shape[-n:])
-
-
-def lowest(x: Tensor) -> Any:
-    """Return the smallest value of a dtype."""
-    return -float("inf") if x.is_floating_point() else weft.iinfo(x.dtype).min
-
-
-def plain_max_pool(
-    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Return the largest element of every window, and its place in the flattened input."""
-    x = batched(name, input, n)
-    settings = _settings(name, x.shape, n, kernel_size, stride, padding, dilation, ceil_mode)
-    kernel, stride, padding, dilation, out = settings
-    windows, sizes = _windows(x, settings, lowest(x))
-    values, which = windows.reshape(*x.shape[:2], prod(kernel), prod(out)).max(2)
-    at = places(sizes, kernel, stride, dilation, out).reshape(prod(kernel), prod(out))
-    index = at.expand(*x.shape[:2], -1, -1).gather(2, which.unsqueeze(2)).squeeze(2)
-    if sizes != tuple(x.shape[-n:]):  # from the padded input to the given one
-        rest, parts = index, list[Tensor]()
-        for size in reversed(sizes):
-            parts.insert(0, rest % size)
-            rest = rest.div(size, rounding_mode="floor")
-        index = weft.zeros_like(rest)
-        for part, pad, size in zip(parts, padding, x.shape[-n:]):
-            index = index * size + (part - pad)
-    shape = (*(x.shape[:2] if input.ndim == n + 2 else x.shape[1:2]), *out)
-    return values.reshape(shape), index.reshape(shape)
-
-
-def plain_avg_pool(
-    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None,
-) -> Tensor:  # fmt: skip
-    """Return the mean of every window."""
-    if divisor_override == 0:
-        raise RuntimeError(f"{name}: divisor must be not zero")
-    x = batched(name, input, n)
-    settings = _settings(name, x.shape, n, kernel_size, stride, padding, 1, ceil_mode)
-    kernel, stride, padding, _, out = settings
-    windows, sizes = _windows(wide(x), settings, 0)
-    total = windows.sum(list(range(2, 2 + n)))
-    whole = all(s == size + 2 * p for s, size, p in zip(sizes, x.shape[-n:], padding))
-    if divisor_override is not None:
-        divisor: Any = divisor_override
-    elif (not any(padding) and sizes == tuple(x.shape[-n:])) or (count_include_pad and whole):
-        divisor = prod(kernel)
-    else:
-        counts = [
-            _overlap(size, k, s, p, o, count_include_pad)
-            for size, k, s, p, o in zip(x.shape[-n:], kernel, stride, padding, out)
-        ]
-        divisor = counts[0].reshape(-1, *[1] * (n - 1))
-        for i, count in enumerate(counts[1:], 1):
-            divisor = divisor * count.reshape(-1, *[1] * (n - 1 - i))
-    if input.is_floating_point():
-        y = like(total / divisor, input)
-    else:
-        y = total.div(divisor, rounding_mode="trunc").to(input.dtype)
-    return y if input.ndim == n + 2 else y.squeeze(0)
-
-
 @lru_cache(256)
 def _kept_settings(
     name: str, n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any,
@@ -175,7 +98,7 @@ def _max_pooled(
     name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Return maxima and their places by the native op, whose twin is ``plain_max_pool``."""
+    """Return maxima and their places by the native op."""
     args = (kernel_size, stride, padding, dilation, ceil_mode)
     return _pool_largest(input, *_found_settings(name, n, input.shape, *args))
 
@@ -184,19 +107,12 @@ def _avg_pooled(
     name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Tensor:  # fmt: skip
-    """Return means by the native op, whose twin is ``plain_avg_pool``."""
+    """Return means by the native op."""
     if divisor_override == 0:
         raise RuntimeError(f"{name}: divisor must be not zero")
     args = (kernel_size, stride, padding, 1, ceil_mode)
     settings = _found_settings(name, n, input.shape, *args)
     return _pool_mean(input, *settings, count_include_pad, divisor_override or 0)
-
-
-def _overlap(size: int, kernel: int, stride: int, padding: int, out: int, pad: bool) -> Tensor:
-    """Return how many elements each window holds, with or without the padding."""
-    start = weft.arange(out) * stride - padding
-    end = (start + kernel).clamp_max(size + padding)
-    return end - start if pad else end.clamp_max(size) - start.clamp_min(0)
 
 
 def adaptive_sizes(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:

@@ -129,59 +129,23 @@ class DenseNet(nn.Module):
 
 @model
 def densenet121(**kwargs: Any) -> DenseNet:
-    """Make a DenseNet of 121 layers.
-
-    Args:
-        kwargs: arguments of ``DenseNet`` but the first three.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.densenet121(num_classes=2)
-    >>> net.classifier.in_features
-    1024
-    """
+    """Make a DenseNet of 121 layers."""
     return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
 
 
 @model
 def densenet161(**kwargs: Any) -> DenseNet:
-    """Make a DenseNet of 161 layers.
-
-    Args:
-        kwargs: arguments of ``DenseNet`` but the first three.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.densenet161(num_classes=2)
-    >>> net.classifier.in_features
-    2208
-    """
+    """Make a DenseNet of 161 layers."""
     return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
 
 
 @model
 def densenet169(**kwargs: Any) -> DenseNet:
-    """Make a DenseNet of 169 layers.
-
-    Args:
-        kwargs: arguments of ``DenseNet`` but the first three.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.densenet169(num_classes=2)
-    >>> net.classifier.in_features
-    1664
-    """
+    """Make a DenseNet of 169 layers."""
     return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
 
 
 @model
 def densenet201(**kwargs: Any) -> DenseNet:
-    """Make a DenseNet of 201 layers.
-
-    Args:
-        kwargs: arguments of ``DenseNet`` but the first three.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.densenet201(num_classes=2)
-    >>> net.classifier.in_features
-    1920
-    """
+    """Make a DenseNet of 201 layers."""
     return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)

@@ -7,24 +7,39 @@ from weft import nn
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    M = TypeVar("M", bound=nn.Module)
 
 __all__ = ["get_model", "get_model_builder", "list_models"]
 
 _MODELS: dict[str, Callable[..., nn.Module]] = {}
 
 
-def model(build: Callable[..., Any]) -> Callable[..., Any]:
+_MORE_DOC = """
+
+    Args:
+        kwargs: arguments of ``{kind}``, but those that make it this one.
+
+    >>> with weft.nn.utils.no_init():
+    ...     net = weft.vision.models.{name}(num_classes=2)
+    >>> type(net).__name__
+    '{kind}'
+    """
+
+
+def model(build: Callable[..., M]) -> Callable[..., M]:
     """Declare a function that makes a model: it is listed, and takes torchvision's arguments.
 
     Those are ``weights`` (which must be None), the older ``pretrained`` (which must be False) and
-    ``progress``, which is about a download and so means nothing here.
+    ``progress``, which is about a download and so means nothing here. A docstring of one line, of
+    a model of a family, gets the arguments and an example.
     """
     name = build.__name__
 
     def make(
         pretrained: bool = False, progress: bool = True, *, weights: Any = None, **kwargs: Any
-    ) -> nn.Module:
+    ) -> M:
         if weights is not None or pretrained:
             asked = f"weights={weights!r}" if weights is not None else f"pretrained={pretrained!r}"
             raise NotImplementedError(
@@ -35,7 +50,9 @@ def model(build: Callable[..., Any]) -> Callable[..., Any]:
         return build(**kwargs)
 
     make.__name__ = make.__qualname__ = name
-    make.__module__, make.__doc__ = build.__module__, build.__doc__
+    make.__module__, make.__doc__ = build.__module__, build.__doc__ or ""
+    if ">>>" not in make.__doc__:
+        make.__doc__ += _MORE_DOC.format(kind=build.__annotations__["return"], name=name)
     _MODELS[name] = make
     return make
 

@@ -248,149 +248,59 @@ class ResNet(nn.Module):
 
 @model
 def resnet18(**kwargs: Any) -> ResNet:
-    """Make a residual network of 18 layers.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnet18(num_classes=2)
-    >>> len(net.layer3)
-    2
-    """
+    """Make a residual network of 18 layers."""
     return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
 
 
 @model
 def resnet34(**kwargs: Any) -> ResNet:
-    """Make a residual network of 34 layers.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnet34(num_classes=2)
-    >>> len(net.layer3)
-    6
-    """
+    """Make a residual network of 34 layers."""
     return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
 
 
 @model
 def resnet50(**kwargs: Any) -> ResNet:
-    """Make a residual network of 50 layers.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnet50(num_classes=2)
-    >>> len(net.layer3)
-    6
-    """
+    """Make a residual network of 50 layers."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
 
 
 @model
 def resnet101(**kwargs: Any) -> ResNet:
-    """Make a residual network of 101 layers.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnet101(num_classes=2)
-    >>> len(net.layer3)
-    23
-    """
+    """Make a residual network of 101 layers."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **kwargs)
 
 
 @model
 def resnet152(**kwargs: Any) -> ResNet:
-    """Make a residual network of 152 layers.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnet152(num_classes=2)
-    >>> len(net.layer3)
-    36
-    """
+    """Make a residual network of 152 layers."""
     return ResNet(Bottleneck, [3, 8, 36, 3], **kwargs)
 
 
 @model
 def resnext50_32x4d(**kwargs: Any) -> ResNet:
-    """Make a residual network of 50 layers in 32 groups of width 4.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnext50_32x4d(num_classes=2)
-    >>> len(net.layer3)
-    6
-    """
+    """Make a residual network of 50 layers in 32 groups of width 4."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **{"groups": 32, "width_per_group": 4, **kwargs})
 
 
 @model
 def resnext101_32x8d(**kwargs: Any) -> ResNet:
-    """Make a residual network of 101 layers in 32 groups of width 8.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnext101_32x8d(num_classes=2)
-    >>> len(net.layer3)
-    23
-    """
+    """Make a residual network of 101 layers in 32 groups of width 8."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 32, "width_per_group": 8, **kwargs})
 
 
 @model
 def resnext101_64x4d(**kwargs: Any) -> ResNet:
-    """Make a residual network of 101 layers in 64 groups of width 4.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.resnext101_64x4d(num_classes=2)
-    >>> len(net.layer3)
-    23
-    """
+    """Make a residual network of 101 layers in 64 groups of width 4."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 64, "width_per_group": 4, **kwargs})
 
 
 @model
 def wide_resnet50_2(**kwargs: Any) -> ResNet:
-    """Make a residual network of 50 layers, twice as wide inside blocks.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.wide_resnet50_2(num_classes=2)
-    >>> len(net.layer3)
-    6
-    """
+    """Make a residual network of 50 layers, twice as wide inside blocks."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **{"width_per_group": 128, **kwargs})
 
 
 @model
 def wide_resnet101_2(**kwargs: Any) -> ResNet:
-    """Make a residual network of 101 layers, twice as wide inside blocks.
-
-    Args:
-        kwargs: arguments of ``ResNet`` but the first two.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.wide_resnet101_2(num_classes=2)
-    >>> len(net.layer3)
-    23
-    """
+    """Make a residual network of 101 layers, twice as wide inside blocks."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"width_per_group": 128, **kwargs})

@@ -100,25 +100,11 @@ class SqueezeNet(nn.Module):
 
 @model
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """Make a SqueezeNet 1.0.
-
-    Args:
-        kwargs: arguments of ``SqueezeNet`` but ``version``.
-
-    >>> weft.vision.models.squeezenet1_0(num_classes=2).features[0].kernel_size
-    (7, 7)
-    """
+    """Make a SqueezeNet 1.0."""
     return SqueezeNet("1_0", **kwargs)
 
 
 @model
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """Make a SqueezeNet 1.1.
-
-    Args:
-        kwargs: arguments of ``SqueezeNet`` but ``version``.
-
-    >>> weft.vision.models.squeezenet1_1(num_classes=2).features[0].kernel_size
-    (3, 3)
-    """
+    """Make a SqueezeNet 1.1."""
     return SqueezeNet("1_1", **kwargs)

@@ -82,119 +82,47 @@ def _features(depth: int, batch_norm: bool) -> nn.Sequential:
 
 @model
 def vgg11(**kwargs: Any) -> VGG:
-    """Make a VGG of 11 layers.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg11(num_classes=2)
-    >>> len(net.features)
-    21
-    """
+    """Make a VGG of 11 layers."""
     return VGG(_features(11, False), **kwargs)
 
 
 @model
 def vgg11_bn(**kwargs: Any) -> VGG:
-    """Make a VGG of 11 layers with batch normalisation.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg11_bn(num_classes=2)
-    >>> len(net.features)
-    29
-    """
+    """Make a VGG of 11 layers with batch normalisation."""
     return VGG(_features(11, True), **kwargs)
 
 
 @model
 def vgg13(**kwargs: Any) -> VGG:
-    """Make a VGG of 13 layers.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg13(num_classes=2)
-    >>> len(net.features)
-    25
-    """
+    """Make a VGG of 13 layers."""
     return VGG(_features(13, False), **kwargs)
 
 
 @model
 def vgg13_bn(**kwargs: Any) -> VGG:
-    """Make a VGG of 13 layers with batch normalisation.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg13_bn(num_classes=2)
-    >>> len(net.features)
-    35
-    """
+    """Make a VGG of 13 layers with batch normalisation."""
     return VGG(_features(13, True), **kwargs)
 
 
 @model
 def vgg16(**kwargs: Any) -> VGG:
-    """Make a VGG of 16 layers.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg16(num_classes=2)
-    >>> len(net.features)
-    31
-    """
+    """Make a VGG of 16 layers."""
     return VGG(_features(16, False), **kwargs)
 
 
 @model
 def vgg16_bn(**kwargs: Any) -> VGG:
-    """Make a VGG of 16 layers with batch normalisation.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg16_bn(num_classes=2)
-    >>> len(net.features)
-    44
-    """
+    """Make a VGG of 16 layers with batch normalisation."""
     return VGG(_features(16, True), **kwargs)
 
 
 @model
 def vgg19(**kwargs: Any) -> VGG:
-    """Make a VGG of 19 layers.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg19(num_classes=2)
-    >>> len(net.features)
-    37
-    """
+    """Make a VGG of 19 layers."""
     return VGG(_features(19, False), **kwargs)
 
 
 @model
 def vgg19_bn(**kwargs: Any) -> VGG:
-    """Make a VGG of 19 layers with batch normalisation.
-
-    Args:
-        kwargs: arguments of ``VGG`` but ``features``.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vgg19_bn(num_classes=2)
-    >>> len(net.features)
-    53
-    """
+    """Make a VGG of 19 layers with batch normalisation."""
     return VGG(_features(19, True), **kwargs)

@@ -262,79 +262,29 @@ def _stem(configs: Sequence[ConvStemConfig], hidden_dim: int) -> nn.Sequential:
 
 @model
 def vit_b_16(**kwargs: Any) -> VisionTransformer:
-    """Make a base vision transformer over patches of 16 x 16 pixels.
-
-    Args:
-        kwargs: other arguments of ``VisionTransformer``; ``image_size`` is 224 unless given.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vit_b_16(num_classes=2)
-    >>> net.seq_length
-    197
-    """
-    size = kwargs.pop("image_size", 224)
-    return VisionTransformer(size, 16, 12, 12, 768, 3072, **kwargs)
+    """Make a base vision transformer over patches of 16 x 16 pixels."""
+    return VisionTransformer(kwargs.pop("image_size", 224), 16, 12, 12, 768, 3072, **kwargs)
 
 
 @model
 def vit_b_32(**kwargs: Any) -> VisionTransformer:
-    """Make a base vision transformer over patches of 32 x 32 pixels.
-
-    Args:
-        kwargs: other arguments of ``VisionTransformer``; ``image_size`` is 224 unless given.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vit_b_32(num_classes=2)
-    >>> net.seq_length
-    50
-    """
-    size = kwargs.pop("image_size", 224)
-    return VisionTransformer(size, 32, 12, 12, 768, 3072, **kwargs)
+    """Make a base vision transformer over patches of 32 x 32 pixels."""
+    return VisionTransformer(kwargs.pop("image_size", 224), 32, 12, 12, 768, 3072, **kwargs)
 
 
 @model
 def vit_l_16(**kwargs: Any) -> VisionTransformer:
-    """Make a large vision transformer over patches of 16 x 16 pixels.
-
-    Args:
-        kwargs: other arguments of ``VisionTransformer``; ``image_size`` is 224 unless given.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vit_l_16(num_classes=2)
-    >>> net.seq_length
-    197
-    """
-    size = kwargs.pop("image_size", 224)
-    return VisionTransformer(size, 16, 24, 16, 1024, 4096, **kwargs)
+    """Make a large vision transformer over patches of 16 x 16 pixels."""
+    return VisionTransformer(kwargs.pop("image_size", 224), 16, 24, 16, 1024, 4096, **kwargs)
 
 
 @model
 def vit_l_32(**kwargs: Any) -> VisionTransformer:
-    """Make a large vision transformer over patches of 32 x 32 pixels.
-
-    Args:
-        kwargs: other arguments of ``VisionTransformer``; ``image_size`` is 224 unless given.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vit_l_32(num_classes=2)
-    >>> net.seq_length
-    50
-    """
-    size = kwargs.pop("image_size", 224)
-    return VisionTransformer(size, 32, 24, 16, 1024, 4096, **kwargs)
+    """Make a large vision transformer over patches of 32 x 32 pixels."""
+    return VisionTransformer(kwargs.pop("image_size", 224), 32, 24, 16, 1024, 4096, **kwargs)
 
 
 @model
 def vit_h_14(**kwargs: Any) -> VisionTransformer:
-    """Make a huge vision transformer over patches of 14 x 14 pixels.
-
-    Args:
-        kwargs: other arguments of ``VisionTransformer``; ``image_size`` is 224 unless given.
-
-    >>> with weft.nn.utils.no_init():
-    ...     net = weft.vision.models.vit_h_14(num_classes=2)
-    >>> net.seq_length
-    257
-    """
-    size = kwargs.pop("image_size", 224)
-    return VisionTransformer(size, 14, 32, 16, 1280, 5120, **kwargs)
+    """Make a huge vision transformer over patches of 14 x 14 pixels."""
+    return VisionTransformer(kwargs.pop("image_size", 224), 14, 32, 16, 1280, 5120, **kwargs)

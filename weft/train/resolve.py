@@ -13,7 +13,7 @@ from .metrics.names import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_covers", "choose_loss", "choose_optimizer", "choose_scheduler", "name_of_loss"]
+__all__ = ["check_covers", "name_of_loss", "resolve_loss", "resolve_optimizer", "resolve_scheduler"]
 
 _LOSSES = {  # short names of functions of weft.nn.functional
     "cross_entropy": "cross_entropy",
@@ -30,11 +30,11 @@ _LOSSES = {  # short names of functions of weft.nn.functional
 }
 
 
-def choose_loss(loss: Any) -> Callable[[Any, Any], Any] | None:
+def resolve_loss(loss: Any) -> Callable[[Any, Any], Any] | None:
     """Return a loss: a function of output and target, or one by its name.
 
-    >>> from weft.train.choose import choose_loss
-    >>> choose_loss("mse")(weft.ones(2), weft.zeros(2))
+    >>> from weft.train.resolve import resolve_loss
+    >>> resolve_loss("mse")(weft.ones(2), weft.zeros(2))
     tensor(1.)
     """
     if isinstance(loss, str):
@@ -56,7 +56,7 @@ def choose_loss(loss: Any) -> Callable[[Any, Any], Any] | None:
 def name_of_loss(loss: Any) -> str:
     """Return what a loss is called in messages.
 
-    >>> from weft.train.choose import name_of_loss
+    >>> from weft.train.resolve import name_of_loss
     >>> name_of_loss(weft.nn.MSELoss()), name_of_loss(weft.nn.functional.mse_loss)
     ('MSELoss', 'mse_loss')
     """
@@ -69,7 +69,7 @@ def _optimizers() -> dict[str, Any]:
     return {c.__name__.lower(): c for c in classes if issubclass(c, base) and c is not base}
 
 
-def choose_optimizer(optimizer: Any, model: Any, lr: float | None) -> Any:
+def resolve_optimizer(optimizer: Any, model: Any, lr: float | None) -> Any:
     """Return an optimiser.
 
     Args:
@@ -77,8 +77,8 @@ def choose_optimizer(optimizer: Any, model: Any, lr: float | None) -> Any:
         model: whose parameters it is made for.
         lr: its learning rate, if it is made here; by default the optimiser's own.
 
-    >>> from weft.train.choose import choose_optimizer
-    >>> type(choose_optimizer("adamw", weft.nn.Linear(1, 1), 0.1)).__name__
+    >>> from weft.train.resolve import resolve_optimizer
+    >>> type(resolve_optimizer("adamw", weft.nn.Linear(1, 1), 0.1)).__name__
     'AdamW'
     """
     if isinstance(optimizer, weft.optim.Optimizer):
@@ -110,7 +110,7 @@ def choose_optimizer(optimizer: Any, model: Any, lr: float | None) -> Any:
 def check_covers(optimizer: Any, model: Any) -> None:
     """Warn of parameters that the optimiser does not train.
 
-    >>> from weft.train.choose import check_covers
+    >>> from weft.train.resolve import check_covers
     >>> model = weft.nn.Linear(1, 1)
     >>> check_covers(weft.optim.SGD(model.parameters(), lr=0.1), model)
     """
@@ -134,13 +134,13 @@ def check_covers(optimizer: Any, model: Any) -> None:
     warnings.warn(text, stacklevel=3)
 
 
-def choose_scheduler(scheduler: Any, optimizer: Any) -> Any:
+def resolve_scheduler(scheduler: Any, optimizer: Any) -> Any:
     """Return a scheduler: one, or what a function makes of the optimiser; None for none.
 
-    >>> from weft.train.choose import choose_scheduler
+    >>> from weft.train.resolve import resolve_scheduler
     >>> optimizer = weft.optim.SGD(weft.nn.Linear(1, 1).parameters(), lr=0.1)
     >>> halving = lambda o: weft.optim.lr_scheduler.StepLR(o, step_size=1, gamma=0.5)
-    >>> type(choose_scheduler(halving, optimizer)).__name__
+    >>> type(resolve_scheduler(halving, optimizer)).__name__
     'StepLR'
     """
     if scheduler is None:
