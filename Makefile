@@ -19,7 +19,7 @@ CMAKE := $(VENV)/bin/cmake
 NINJA := $(CURDIR)/$(VENV)/bin/ninja
 CONFIGURE := $(CMAKE) -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(NINJA) -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 LOCK := $(if $(shell command -v flock),flock build/.lock)
-PYTHON_FILES := weft tests bench examples docs/*.py
+PYTHON_FILES := weft tests bench examples tools docs/*.py
 CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help

@@ -27,9 +27,9 @@ SMOKE = "--smoke" in sys.argv
 _begin = time.perf_counter()
 
 
-def arguments(doc: str, **defaults: Any) -> argparse.Namespace:
+def arguments(doc: str | None, **defaults: Any) -> argparse.Namespace:
     """The options of an example: ``--smoke``, and one for each default."""
-    parser = argparse.ArgumentParser(description=doc.strip().splitlines()[0])
+    parser = argparse.ArgumentParser(description=(doc or "").strip().partition("\n")[0])
     parser.add_argument(
         "--smoke", action="store_true", help="a few steps only, to see that it runs"
     )

@@ -59,7 +59,7 @@ def scene(digits: weft.Tensor, labels: weft.Tensor) -> tuple[weft.Tensor, Target
         columns = (ink.amax(0) > 0.3).nonzero().flatten()
         top, left = random.randint(0, SIZE - height), random.randint(0, SIZE - width)
         corners = (columns[0] + left, rows[0] + top, columns[-1] + left + 1, rows[-1] + top + 1)
-        box = [edge.item() for edge in corners]
+        box = [int(edge) for edge in corners]
         if any(meets(box, other) for other in boxes):
             continue
         tone = random.choice([-1, 1]) * random.uniform(0.3, 0.5)

@@ -49,7 +49,8 @@ class Factors(nn.Module):
     def size(self, person: weft.Tensor, film: weft.Tensor) -> weft.Tensor:
         """How long the vectors are: kept small, since few ratings prove little."""
         rows = (self.people(person), self.kindness(person), self.films(film), self.liked(film))
-        return sum(row.square().sum(1).mean() for row in rows)
+        sizes = (row.square().sum(1).mean() for row in rows)
+        return sum(sizes, weft.tensor(0.0))
 
 
 def main() -> None:

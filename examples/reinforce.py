@@ -17,7 +17,7 @@ from weft.nn import functional as F
 DISCOUNT, EPISODES = 0.99, 4  # in each round
 
 
-def play(env, policy: nn.Module, best: bool = False) -> tuple[list, list, float]:
+def play(env, policy: nn.Module, best: bool = False) -> tuple[list, list, int]:
     """One episode: what was seen, what was done, and how many steps it lasted."""
     seen, done = [], []
     state, _ = env.reset()

@@ -198,3 +198,8 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
         globals()[name] = _legacy_type(name)
         return globals()[name]
     raise AttributeError(f"module 'weft' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """List what is loaded, and what would be on first use."""
+    return sorted({*globals(), *_LAZY, *_LAZY_FROM, *_TYPE_NAMES})

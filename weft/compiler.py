@@ -103,7 +103,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any
     if not callable(fn):
         raise TypeError(f"disable: expected a function or a module, got {type(fn).__name__}")
     if isinstance(fn, weft.nn.Module):
-        fn.forward = disable(fn.forward)  # type: ignore[method-assign]
+        fn.forward = disable(fn.forward)
         return fn
     name = getattr(fn, "__qualname__", type(fn).__name__)
 

@@ -571,6 +571,7 @@ void bind_ops(nb::module_& m) {
       d["method"] = !op->is(kNoMethod);
       d["function"] = !op->is(kNoFunction);
       d["view"] = op->is(kView);
+      d["creation"] = op->is(kCreation);
       d["hidden"] = op->is(kHidden);
       d["python"] = op->python;
       d["static"] = Program::can_hold(*op);

@@ -13,7 +13,7 @@
 
 #include "loops/parallel.h"
 #include "ops/api.h"
-#include "ops/record.h"
+#include "ops/recording.h"
 
 namespace weft {
 

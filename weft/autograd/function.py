@@ -224,12 +224,12 @@ class Function:
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any, /) -> None:
         """Keep on ``ctx`` what ``backward`` needs, if ``forward`` takes no ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(*args: Any, **kwargs: Any) -> Any:
         """Return the gradients of the inputs; to be written by the subclass (or as ``vjp``)."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "

@@ -35,6 +35,7 @@ from weft.nn.parameter import Buffer, Parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from typing_extensions import Self
@@ -176,6 +177,8 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
 
         def __getattr__(self, name: str) -> Any: ...
 
+        forward: Callable[..., Any]  # what each subclass takes and returns is its own
+
     dump_patches = False
     call_super_init = False
     training: bool
@@ -216,11 +219,13 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def forward(self, *input: Any) -> Any:
-        """Compute the output; every subclass defines its own."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    if not TYPE_CHECKING:
+
+        def forward(self, *input: Any) -> Any:
+            """Compute the output; every subclass defines its own."""
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function'
+            )
 
     # ---- attributes -----------------------------------------------------------------------------
 

@@ -468,6 +468,15 @@ def registry() -> dict[str, OpInfo]:
     return {**infos, **_composed}
 
 
+def _signature_of_native(op: Any) -> Any:
+    from weft.ops.signatures import signature_of
+
+    return signature_of(op)
+
+
+_C.Op.__signature__ = property(_signature_of_native)  # what inspect.signature asks for
+
+
 def _example(row: dict[str, Any]) -> str:
     count = row["signature"].split(") ->")[0].count("Tensor")
     whole = "bit" in row["base"] or row["base"] in ("gcd", "lcm")

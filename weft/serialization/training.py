@@ -15,6 +15,8 @@ from .atomic import write_file
 from .common import FileError, is_numpy, name_of
 from .files import load
 
+TYPE_CHECKING = False
+
 __all__ = ["TrainingState"]
 
 _RANDOM = "random"  # what the states of random numbers are called in a file
@@ -52,6 +54,10 @@ class TrainingState:
     >>> training.epoch
     1
     """
+
+    if TYPE_CHECKING:  # the members are its attributes
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, **members: Any) -> None:
         for name in members:

@@ -10,6 +10,7 @@ import weft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from weft import Tensor
@@ -235,7 +236,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Tensor | list[Tensor],
+    sequences: Tensor | Sequence[Tensor],
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",

@@ -59,6 +59,6 @@ def __getattr__(name: str) -> Any:
     """Load ``weft.cpu.amp`` when it is first asked for."""
     if name != "amp":
         raise AttributeError(f"module 'weft.cpu' has no attribute '{name}'")
-    from . import amp
+    from importlib import import_module  # `from . import amp` would ask this function again
 
-    return amp
+    return import_module("weft.cpu.amp")

@@ -1,0 +1,2 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from . import quantization as quantization

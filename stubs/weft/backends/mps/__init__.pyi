@@ -1,0 +1,3 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.compat.modules.backends.mps import is_available as is_available
+from weft.compat.modules.backends.mps import is_built as is_built

@@ -1,0 +1,4 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.compat.modules.backends.opt_einsum import enabled as enabled
+from weft.compat.modules.backends.opt_einsum import is_available as is_available
+from weft.compat.modules.backends.opt_einsum import strategy as strategy

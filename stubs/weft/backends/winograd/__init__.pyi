@@ -1,0 +1,4 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.compat.modules.backends.winograd import enable as enable
+from weft.compat.modules.backends.winograd import flags as flags
+from weft.compat.modules.backends.winograd import is_enabled as is_enabled

@@ -1,0 +1,5 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.compat.modules.cuda.amp import GradScaler as GradScaler
+from weft.compat.modules.cuda.amp import autocast as autocast
+from weft.compat.modules.cuda.amp import custom_bwd as custom_bwd
+from weft.compat.modules.cuda.amp import custom_fwd as custom_fwd

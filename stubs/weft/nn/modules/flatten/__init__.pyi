@@ -1,0 +1,5 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.nn.flatten import Flatten as Flatten
+from weft.nn.flatten import Module as Module
+from weft.nn.flatten import TYPE_CHECKING as TYPE_CHECKING
+from weft.nn.flatten import Unflatten as Unflatten

@@ -1,0 +1,65 @@
+# Written by `python -m tools.stubs`. Do not edit.
+"""Helpers for modules and their parameters: clipping, packing, norms, parametrizations, fusion."""
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from weft._C import _Device as _Device
+from weft._C import _DType as _DType
+from weft._C import _Hook as _Hook
+from weft._C import _Index as _Index
+from weft._C import _Ints as _Ints
+from weft._C import _Layout as _Layout
+from weft._C import _MemoryFormat as _MemoryFormat
+from weft._C import _Number as _Number
+from weft._C import _Operand as _Operand
+from weft._C import _bool as _bool
+from weft._C import _complex as _complex
+from weft._C import _float as _float
+from weft._C import _int as _int
+from weft._C import _str as _str
+from weft._C import Generator
+from weft._C import Tensor
+from . import clip_grad as clip_grad
+from weft.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
+from weft.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
+from weft.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
+from weft.nn.utils.clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
+from weft.nn.utils.memory_format import convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format
+from weft.nn.utils.memory_format import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
+from . import convert_parameters as convert_parameters
+from weft.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
+from weft.nn.utils.fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
+from weft.nn.utils.fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
+from weft.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+from . import fusion as fusion
+from weft.nn.utils.clip_grad import get_total_norm as get_total_norm
+from . import init as init
+from . import memory_format as memory_format
+from weft.nn.utils.convert_parameters import parameters_to_vector as parameters_to_vector
+from . import parametrizations as parametrizations
+from . import parametrize as parametrize
+from . import prune as prune
+from . import pruning_utils as pruning_utils
+from weft.nn.utils.spectral_norm import remove_spectral_norm as remove_spectral_norm
+from weft.nn.utils.weight_norm import remove_weight_norm as remove_weight_norm
+from . import rnn as rnn
+from weft.nn.utils.init import skip_init as skip_init
+from weft.nn.utils.spectral_norm import spectral_norm as spectral_norm
+from . import stateless as stateless
+from weft.nn.utils.convert_parameters import vector_to_parameters as vector_to_parameters
+from weft.nn.utils.weight_norm import weight_norm as weight_norm
+
+def no_init() -> Iterator[None]:
+    """Within this, the functions of ``nn.init`` leave their tensors as they are.
+
+    Modules are made at once, and hold whatever memory holds. Load their state before use.
+
+    >>> with weft.nn.utils.no_init():
+    ...     layer = weft.nn.Linear(2, 1)
+    >>> layer.load_state_dict({"weight": weft.ones(1, 2), "bias": weft.ones(1)})
+    <All keys matched successfully>
+    """

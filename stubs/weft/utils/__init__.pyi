@@ -1,0 +1,17 @@
+# Written by `python -m tools.stubs`. Do not edit.
+"""Tools around training, loaded on first use: ``weft.utils.data`` and others.
+
+>>> weft.utils.data.SequentialSampler(range(3))
+SequentialSampler(3 samples)"""
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import checkpoint as checkpoint
+from . import data as data
+from . import download as download
+from . import pytree as pytree
+from . import tensorboard as tensorboard

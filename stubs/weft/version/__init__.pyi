@@ -1,0 +1,7 @@
+# Written by `python -m tools.stubs`. Do not edit.
+from weft.compat.modules.version import __version__ as __version__
+from weft.compat.modules.version import cuda as cuda
+from weft.compat.modules.version import debug as debug
+from weft.compat.modules.version import git_version as git_version
+from weft.compat.modules.version import hip as hip
+from weft.compat.modules.version import xpu as xpu
