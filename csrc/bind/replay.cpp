@@ -89,6 +89,17 @@ class Replay : public Preconditions {
     return results;
   }
 
+  // The same, given the arguments of a call, which may be containers.
+  nb::object run_nested(nb::handle args) {
+    if (!is_nested()) return run(args);
+    std::vector<PyObject*> leaves;
+    if (!PyTuple_Check(args.ptr()) || !flatten(args.ptr(), leaves)) return nb::none();
+    nb::object own = nb::steal(PyTuple_New(Py_ssize_t(leaves.size())));  // a guard may run Python, which takes one out
+    if (!own.is_valid()) throw PythonError();
+    for (size_t i = 0; i < leaves.size(); ++i) PyTuple_SET_ITEM(own.ptr(), Py_ssize_t(i), Py_NewRef(leaves[i]));
+    return run(own);
+  }
+
   int64_t calls() const { return calls_; }
 
  private:
@@ -242,7 +253,7 @@ PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* replay = reinterpret_cast<Compiled*>(self)->replay;
   if (replay && !t_eagerly && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
     Py_INCREF(replay);
-    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run(args).release().ptr(); });
+    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run_nested(args).release().ptr(); });
     Py_DECREF(replay);
     if (made != Py_None) return made;
     Py_DECREF(made);
@@ -307,6 +318,7 @@ void bind_replay(nb::module_& m) {
       .def("take_input", &Replay::take_input)
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("set_guards", &Replay::set_guards)
+      .def("set_nesting", &Replay::set_nesting)
       .def("set_strangers", &Replay::set_strangers)
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
       .def("require_input_grad", &Replay::require_input_grad, nb::arg(), nb::arg().none())
@@ -321,7 +333,8 @@ void bind_replay(nb::module_& m) {
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)
       .def("give_alone", &Replay::give_alone)
-      .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
+      .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.")
+      .def("run_nested", &Replay::run_nested, "The same, given the arguments of a call, which may be containers.");
   m.def("_compiled_runs_eagerly", [] { return t_eagerly; });
   m.def("_let_compiled_run_eagerly", [](bool on) { return std::exchange(t_eagerly, on); });
   g_call = PyUnicode_InternFromString("_call");

@@ -18,7 +18,7 @@ from weft import _C
 
 from .modes import modes
 from .price import Price
-from .structure import flatten, node_def
+from .structure import flatten, is_nested, nesting, node_def
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +92,13 @@ class Call:
         """What decides which programs can make it."""
         spec = len(self.args) if self.is_plain else self.spec
         return Signature(spec, modes(), tuple([kind_of(x) for x in self.flat]), self._repeats())
+
+    @property
+    def nesting(self) -> Any:
+        """How the leaves lie in positional arguments, for C++; None if they are these, or cannot be told."""
+        if self.is_plain or self.kwargs or not is_nested(self.spec):
+            return None
+        return nesting(self.spec.child(0))
 
     def _repeats(self) -> tuple[int, ...]:
         if len(self._tensors) == len(self.inputs):

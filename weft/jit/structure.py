@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["containers_in", "flatten", "node_def"]
+__all__ = ["containers_in", "flatten", "is_nested", "nesting", "node_def"]
 
 _HEAP = 1 << 9  # the flag of classes that Python code has made
 
@@ -48,6 +48,23 @@ def containers_in(x: Any) -> Iterator[Any]:
         yield x
         for child in definition.flatten_fn(x)[0]:
             yield from containers_in(child)
+
+
+def is_nested(spec: TreeSpec) -> bool:
+    """Say whether a structure is one of tuples, lists and dicts with keys of text."""
+    if spec.is_leaf():
+        return True
+    if spec.type is dict and not all(type(k) is str for k in spec.context):
+        return False
+    return spec.type in (tuple, list, dict) and all(map(is_nested, spec.children()))
+
+
+def nesting(spec: TreeSpec) -> Any:
+    """Return a structure as C++ takes it apart."""
+    if spec.is_leaf():
+        return None
+    parts = [nesting(child) for child in spec.children()]
+    return (spec.type, parts, *((spec.context,) if spec.type is dict else ()))
 
 
 def node_def(kind: type) -> NodeDef | None:

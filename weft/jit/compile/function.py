@@ -145,8 +145,10 @@ class CompiledFunction(_C.CompiledBase):
         if _C._compiled_runs_eagerly():
             return self.func(*args, **kwargs)
         fast, replay = self._fast
-        if fast is not None and not kwargs and (made := replay.run(args)) is not None:
-            return fast.rebuilt(made, tensors_in(args))
+        if fast is not None and not kwargs and (made := replay.run_nested(args)) is not None:
+            return fast.rebuilt(
+                made, tensors_in(args if fast.nesting is None else flatten(args)[0])
+            )
         if _C._recorder() is not None or _C._anomaly() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
@@ -209,7 +211,8 @@ class CompiledFunction(_C.CompiledBase):
             if variant.is_cut and variant.seconds["built"] == built:
                 variant.race.note_pieces(time.perf_counter() - call.began)
             self._price.note_replay()
-            self._prefer(variant if call.is_plain and variant.replay is not None else None)
+            direct = variant.replay is not None and (call.is_plain or variant.nesting is not None)
+            self._prefer(variant if direct else None)
         return result
 
     def _for_any_size(self, call: Call, signature: Signature, forever: bool) -> Any:
@@ -337,7 +340,8 @@ class CompiledFunction(_C.CompiledBase):
     def _new_variant(self, call: Call, signature: Signature) -> Variant:
         number = {t: i for i, t in enumerate(call.inputs)}
         given = [number[x] if isinstance(x, weft.Tensor) else (x,) for x in call.flat]
-        variant = Variant(given, functools.partial(_call_with, self.func, call.spec))
+        run = functools.partial(_call_with, self.func, call.spec)
+        variant = Variant(given, run, call.nesting)
         with self._lock:
             group = self._cache.touch(signature)
             if not group:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from weft.utils.pytree import TreeSpec
 
 __all__ = [
-    "PLAIN", "Instruction", "are_equal", "decisions_in", "is_in_place", "is_nested", "key_of",
-    "name_of", "names_in", "nested_pattern", "nesting", "option_of", "ordered", "shown", "values_in",
+    "PLAIN", "Instruction", "are_equal", "decisions_in", "is_in_place", "key_of",
+    "name_of", "names_in", "nested_pattern", "option_of", "ordered", "shown", "values_in",
 ]  # fmt: skip
 
 PLAIN = (int, float, str, bool, bytes, complex, type(None), weft.dtype)
@@ -187,26 +187,9 @@ def ordered(instructions: list[Instruction], outputs: list[Any], moves: bool) ->
     return early + late
 
 
-def is_nested(spec: TreeSpec) -> bool:
-    """Say whether a structure is one of tuples, lists and dicts with keys of text."""
-    if spec.is_leaf():
-        return True
-    if spec.type is dict and not all(type(k) is str for k in spec.context):
-        return False
-    return spec.type in (tuple, list, dict) and all(map(is_nested, spec.children()))
-
-
 def nested_pattern(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     """Return the pattern of a structure."""
     if spec.is_leaf():
         return next(leaves)
     parts = [nested_pattern(child, leaves) for child in spec.children()]
     return (spec.type.__name__, parts, *((spec.context,) if spec.type is dict else ()))
-
-
-def nesting(spec: TreeSpec) -> Any:
-    """Return a structure as C++ takes it apart."""
-    if spec.is_leaf():
-        return None
-    parts = [nesting(child) for child in spec.children()]
-    return (spec.type, parts, *((spec.context,) if spec.type is dict else ()))

@@ -17,7 +17,7 @@ from weft import _C
 from weft.jit.graph import Live
 from weft.jit.guards import native
 from weft.jit.modes import modes
-from weft.jit.structure import containers_in, flatten
+from weft.jit.structure import containers_in, flatten, is_nested, nesting
 from weft.jit.symbols import SymbolicFloat, SymbolicInt, SymbolicNumber, elsewhere, plain, put_plain
 from weft.utils.pytree import find_tensors
 
@@ -27,11 +27,9 @@ from .sequence import (
     Instruction,
     are_equal,
     is_in_place,
-    is_nested,
     key_of,
     name_of,
     nested_pattern,
-    nesting,
     option_of,
     ordered,
     values_in,
@@ -570,7 +568,7 @@ class SymbolicCapture:
         sequence.set_output(
             nested_pattern(self.spec, iter(self.outputs)) if self.bare else ("list", self.outputs)
         )
-        if is_nested(spec) and not spec.child(1).num_leaves:
+        if is_nested(spec) and not spec.child(1).context:  # without keywords
             sequence.set_nesting(nesting(spec.child(0)))
         self._guard(sequence)
         return sequence

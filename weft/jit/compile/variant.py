@@ -40,15 +40,19 @@ _MOST_TRIES = 4  # captures that differ from each other
 class Variant(Specialization):
     """Calls with inputs of one kind, in one state of Python."""
 
-    def __init__(self, arguments: list[Any], call: Callable[[list[Any]], Any]) -> None:
+    def __init__(
+        self, arguments: list[Any], call: Callable[[list[Any]], Any], nesting: Any = None
+    ) -> None:
         """Begin without a capture.
 
         Args:
             arguments: which input a tensor is (one may be given twice), else a tuple of the value.
             call: runs the function itself, given all arguments in a row.
+            nesting: how these lie in the arguments of a call, as a replay flattens them; None if
+                they are the arguments, or only Python can flatten them.
         """
         super().__init__()
-        self.arguments, self._call = arguments, call
+        self.arguments, self._call, self.nesting = arguments, call, nesting
         self.inputs: list[Value] = []
         self.tensors: dict[Value, Tensor] = {}  # from outside
         # Gradients that the call reads: of inputs, by number, and of tensors from outside.
@@ -373,6 +377,8 @@ class Variant(Specialization):
                 r.take_input(a, inputs[a])
             else:
                 r.take_value(a[0])
+        if self.nesting is not None:
+            r.set_nesting(self.nesting)
         r.set_guards(self._compared()[0])
         if self.state.compares_identity:
             r.set_strangers(list(self.state.tensors.values()))
