@@ -1,4 +1,4 @@
-// Fused groups (csrc/ops/fused.h) as weft/jit/emit makes them.
+// Fused groups (csrc/ops/fused.h) as weft/jit/codegen makes them.
 #include "ops/fused.h"
 #include <nanobind/stl/vector.h>
 
@@ -79,7 +79,7 @@ std::vector<Tensor> differentiate(const TensorList& outputs, const TensorList& g
 void bind_fused(nb::module_& m) {
   g_differentiate = differentiate;
   g_make_fused = [](const std::string& text) {
-    nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(text);
+    nb::object made = nb::module_::import_("weft.jit.codegen").attr("make")(text);
   };
   g_drop_code = [](void* code) { Py_DECREF(static_cast<PyObject*>(code)); };
   m.def("_add_fused", add);

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import weft
-from weft.jit import price
-from weft.jit.compile.race import Race
+from weft.jit import cost_model
+from weft.jit.compile.autotune import Race
 
 
 @pytest.fixture(autouse=True)
@@ -50,5 +50,5 @@ class Clock:
 def clock(shipped_price: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Calls that take nearly no time, so that nothing but a first signature is worth a capture."""
     made = Clock()
-    monkeypatch.setattr(price, "clock", made)
+    monkeypatch.setattr(cost_model, "clock", made)
     return made

@@ -22,7 +22,7 @@ from robustness.crashes import in_child
 import weft
 import weft.nn.functional as F
 from weft import _C, nn
-from weft.jit.compile.state import State
+from weft.jit.compile.python_state import State
 
 pytestmark = pytest.mark.filterwarnings("ignore:compile")
 

@@ -140,7 +140,7 @@ def test_pieces_that_are_slower_than_eager() -> None:
 @pytest.mark.usefixtures("racing")
 def test_pieces_that_are_quicker_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same calls, by a clock that says otherwise."""
-    from weft.jit.compile.race import Race
+    from weft.jit.compile.autotune import Race
 
     monkeypatch.setattr(Race, "note_pieces", lambda race, seconds: race._pieces.append(0.0))
     f = weft.compile(shrunk)

@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.jit import price
+from weft.jit import cost_model
 from weft.jit.compile import function
 from weft.nn import functional as F
 
@@ -144,8 +144,8 @@ def test_many_batch_sizes_of_long_calls(
 ) -> None:
     """Captures of them take at most a tenth of what eager calls have taken, and programs may be dropped."""
     clock.seconds, capture = 0.1, 0.01
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
-    monkeypatch.setattr(price, "_USUAL", capture)
+    monkeypatch.setattr(cost_model.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model, "_USUAL", capture)
     eager, other = Training(), Training()
     compiled = weft.compile(other.step)
     for _ in run_together(eager, other, compiled, many_sizes()):
@@ -161,9 +161,9 @@ def test_a_few_signatures_in_turn(
 ) -> None:
     """None was alone when it came again: each gets a program once its calls have taken long enough."""
     clock.seconds = seconds
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model.Price, "note_capture", lambda self, _: None)
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
-    eagerly = round(price.WORTH * price._STEPS * price._USUAL / seconds)
+    eagerly = round(cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / seconds)
     for k in range(eagerly + 5):
         assert [compiled(weft.ones(n)).item() for n in range(count)] == [
             2 * n for n in range(count)
@@ -251,8 +251,10 @@ def test_no_circle_of_dropping_and_capturing(
 ) -> None:
     """More signatures in turn than programs are kept: each capture costs more calls than the one before."""
     monkeypatch.setattr(function, "_MOST_VARIANTS", 2)
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
-    clock.seconds = price.WORTH * price._STEPS * price._USUAL / 2  # two calls are worth a program
+    monkeypatch.setattr(cost_model.Price, "note_capture", lambda self, _: None)
+    clock.seconds = (
+        cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / 2
+    )  # two calls are worth a program
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
     rounds = []
     for _ in range(4):

@@ -497,7 +497,7 @@ LSTM, PLACES = nn.LSTM(4, 3), weft.tensor([0, 0, 2])
 @pytest.mark.parametrize("name", OPS)
 def test_ways_back_from_some_results(name: str, monkeypatch: Any) -> None:
     """They are those of eager, for each choice."""
-    monkeypatch.setattr(weft.jit.compile.gradient, "_FEW", 1)
+    monkeypatch.setattr(weft.jit.compile.backward, "_FEW", 1)
 
     def make() -> Any:
         return lambda x: [*OPS[name](x * 1), x * 2], list(LSTM.parameters())

@@ -18,7 +18,7 @@ import weft
 import weft.nn.functional as F
 from weft.jit import passes
 from weft.jit.graph import Graph, Value
-from weft.jit.stored import Reader, Writer
+from weft.jit.serialization import Reader, Writer
 
 SEEDS = range(120)
 PIPELINES = (passes.PASSES, passes.LAYERS, passes.STEPS, passes.RELAXED)

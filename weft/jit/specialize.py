@@ -16,9 +16,9 @@ from typing import NamedTuple
 import weft
 from weft import _C
 
+from .cost_model import Price
 from .modes import modes
-from .price import Price
-from .structure import flatten, is_nested, nesting, node_def
+from .pytree import flatten, is_nested, nesting, node_def
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

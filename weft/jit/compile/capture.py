@@ -12,7 +12,7 @@ from weft import _C
 from weft.jit.graph import Live, Node, Value
 from weft.jit.recorder import Recorder, _place
 
-from .leaving import way_out
+from .escape import way_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-    from .leaving import Way
+    from .escape import Way
 
 __all__ = ["Capture", "Outside", "Read", "live", "paused", "uncollected"]
 

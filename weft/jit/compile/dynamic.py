@@ -22,15 +22,15 @@ import weft
 from weft import _C
 from weft.jit.guards import failing
 from weft.jit.modes import settings
-from weft.jit.structure import containers_in, flatten, node_def
+from weft.jit.pytree import containers_in, flatten, node_def
 
+from .call_sequence import PLAIN, decisions_in, names_in
 from .capture import uncollected
-from .sequence import PLAIN, decisions_in, names_in
+from .python_state import State
+from .rollback import contents_as_they_are
 from .side_effects import noticing
 from .slots import restore, slots_of
-from .state import State
 from .symbolic_capture import SymbolicCapture, observing
-from .undo import contents_as_they_are
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

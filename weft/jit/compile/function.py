@@ -11,22 +11,22 @@ import weakref
 
 import weft
 from weft import _C
+from weft.jit.cost_model import TOO_MANY
 from weft.jit.modes import settings
-from weft.jit.price import TOO_MANY
+from weft.jit.pytree import containers_in, flatten
 from weft.jit.specialize import Cache, Call, Signature, tensors_in
-from weft.jit.structure import containers_in, flatten
 from weft.utils.pytree import TreeSpec, find_tensors
 
+from .backward import capture_derivative
 from .capture import Capture, uncollected
 from .dynamic import Dynamic, are_marked, fixed_sizes
-from .gradient import capture_derivative
-from .pieces import Number
+from .python_state import State
+from .result_views import find_bases
+from .segment_runner import key_of
+from .segments import Number
 from .side_effects import is_profiled, noticing
 from .slots import slots_of
-from .state import State
-from .variant import NOT_TAKEN, Variant, unsuitable
-from .views import find_bases
-from .walk import key_of
+from .specialization import NOT_TAKEN, Variant, unsuitable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

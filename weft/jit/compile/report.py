@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .function import CompiledFunction
-    from .pieces import Piece
-    from .variant import Variant
+    from .segments import Piece
+    from .specialization import Variant
 
 __all__ = ["Report"]
 

@@ -17,12 +17,11 @@ from weft import _C
 from weft.jit.graph import Live
 from weft.jit.guards import native
 from weft.jit.modes import modes
-from weft.jit.structure import containers_in, flatten, is_nested, nesting
+from weft.jit.pytree import containers_in, flatten, is_nested, nesting
 from weft.jit.symbols import SymbolicFloat, SymbolicInt, SymbolicNumber, elsewhere, plain, put_plain
 from weft.utils.pytree import find_tensors
 
-from .capture import live
-from .sequence import (
+from .call_sequence import (
     PLAIN,
     Instruction,
     are_equal,
@@ -34,7 +33,8 @@ from .sequence import (
     ordered,
     values_in,
 )
-from .undo import elements_as_they_are, grad_as_it_is, optimizer_as_it_is, quiet
+from .capture import live
+from .rollback import elements_as_they_are, grad_as_it_is, optimizer_as_it_is, quiet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from weft import Tensor
     from weft.utils.pytree import TreeSpec
 
+    from .python_state import State
     from .slots import Slot
-    from .state import State
 
 __all__ = ["SymbolicCapture", "observing"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from weft.jit.facts import written
+from weft.jit.op_schema import written
 
-from .memory import Places, disturbs
+from .alias_analysis import Places, disturbs
 from .rebuild import without
 
 TYPE_CHECKING = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.jit.facts import is_random, written
+from weft.jit.op_schema import is_random, written
 
-from .memory import Places
+from .alias_analysis import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

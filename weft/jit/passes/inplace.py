@@ -6,10 +6,10 @@ import functools
 
 import weft
 from weft import _C
-from weft.jit.facts import is_pointwise, is_view, writes
 from weft.jit.graph import Value
+from weft.jit.op_schema import is_pointwise, is_view, writes
 
-from .memory import Places, readers
+from .alias_analysis import Places, readers
 from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False
