@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "bind/preconditions.h"
-#include "bind/replay_back.h"
+#include "bind/replay_backward.h"
 
 namespace weft {
 namespace {
@@ -52,9 +52,9 @@ class Replay : public Preconditions {
   void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
   // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. Saved are results by number,
   // inputs as -1 - number.
-  void set_derivative(nb::object way, std::vector<int> outputs, nb::list leaves, std::vector<int> saved) {
-    keep(way);
-    back_ = &nb::cast<WayBack&>(way);
+  void set_derivative(nb::object backward, std::vector<int> outputs, nb::list leaves, std::vector<int> saved) {
+    keep(backward);
+    back_ = &nb::cast<CompiledBackward&>(backward);
     differentiable_ = std::move(outputs);
     saved_ = std::move(saved);
     for (nb::handle o : leaves) {
@@ -203,7 +203,7 @@ class Replay : public Preconditions {
   int64_t calls_ = 0;
   std::vector<Given> given_;
   // Of a call whose results have gradients.
-  WayBack* back_ = nullptr;
+  CompiledBackward* back_ = nullptr;
   std::vector<int> differentiable_, saved_;
   std::vector<std::pair<int, Tensor>> leaves_;
 };

@@ -10,19 +10,19 @@ import pytest
 
 import weft
 from weft.jit import cost_model
-from weft.jit.compile.autotune import Race
+from weft.jit.compile.autotune import Autotuner
 
 
 @pytest.fixture(autouse=True)
-def _no_races(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no clock decide how a test runs, unless it asks for that with ``racing``."""
-    if "racing" not in request.fixturenames:
-        monkeypatch.setattr(Race, "is_eagers_turn", False)
+def _no_timing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no clock decide how a test runs, unless it asks for that with ``timed_calls``."""
+    if "timed_calls" not in request.fixturenames:
+        monkeypatch.setattr(Autotuner, "eager_is_next", False)
 
 
 @pytest.fixture
-def racing() -> None:
-    """Let calls by pieces be timed against eager ones."""
+def timed_calls() -> None:
+    """Let calls by segments be timed against eager ones."""
 
 
 @pytest.fixture

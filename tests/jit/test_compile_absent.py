@@ -474,8 +474,8 @@ def test_what_no_code_names_may_appear() -> None:
             assert fast(ONE).item() == 2
             members[f"another_{i}"] = i
             setattr(c, f"another_{i}", i)
-    (variant,) = fast.variants
-    assert variant.captures == 2 and runs(fast) == 6
+    (specialization,) = fast.specializations
+    assert specialization.captures == 2 and runs(fast) == 6
 
 
 def test_what_a_module_was_made_of() -> None:

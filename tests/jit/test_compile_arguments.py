@@ -88,7 +88,7 @@ def test_results_in_a_structure_of_arguments_in_one(slow_calls):
         made = f([x, y])
         assert made["first"] is x
         assert made["sum"].tolist() == [n + 1.0] * 2
-    assert f.variants[0].replay.calls >= 4
+    assert f.specializations[0].replay.calls >= 4
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -339,7 +339,7 @@ def test_an_argument_that_is_known_from_the_start() -> None:
     with pytest.warns(UserWarning, match="tensor that it knows"):
         f(t)
     assert [f(t).item() for _ in range(8)] == [2.0] * 8
-    assert sum(v.captures for v in f.variants) == 1
+    assert sum(v.captures for v in f.specializations) == 1
     for _ in range(4):
         f(weft.ones(1))
     assert runs(f) == 2

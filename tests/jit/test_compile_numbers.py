@@ -86,7 +86,7 @@ def test_numbers_that_leave(f: Any) -> None:
         x = weft.arange(4.0) + i
         assert flat(fast(x)) == flat(f(x))
     assert runs(fast) == 10
-    assert not fast.reasons and not fast.variants[0].is_cut
+    assert not fast.reasons and not fast.specializations[0].is_cut
     whole = weft.compile(f, fullgraph=True)
     assert flat(whole(weft.ones(4))) == flat(f(weft.ones(4)))
 

@@ -151,7 +151,7 @@ def check(row: Row, f: Any, inputs: list[Any], grad: bool = False, after: Any = 
         want, got = (outcome(g, after, xs, turn, values) for g, xs in zip((f, compiled), given))
         if want != got:
             return f"call {turn}: {got}, want {want}"
-    facts = compiled.report().variants
+    facts = compiled.report().specializations
     if isinstance(want[0], type) or sum(v["calls"] for v in facts) >= CALLS - 2:
         return ""
     EAGER.setdefault(row.name, [v["eager"] or v["pending"] for v in facts])

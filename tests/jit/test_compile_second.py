@@ -194,7 +194,7 @@ def test_several_results_and_structures() -> None:
 
 
 def test_decisions_and_recurrent_layers() -> None:
-    """A call of several pieces; a layer whose derivative is an op of its own."""
+    """A call of several segments; a layer whose derivative is an op of its own."""
     layer = nn.GRU(3, 4, batch_first=True)
 
     def f(x: Any) -> Any:

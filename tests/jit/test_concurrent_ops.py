@@ -63,14 +63,14 @@ def test_the_best_partner_is_taken() -> None:
 
 def spread(fast: Any) -> None:
     """Let ops of a compiled function run side by side from now on, quicker or not."""
-    for v in fast.variants:
+    for v in fast.specializations:
         for program, *_ in v.programs():
             program.spread()
 
 
 def beside(fast: Any) -> int:
     """Return how many ops do."""
-    return sum(p[0].side_by_side for v in fast.variants for p in v.programs())
+    return sum(p[0].side_by_side for v in fast.specializations for p in v.programs())
 
 
 class Towers(nn.Module):

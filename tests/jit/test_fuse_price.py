@@ -70,7 +70,7 @@ def test_shapes_in_turn_that_have_taken_long_enough(
     clock: Any, captures: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock.seconds = 1e-4
-    monkeypatch.setattr(cost_model.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model.CostModel, "note_capture", lambda self, _: None)
     module, fast = fused()
     eagerly = round(cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / clock.seconds)
     for k in range(eagerly + 5):

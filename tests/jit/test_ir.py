@@ -1,6 +1,6 @@
 """The one graph: what it refuses, and that printed, stored and read back it is the same.
 
-Graphs are those of random functions, made of the lines of ``compile_programs``.
+GraphCache are those of random functions, made of the lines of ``compile_programs``.
 """
 
 from __future__ import annotations

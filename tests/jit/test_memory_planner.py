@@ -94,7 +94,7 @@ def test_places_of_real_programs(kind: str) -> None:
     with weft.set_grad_enabled(kind == "training"):
         for _ in range(5):
             fast()
-    (program,) = [p[0] for v in fast.variants for p in v.programs()]
+    (program,) = [p[0] for v in fast.specializations for p in v.programs()]
     places = program.places
     assert places
     pieces = [(size, first, last) for size, _, first, last in places]

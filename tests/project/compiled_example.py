@@ -43,6 +43,6 @@ if __name__ == "__main__":
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
     finally:
-        facts = [v for _, f in compiled.values() for v in f.report().variants]
+        facts = [v for _, f in compiled.values() for v in f.report().specializations]
         reasons = {reason for _, f in compiled.values() for reason in f.reasons}
         print(f"compiled: {sum(v['calls'] for v in facts)} calls made again", *sorted(reasons))

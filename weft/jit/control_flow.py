@@ -14,7 +14,7 @@ from weft.utils.pytree import TreeSpec, tree_flatten, tree_leaves
 
 from .graph import Graph, Node, Value
 from .op_schema import written
-from .passes.alias_analysis import Places
+from .passes.alias_analysis import AliasAnalysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,13 +149,13 @@ class _Inside:
     def _check(self, name: str) -> None:
         """Raise if the function does what a graph inside cannot hold."""
         graph = self.recorder.graph
-        places = Places(graph)
+        aliases = AliasAnalysis(graph)
         for node in graph:
-            if any(places.of(v) in places.outside for v in written(node)):
+            if any(aliases.of(v) in aliases.outside for v in written(node)):
                 raise RuntimeError(
                     f"trace: {name} writes in place ({node.op} at {node.line}) into a tensor from outside"
                 )
-            places.follow(node)
+            aliases.follow(node)
         given = {_C._place(t)[0] for t in (*self.inputs, *self.outside) if t.numel()}
         for t in self.leaves:
             if not isinstance(t, weft.Tensor):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["TOO_MANY", "Price"]
+__all__ = ["TOO_MANY", "CostModel"]
 
 TOO_MANY = "calls differ in shapes or numbers more often than programs for each would pay"
 
@@ -28,14 +28,14 @@ _DEARER = 4  # times as much is asked of a signature each time that its program 
 clock = time.perf_counter
 
 
-class Price:
+class CostModel:
     """What captures of a function take, and what eager calls of each signature have taken.
 
     While there is one signature only, it is captured when it comes for the second time. This decides
     how quick calls are, never what they give.
 
-    >>> from weft.jit.cost_model import Price
-    >>> price = Price()
+    >>> from weft.jit.cost_model import CostModel
+    >>> price = CostModel()
     >>> [price.run_eagerly(i, max, (4, i), {}) for i in range(400)][-1]
     399
     >>> price.rest  # none of them came twice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft import nn
 
-from .graph_cache import Graphs
+from .graph_cache import GraphCache
 from .passes import LAYERS, run_passes
 from .recorder import TracerWarning
 
@@ -77,7 +77,7 @@ class FusedModule(nn.Module):
         for name in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
             d[name] = module.__dict__[name]
         d.pop("training")
-        d["_graphs"] = Graphs(module, _joined)
+        d["_graphs"] = GraphCache(module, _joined)
         d["_graphs"].tell = _warn
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

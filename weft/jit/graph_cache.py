@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["Graphs", "capture", "members_of", "reassigned"]
+__all__ = ["GraphCache", "capture", "members_of", "reassigned"]
 
 MOST = 16  # graphs that are kept
 _ALIKE = 4  # of one signature
@@ -153,12 +153,12 @@ class _Kept(Specialization):
         return self.always or (self._guards.failing() < 0 and not any(map(_hooked, self.parts)))
 
 
-class Graphs:
+class GraphCache:
     """The graphs of a module, one for each signature of a call.
 
-    >>> from weft.jit.graph_cache import Graphs
+    >>> from weft.jit.graph_cache import GraphCache
     >>> net = weft.nn.Sequential(weft.nn.Linear(2, 3), weft.nn.ReLU())
-    >>> graphs = Graphs(net, lambda graph: graph)
+    >>> graphs = GraphCache(net, lambda graph: graph)
     >>> for _ in range(3):
     ...     y = graphs((weft.ones(2, 2),), {})
     >>> [graph.inputs[0].shape for graph in graphs.graphs()]
@@ -198,9 +198,9 @@ class Graphs:
             return self.module(*args, **kwargs)
         if len(args) == 1 and not kwargs and (made := self._at_once(args)) is not NotImplemented:
             return made
-        price = self.cache.price
-        if price.rest:
-            price.rest -= 1
+        cost_model = self.cache.cost_model
+        if cost_model.rest:
+            cost_model.rest -= 1
             return self.module(*args, **kwargs)
         call = Call(args, kwargs)
         if why := _refusal(call):
@@ -211,15 +211,15 @@ class Graphs:
         if kept is not None and kept.ready:
             if len(call.flat) == len(call.inputs) == 1:
                 self._alone[signature.modes, signature.kinds[0]] = signature, kept
-            price.note_replay()
+            cost_model.note_replay()
             return kept.graph.run(*call.inputs)
         if kept is not None:
             return self.module(*args, **kwargs)
-        cost, is_first = self.cache.cost_of(signature), price.first_waits
-        if self.rounds or not price.is_too_high(cost) or is_first:
+        cost, is_first = self.cache.cost_of(signature), cost_model.first_waits
+        if self.rounds or not cost_model.is_too_high(cost) or is_first:
             return self._first(call, signature)
-        result = price.run_eagerly(cost, self.module, args, kwargs)
-        if price.rest:
+        result = cost_model.run_eagerly(cost, self.module, args, kwargs)
+        if cost_model.rest:
             self._note(TOO_MANY)
         return result
 
@@ -236,7 +236,7 @@ class Graphs:
             return NotImplemented
         self._last = kept, seen
         self.cache.touch(signature)
-        self.cache.price.note_replay()
+        self.cache.cost_model.note_replay()
         return kept.graph.run(*args)
 
     def _holds(self, kept: _Kept) -> bool:
@@ -259,7 +259,7 @@ class Graphs:
         for v in graph.constants:
             v.member = paths.get(v.constant)
         made = None if why else self.improve(graph)
-        self.cache.price.note_capture(time.perf_counter() - start)
+        self.cache.cost_model.note_capture(time.perf_counter() - start)
         kept = _Kept(self.module, made)
         group = self.cache.groups.get(signature, ())
         kept.always = changes and any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graph_cache import Graphs
+from .graph_cache import GraphCache
 from .passes import INFERENCE, run_passes
 from .script.module import ScriptModule
 
@@ -35,7 +35,7 @@ class InferenceModule(ScriptModule):
             _inner=frozen, _original=frozen.original_name, training=False, _is_frozen=True
         )
         private = not frozen._methods.keys() - {"forward"}  # others may change it
-        self.__dict__["_graphs"] = Graphs(frozen, _for_inference, private, rounds=True)
+        self.__dict__["_graphs"] = GraphCache(frozen, _for_inference, private, rounds=True)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._graphs(args, kwargs)

@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from .graph import Node, Value
 
 __all__ = [
-    "Facts", "Param", "facts", "is_pointwise", "is_python", "is_random", "is_static", "is_view", "shares",
-    "writes", "written",
+    "OpSchema",
+    "Param",
+    "is_pointwise",
+    "is_python",
+    "is_random",
+    "is_static",
+    "is_view",
+    "schema_of",
+    "shares",
+    "writes",
+    "written",
 ]  # fmt: skip
 
 
@@ -29,7 +38,7 @@ class Param(NamedTuple):
     optional: bool  # it has a default
 
 
-class Facts(NamedTuple):
+class OpSchema(NamedTuple):
     """What is declared of an op."""
 
     params: tuple[Param, ...]
@@ -48,7 +57,7 @@ _PARAM = re.compile(r"([\w|]+(?:\?|\.\.\.|\[\])*) (\w+)(=)?")
 _STEPS = {"sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4, 5)}  # lists that they write to
 
 
-def _facts(row: dict[str, Any]) -> Facts:
+def _facts(row: dict[str, Any]) -> OpSchema:
     name, signature = row["name"], row["signature"]
     given, _, made = signature.partition("(")[2].rpartition(") -> ")
     params = tuple(
@@ -56,7 +65,7 @@ def _facts(row: dict[str, Any]) -> Facts:
         for kind, name, default in _PARAM.findall(given)
     )
     inplace = name.partition(".")[0].endswith("_")
-    return Facts(
+    return OpSchema(
         params=params,
         results=-1 if "[]" in made or name == "fused" else made.count("Tensor"),
         writes=_STEPS.get(name, (0,) if inplace else ()),
@@ -68,13 +77,13 @@ def _facts(row: dict[str, Any]) -> Facts:
     )
 
 
-_known: dict[str, Facts] = {}
+_known: dict[str, OpSchema] = {}
 
 
-def facts(op: str) -> Facts:
+def schema_of(op: str) -> OpSchema:
     """Return what is declared of an op; raise ValueError if there is none of that name.
 
-    >>> [(p.kind, p.name) for p in weft.jit.op_schema.facts("clamp").params]
+    >>> [(p.kind, p.name) for p in weft.jit.op_schema.schema_of("clamp").params]
     [('Tensor', 'input'), ('Tensor|Scalar', 'min'), ('Tensor|Scalar', 'max')]
     """
     found = _known.get(op)
@@ -91,32 +100,32 @@ def is_random(node: Node) -> bool:
     """Say whether a node draws random numbers: it can be neither left out nor shared."""
     if node.graphs:
         return any(is_random(inner) for graph in node.graphs for inner in graph)
-    return facts(node.op).random
+    return schema_of(node.op).random
 
 
 def is_static(node: Node) -> bool:
     """Say whether a static program can hold a node: its shapes follow from those it is given."""
-    return not node.graphs and facts(node.op).static
+    return not node.graphs and schema_of(node.op).static
 
 
 def is_pointwise(node: Node) -> bool:
     """Say whether each element of what a node gives follows from one of each of its arguments."""
-    return not node.graphs and facts(node.op).pointwise
+    return not node.graphs and schema_of(node.op).pointwise
 
 
 def is_python(node: Node) -> bool:
     """Say whether a node calls an op that was declared in Python, or functions of the user."""
-    return bool(node.graphs) or facts(node.op).python
+    return bool(node.graphs) or schema_of(node.op).python
 
 
 def is_view(node: Node) -> bool:
     """Say whether what a node gives may lie in the memory of what it takes."""
-    return not node.graphs and facts(node.op).view
+    return not node.graphs and schema_of(node.op).view
 
 
 def writes(node: Node) -> bool:
     """Say whether a node writes into the memory of an argument."""
-    return node.inplace or (not node.graphs and bool(facts(node.op).writes))
+    return node.inplace or (not node.graphs and bool(schema_of(node.op).writes))
 
 
 def shares(node: Node) -> bool:
@@ -155,7 +164,7 @@ def misfit(node: Node) -> str:
     >>> weft.jit.op_schema.misfit(g.nodes[0])
     'input is 1, not a Tensor'
     """
-    declared = facts(node.op)
+    declared = schema_of(node.op)
     if len(node.args) > len(declared.params):
         return f"it takes {len(declared.params)} arguments, got {len(node.args)}"
     for p, a in zip(declared.params, node.args):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import weft
 from weft import _C
 
-from .cost_model import Price
+from .cost_model import CostModel
 from .modes import modes
 from .pytree import flatten, is_nested, nesting, node_def
 
@@ -241,7 +241,7 @@ class Cache:
         self.most, self.most_alike = most, most_alike
         self.groups: OrderedDict[Signature, list[Any]] = OrderedDict()  # the last used is the last
         self._last: list[Any] | None = None  # the group that was used last
-        self.price = Price()  # whether another program would pay
+        self.cost_model = CostModel()  # whether another program would pay
         self._captures: dict[Signature, int] = {}
 
     def __iter__(self) -> Iterator[Any]:
@@ -285,7 +285,7 @@ class Cache:
         """Forget a signature; its next capture has to be earned anew."""
         del self.groups[signature]
         for count in range(self._captures.pop(signature, 0)):
-            self.price.forget(hash((signature, count)))
+            self.cost_model.forget(hash((signature, count)))
 
     def cost_of(self, signature: Signature, state: int | None = None) -> int:
         """Return under which number the price knows a signature in a state of Python.

@@ -1,7 +1,7 @@
 """``weft.compile``: a function's calls, captured as they run and made again without Python.
 
 ``function.py`` decides what happens in a call, ``capture.py`` records one, ``state.py`` knows what
-Python values it depends on, ``pieces.py`` cuts it at decisions, ``variant.py`` runs what was captured,
+Python values it depends on, ``segments.py`` cuts it at decisions, ``specialization.py`` runs what was captured,
 ``gradient.py`` lets gradients through, ``report.py`` tells of it all.
 """
 

@@ -154,7 +154,7 @@ def are_equal(a: Any, b: Any) -> bool:
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(are_equal, a, b))
     if isinstance(a, slice):
-        return are_equal((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+        return are_equal((a.start, a.stop, a.step), (b.start, b.prepared, b.step))
     if isinstance(a, (float, complex)):
         return repr(a) == repr(b)
     return isinstance(a, (*PLAIN, types.MethodType)) and a == b

@@ -12,7 +12,7 @@ from weft import _C
 from weft.jit.graph import Live, Node, Value
 from weft.jit.recorder import Recorder, _place
 
-from .escape import way_out
+from .escape import escape_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-    from .escape import Way
+    from .escape import Escape
 
 __all__ = ["Capture", "Outside", "Read", "live", "paused", "uncollected"]
 
@@ -32,12 +32,12 @@ class Read:
     def __init__(self, at: int, value: Value, outcome: Any, what: str, line: str) -> None:
         """Note the number of ops before it, the value, what was found, and where."""
         self.at, self.value, self.outcome, self.what, self.line = at, value, outcome, what, line
-        self.way: Way | None = None  # to the caller: nothing else depends on it
+        self.escape: Escape | None = None  # to the caller: nothing else depends on it
 
     @property
     def returned(self) -> bool:
         """Whether it is only handed to the caller: nothing depends on it."""
-        return self.way is not None
+        return self.escape is not None
 
 
 class Outside:
@@ -49,7 +49,9 @@ class Outside:
         """Note the number of ops before it, what is called, and the optimiser whose step it is."""
         self.at, self.call, self.name, self.line = at, call, name, line
         self.optimizer = optimizer
-        self.grads: list[tuple[Any, Value | None]] = []  # that it can see: as at the end of a piece
+        self.grads: list[
+            tuple[Any, Value | None]
+        ] = []  # that it can see: as at the end of a segment
 
 
 class Capture(Recorder):
@@ -132,8 +134,8 @@ class Capture(Recorder):
         number = t.detach().item()
         outcome = bool(number) if what == "bool()" else number
         read = Read(len(self.graph.nodes), self.value(t), outcome, what, line)
-        read.way = self._way_out() if what == "item()" else None
-        if read.way is not None and not read.way.at_once:  # what comes may write to it
+        read.escape = self._escape() if what == "item()" else None
+        if read.escape is not None and not read.escape.at_once:  # what comes may write to it
             with paused():
                 kept = t.detach().clone()
             self.record("clone", (t, None), (kept,), False, line, False, False)
@@ -287,7 +289,7 @@ class Capture(Recorder):
             if any(type(a) is Live for a in node.args):
                 node.args = tuple(a.seen if type(a) is Live else a for a in node.args)
 
-    def _way_out(self) -> Way | None:
+    def _escape(self) -> Escape | None:
         """Say where in the result is what ``item()`` gives, if it only leaves the function."""
         frame = sys._getframe()
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
@@ -297,7 +299,7 @@ class Capture(Recorder):
         caller = frame.f_back
         if caller is None or caller.f_code.co_name != "_capture":  # it was called by itself
             return None
-        return way_out(frame)
+        return escape_of(frame)
 
 
 _NUMBERS = ("bool()", "item()", "a tensor as a number", "a tensor as an index")  # one element

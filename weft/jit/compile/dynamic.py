@@ -1,6 +1,6 @@
 """Calls whose sizes vary: captured as calls from Python to weft, and replayed for any sizes.
 
-A program for one size (``variant.py``) knows every shape: its loops are fused and its memory is planned.
+A program for one size (``specialization.py``) knows every shape: its loops are fused and its memory is planned.
 It takes milliseconds to make, which pays for sizes that come often. What is captured here holds for all
 sizes: the calls that cross from Python to weft, in order, with the numbers that Python computed from sizes
 as instructions between them, and checks where Python decided by them (``weft/jit/symbols.py``). In a

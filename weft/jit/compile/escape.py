@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import types
     from typing import Any
 
-__all__ = ["way_out"]
+__all__ = ["escape_of"]
 
 # What stands on the stack, or in a variable: where in it the number is, if it is there.
 _Item = tuple[tuple["Any", ...], ...]
@@ -49,23 +49,23 @@ _PLACED = {"BUILD_TUPLE", "BUILD_LIST"}
 _LOOKING = {"_getframe", "currentframe", "dir", "eval", "exec", "locals", "stack", "vars"}
 
 
-class Way(NamedTuple):
+class Escape(NamedTuple):
     """How a number leaves a function."""
 
     places: _Item  # in what it returns: indices and keys, from the outermost one
     at_once: bool  # nothing is done in between
 
 
-def way_out(frame: types.FrameType) -> Way | None:
+def escape_of(frame: types.FrameType) -> Escape | None:
     """Return where in the result the number is that a function has just been given, if only there.
 
     >>> from sys import _getframe
-    >>> from weft.jit.compile.escape import way_out
+    >>> from weft.jit.compile.escape import escape_of
     >>> class Reading:
     ...     def item(self):
-    ...         return way_out(_getframe(1))
+    ...         return escape_of(_getframe(1))
     >>> f = lambda x, y: {"x": x.item(), "both": (y, x.item())}
-    >>> [way.places for way in (f(Reading(), 1)["x"], f(Reading(), 1)["both"][1])]
+    >>> [escape.places for escape in (f(Reading(), 1)["x"], f(Reading(), 1)["both"][1])]
     [(('x',),), (('both', 1),)]
     """
     code = frame.f_code
@@ -86,9 +86,9 @@ def way_out(frame: types.FrameType) -> Way | None:
         if any(begin <= step.offset < end for begin, end in guarded):
             return None  # an error may lead elsewhere
         if step.opname == "RETURN_VALUE":
-            return Way(_pop(stack)[0], at_once)
+            return Escape(_pop(stack)[0], at_once)
         if step.opname == "RETURN_CONST":
-            return Way(_NONE, at_once)
+            return Escape(_NONE, at_once)
         if step.opname == "JUMP_FORWARD":
             at = number[step.argval]
             continue

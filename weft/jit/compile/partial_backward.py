@@ -1,8 +1,8 @@
-"""The way back from some results of a call, made of the way back from all of them.
+"""The backward pass of some results of a call, made of the backward pass of all of them.
 
-A walk from fewer results visits some of the nodes, in the same order. What they get from others is
+A backward pass from fewer results visits some of the nodes, in the same order. What they get from others is
 missing: a sum of gradients has fewer parts, and a node of several results takes zeros, or nothing, for
-those that got none. So each op of the whole way is left out, kept, or kept with zeros; a sum that has
+those that got none. So each op of the whole backward graph is left out, kept, or kept with zeros; a sum that has
 lost a part is the other one.
 """
 
@@ -13,18 +13,18 @@ import functools
 from weft import _C
 from weft.jit.graph import Graph, Node, Value
 from weft.jit.op_schema import written
-from weft.jit.passes.alias_analysis import Places
+from weft.jit.passes.alias_analysis import AliasAnalysis
 
-from .segments import Piece, renamed
+from .segments import Segment, renamed
 from .segments import leaves as values_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .backward import Way
+    from .backward import BackwardGraph
 
-__all__ = ["Underivable", "are_alike", "fewer"]
+__all__ = ["Underivable", "are_alike", "partial_backward"]
 
 
 class Underivable(Exception):
@@ -34,17 +34,19 @@ class Underivable(Exception):
 class _Choice:
     """What is there if some of the gradients are."""
 
-    def __init__(self, way: Way, chosen: tuple[int, ...]) -> None:
+    def __init__(self, backward: BackwardGraph, chosen: tuple[int, ...]) -> None:
         self.chosen = sum(1 << i for i in chosen)
-        self.places = Places(Graph())
-        self.origins = {g: 1 << i for i, g in enumerate(way.arriving)}  # of a place, bit by bit
+        self.aliases = AliasAnalysis(Graph())
+        self.origins = {
+            g: 1 << i for i, g in enumerate(backward.arriving)
+        }  # of a place, bit by bit
         self.same: dict[Value, Value] = {}  # sums that are one of their parts, and zeros
         self.nodes: list[Node] = []
-        for node in way.piece.nodes:
+        for node in backward.segment.nodes:
             self._take(node)
 
     def _origin(self, v: Value) -> int:
-        return self.origins.get(self.places.of(v), 0)
+        return self.origins.get(self.aliases.of(v), 0)
 
     def is_absent(self, v: Value) -> bool:
         """Say whether a value depends on gradients only that are not there."""
@@ -54,7 +56,7 @@ class _Choice:
         given = [v for v in node.inputs() if self._origin(v)]
         absent = [v for v in given if self.is_absent(v)]
         mixed = 0 < len(absent) < len(given)
-        self.places.follow(node)
+        self.aliases.follow(node)
         changed = written(node)
         if changed and (mixed or any(v in self.same for v in changed)):
             raise Underivable
@@ -67,7 +69,7 @@ class _Choice:
         for v in given:
             origin |= self._origin(v)
         for v in [*node.outputs, *changed]:
-            self.origins[self.places.of(v)] = self._origin(v) | origin
+            self.origins[self.aliases.of(v)] = self._origin(v) | origin
 
     def _keep(self, node: Node, absent: list[Value]) -> None:
         gone = set(absent)
@@ -103,35 +105,37 @@ def _optional(op: str) -> list[bool]:
     return [part.startswith("Tensor? ") for part in parts if part != "*"]
 
 
-def fewer(way: Way, chosen: tuple[int, ...]) -> Way:
-    """Return the way on which the gradients of some results arrive, by their places among all."""
-    choice = _Choice(way, chosen)
+def partial_backward(backward: BackwardGraph, chosen: tuple[int, ...]) -> BackwardGraph:
+    """Return the backward graph of some results, given that of all; ``chosen``: their positions."""
+    choice = _Choice(backward, chosen)
 
     def is_there(given: Any) -> bool:
         return not any(choice.is_absent(v) for v in values_in(given))
 
-    rows = [[g for g in row if is_there(g)] for row in way.gradients]
+    rows = [[g for g in row if is_there(g)] for row in backward.gradients]
     rows = renamed(rows, choice.same)
-    arriving = [way.arriving[i] for i in chosen]
-    return type(way)(arriving, Piece(_without_dead(choice.nodes, rows), way.piece.exact), rows)
+    arriving = [backward.arriving[i] for i in chosen]
+    return type(backward)(
+        arriving, Segment(_without_dead(choice.nodes, rows), backward.segment.exact), rows
+    )
 
 
 def _without_dead(nodes: list[Node], results: Any) -> list[Node]:
     """Return the ops on which the results depend."""
-    places = Places(Graph())
+    aliases = AliasAnalysis(Graph())
     for node in nodes:
-        places.follow(node)
-    needed = {places.of(v) for v in values_in(results)}
+        aliases.follow(node)
+    needed = {aliases.of(v) for v in values_in(results)}
     kept = []
     for node in reversed(nodes):
-        if any(places.of(v) in needed for v in [*node.outputs, *written(node)]):
-            needed |= {places.of(v) for v in node.inputs()}
+        if any(aliases.of(v) in needed for v in [*node.outputs, *written(node)]):
+            needed |= {aliases.of(v) for v in node.inputs()}
             kept.append(node)
     return kept[::-1]
 
 
-def are_alike(a: Way, b: Way) -> bool:
-    """Say whether two ways do the same, whichever values stand for it; zeros may be made at any time."""
+def are_alike(a: BackwardGraph, b: BackwardGraph) -> bool:
+    """Say whether two backward graphs do the same, whichever values stand for it; zeros may be made at any time."""
     same = dict(zip(a.arriving, b.arriving))
     zeros: dict[Value, Any] = {}
     ours, theirs = _but_zeros(a, zeros), _but_zeros(b, zeros)
@@ -144,9 +148,9 @@ def are_alike(a: Way, b: Way) -> bool:
     return len(ours) == len(theirs) and _match(a.gradients, b.gradients, same, zeros)
 
 
-def _but_zeros(way: Way, zeros: dict[Value, Any]) -> list[Node]:
+def _but_zeros(backward: BackwardGraph, zeros: dict[Value, Any]) -> list[Node]:
     """Return the ops that do not make zeros; those are noted, unless they are written to."""
-    nodes = _without_dead(way.piece.nodes, way.gradients)
+    nodes = _without_dead(backward.segment.nodes, backward.gradients)
     changed = {v for node in nodes for v in written(node)}
     others = []
     for node in nodes:

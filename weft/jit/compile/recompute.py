@@ -13,7 +13,7 @@ import weft
 from weft import _C
 from weft.jit.graph import Graph, Value
 from weft.jit.op_schema import is_random, written
-from weft.jit.passes.alias_analysis import Places
+from weft.jit.passes.alias_analysis import AliasAnalysis
 from weft.jit.pytree import flatten
 
 TYPE_CHECKING = False
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from weft import Tensor
 
     from .backward import Derivative
-    from .segments import Piece
-    from .specialization import Variant
+    from .segments import Segment
+    from .specialization import CallSpecialization
 
-__all__ = ["Ways"]
+__all__ = ["BackwardPath"]
 
 
-class Ways:
-    """How gradients go back through one path of a variant: as programs, or with a graph."""
+class BackwardPath:
+    """How gradients go back through one path of a specialization: as programs, or with a graph."""
 
-    def __init__(self, variant: Variant, path: list[Piece]) -> None:
-        """Name the variant and the pieces that run in such a call; modes are those of now."""
-        self.variant, self.path = variant, path
+    def __init__(self, specialization: CallSpecialization, path: list[Segment]) -> None:
+        """Name the specialization and the segments that run in such a call; modes are those of now."""
+        self.specialization, self.path = specialization, path
         self._dtype, self._autocast = weft.get_default_dtype(), _C._autocast_key()
         self._refusal: str | None = None  # None: nobody has asked yet
 
@@ -46,10 +46,10 @@ class Ways:
         return found
 
     def build(self, which: int, saved: list[Tensor]) -> Any:
-        """Return the way where gradients of some results are given: of those whose bits are set."""
-        return self.derivative.build(which, saved, self.variant.tensors)
+        """Return the backward pass where gradients of some results are given: of those whose bits are set."""
+        return self.derivative.build(which, saved, self.specialization.tensors)
 
-    def again(self, inputs: list[Tensor]) -> list[Tensor]:
+    def recompute(self, inputs: list[Tensor]) -> list[Tensor]:
         """Return the results that have gradients, with their history.
 
         Args:
@@ -58,7 +58,7 @@ class Ways:
         """
         self._check(inputs)
         with self._as_then():
-            found = _match(self.path[-1], self.variant.call_again(inputs))
+            found = _match(self.path[-1], self.specialization.call_again(inputs))
         outputs = [found.get(v) for v in self.derivative.outputs]
         for i, base in enumerate(self.derivative.bases):
             view = outputs[i]
@@ -71,10 +71,10 @@ class Ways:
     def _check(self, inputs: list[Tensor]) -> None:
         """Raise if the call would not be the same now, or would be felt twice."""
         if self._refusal is None:
-            self._refusal = _refusal(self.path, self.variant)
+            self._refusal = _refusal(self.path, self.specialization)
         if self._refusal:
             raise NotImplementedError(_because(self._refusal))
-        if changed := self.variant.differs(inputs):
+        if changed := self.specialization.differs(inputs):
             raise RuntimeError(_because(f"{changed} has changed since the call"))
 
     @contextlib.contextmanager
@@ -99,7 +99,7 @@ def _because(reason: str) -> str:
     )
 
 
-def _refusal(path: list[Piece], variant: Variant) -> str:
+def _refusal(path: list[Segment], specialization: CallSpecialization) -> str:
     """Say why a call that runs once more is not the same, or changes something twice; if so."""
     end = path[-1]
     if outside := next((p.outside for p in path if p.outside is not None), None):
@@ -107,18 +107,18 @@ def _refusal(path: list[Piece], variant: Variant) -> str:
     if end.grads:
         return "it sets gradients of tensors that it did not make"
     graph = Graph()
-    graph.inputs, graph.constants = variant.inputs, variant.constants()
-    places = Places(graph)
-    for node in (n for piece in path for n in piece.nodes):
+    graph.inputs, graph.constants = specialization.inputs, specialization.constants()
+    aliases = AliasAnalysis(graph)
+    for node in (n for segment in path for n in segment.nodes):
         if is_random(node):
             return f"{node.op} at {node.line} draws random numbers, which would be others"
-        if any(places.of(v) in places.outside for v in written(node)):
+        if any(aliases.of(v) in aliases.outside for v in written(node)):
             return f"{node.op} at {node.line} changes a tensor in place that the call did not make"
-        places.follow(node)
+        aliases.follow(node)
     return ""
 
 
-def _match(end: Piece, made: Any) -> dict[Value, Tensor]:
+def _match(end: Segment, made: Any) -> dict[Value, Tensor]:
     """Return which tensors of a result stand for the values at the end of a path."""
     leaves, spec = flatten(made)
     if spec != end.spec:

@@ -1,4 +1,4 @@
-"""How a call that is cut at decisions runs: from piece to piece, each prepared when it is first reached."""
+"""How a call that is cut at decisions runs: from segment to segment, each prepared when it is first reached."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from weft import Tensor
     from weft.jit.graph import Value
 
-    from .segments import Piece
-    from .specialization import Variant
+    from .segments import Segment
+    from .specialization import CallSpecialization
 
-__all__ = ["Stop", "Walk", "key_of"]
+__all__ = ["PreparedSegment", "SegmentRunner", "key_of"]
 
 
 def key_of(outcome: Any) -> Any:
@@ -28,41 +28,41 @@ def key_of(outcome: Any) -> Any:
     return type(outcome), repr(outcome)
 
 
-class Stop:
-    """A piece, where it finds what it reads, and what may follow.
+class PreparedSegment:
+    """A segment, where it finds what it reads, and what may follow.
 
     Every value of a call has its place in one list: inputs, tensors from outside, then what the
-    pieces give, one after the other.
+    segments give, one after the other.
     """
 
     def __init__(
-        self, path: list[Piece], places: dict[Value, int], count: int, given: list[Value],
+        self, path: list[Segment], places: dict[Value, int], count: int, given: list[Value],
         results: list[Value],
     ) -> None:  # fmt: skip
-        """Prepare the last piece of a path.
+        """Prepare the last segment of a path.
 
         Args:
-            path: all pieces that run, up to this one.
-            places: by value, where in the list those are that the piece may read.
+            path: all segments that run, up to this one.
+            places: by value, where in the list those are that the segment may read.
             count: the length of the list by then.
-            given: what the piece is given.
+            given: what the segment is given.
             results: what is wanted of it.
         """
         self.path = path
-        piece = self.piece = path[-1]
+        segment = self.segment = path[-1]
         self.given, self.results = given, results
         self.read = _reader([places[v] for v in given])
         self.program: Any = None
         self.live: list[Any] = []  # numbers that ops read anew
         self.places = {**places, **{v: count + i for i, v in enumerate(results)}}
         self.count = count + len(results)
-        self.following: dict[Any, Stop] = {}
-        self.decides = piece.read is not None and piece.read.what == "bool()"
-        self.looks_at = -1 if piece.read is None else self.places[piece.read.value]
-        named = [piece.outputs, piece.grads, piece.spent]
-        if piece.outside is not None:
-            named.append(piece.outside.grads)
-        if (d := piece.derivative) is not None:
+        self.following: dict[Any, PreparedSegment] = {}
+        self.decides = segment.read is not None and segment.read.what == "bool()"
+        self.looks_at = -1 if segment.read is None else self.places[segment.read.value]
+        named = [segment.outputs, segment.grads, segment.spent]
+        if segment.outside is not None:
+            named.append(segment.outside.grads)
+        if (d := segment.derivative) is not None:
             named += [d.leaves, d.saved, d.outputs]
         self._named = [(v, self.places[v]) for v in leaves(named)]
 
@@ -72,18 +72,18 @@ class Stop:
         return self.program.run(self.read(env), numbers)
 
     def named(self, env: list[Any]) -> dict[Value, Any]:
-        """Return the tensors that the end of the piece names, by the values that stand for them."""
+        """Return the tensors that the end of the segment names, by the values that stand for them."""
         return {k: env[i] for k, i in self._named}
 
 
-class Walk:
-    """The stops of a variant: its pieces, from the first to each end that was reached."""
+class SegmentRunner:
+    """The stops of a specialization: its segments, from the first to each end that was reached."""
 
-    def __init__(self, variant: Variant, root: Piece) -> None:
-        """Begin with the first piece."""
-        self.variant = variant
-        self.outside = list(variant.tensors.values())
-        known = [*variant.inputs, *variant.tensors]
+    def __init__(self, specialization: CallSpecialization, root: Segment) -> None:
+        """Begin with the first segment."""
+        self.specialization = specialization
+        self.outside = list(specialization.tensors.values())
+        known = [*specialization.inputs, *specialization.tensors]
         self.first = self._stop([root], {v: i for i, v in enumerate(known)}, len(known))
         early = [p for p in root.walk() if not p.ends]
         self.writes = any(writes(n) for p in early for n in p.nodes)  # before an end
@@ -91,66 +91,72 @@ class Walk:
         self.generators = _generators(early)
         self._settled = False
 
-    def _stop(self, path: list[Piece], places: dict[Value, int], count: int) -> Stop:
-        piece = path[-1]
-        wanted = {v for p in piece.walk() if p is not piece for v in p.reads()}
-        wanted.update(leaves([piece.outputs, piece.grads, piece.spent]))
-        if piece.read is not None:
-            wanted.add(piece.read.value)
-        if piece.outside is not None:
-            wanted.update(leaves(piece.outside.grads))
-        if piece.derivative is not None:
-            wanted |= {*piece.derivative.saved, *piece.derivative.outputs}
-        results = [v for node in piece.nodes for v in node.outputs if v in wanted]
-        return Stop(path, places, count, needed(piece, self.variant.tensors), results)
+    def _stop(self, path: list[Segment], places: dict[Value, int], count: int) -> PreparedSegment:
+        segment = path[-1]
+        wanted = {v for p in segment.walk() if p is not segment for v in p.reads()}
+        wanted.update(leaves([segment.outputs, segment.grads, segment.spent]))
+        if segment.read is not None:
+            wanted.add(segment.read.value)
+        if segment.outside is not None:
+            wanted.update(leaves(segment.outside.grads))
+        if segment.derivative is not None:
+            wanted |= {*segment.derivative.saved, *segment.derivative.outputs}
+        results = [v for node in segment.nodes for v in node.outputs if v in wanted]
+        return PreparedSegment(
+            path, places, count, needed(segment, self.specialization.tensors), results
+        )
 
-    def run(self, inputs: list[Tensor]) -> tuple[Stop, list[Any]] | None:
+    def run(self, inputs: list[Tensor]) -> tuple[PreparedSegment, list[Any]] | None:
         """Run a path to its end; None where it leads to what was not captured twice."""
         env = [*inputs, *self.outside]
-        stop: Stop | None = self.first
-        while stop is not None:
-            if stop.program is not None:
-                made = stop.run(env)
+        prepared: PreparedSegment | None = self.first
+        while prepared is not None:
+            if prepared.program is not None:
+                made = prepared.run(env)
             else:
                 made = None
-            if made is None and stop.piece.nodes:
-                made = self._build(stop, env)
+            if made is None and prepared.segment.nodes:
+                made = self._build(prepared, env)
                 if made is None:
                     return None
             if made:
                 env += made
-            if stop.decides:
-                key: Any = bool(env[stop.looks_at].item())
-            elif stop.looks_at >= 0:
-                key = key_of(env[stop.looks_at].item())
-            elif stop.piece.ends:
-                return stop, env
+            if prepared.decides:
+                key: Any = bool(env[prepared.looks_at].item())
+            elif prepared.looks_at >= 0:
+                key = key_of(env[prepared.looks_at].item())
+            elif prepared.segment.ends:
+                return prepared, env
             else:
                 key = None
-                self.variant.call_outside(stop.piece.outside, stop.named(env), inputs)
-            stop = stop.following.get(key) or self._follow(stop, key)
+                self.specialization.call_outside(
+                    prepared.segment.outside, prepared.named(env), inputs
+                )
+            prepared = prepared.following.get(key) or self._follow(prepared, key)
         return None
 
-    def _build(self, stop: Stop, env: list[Any]) -> Any:
-        """Make the program of a piece and run it; None if it does not fit."""
-        like = dict(zip(stop.given, stop.read(env)))
-        stop.program, stop.live = self.variant.program_of(
-            stop.piece, stop.given, like, stop.results
+    def _build(self, prepared: PreparedSegment, env: list[Any]) -> Any:
+        """Make the program of a segment and run it; None if it does not fit."""
+        like = dict(zip(prepared.given, prepared.read(env)))
+        prepared.program, prepared.live = self.specialization.program_of(
+            prepared.segment, prepared.given, like, prepared.results
         )
-        return stop.run(env)
+        return prepared.run(env)
 
-    def _follow(self, stop: Stop, key: Any) -> Stop | None:
-        """Prepare what follows a piece, if it was captured twice."""
-        piece = stop.piece.children.get(key_of(key) if stop.decides else key)
-        if piece is None or piece.seen < 2:
+    def _follow(self, prepared: PreparedSegment, key: Any) -> PreparedSegment | None:
+        """Prepare what follows a segment, if it was captured twice."""
+        segment = prepared.segment.children.get(key_of(key) if prepared.decides else key)
+        if segment is None or segment.seen < 2:
             return None
-        made = stop.following[key] = self._stop([*stop.path, piece], stop.places, stop.count)
+        made = prepared.following[key] = self._stop(
+            [*prepared.path, segment], prepared.places, prepared.count
+        )
         return made
 
     # ---- where it may lead to what was not captured ----------------------------------------------
 
     def prepare_undo(self, inputs: list[Tensor]) -> Callable[[], None]:
-        """Remember what the pieces before a decision change, should it lead to something new."""
+        """Remember what the segments before a decision change, should it lead to something new."""
         if not (self.writes or self.generators) or self._is_settled():
             return _nothing
         generators = [(g, g.get_state()) for g in self.generators]
@@ -171,15 +177,15 @@ class Walk:
         return undo
 
     def _is_settled(self) -> bool:
-        """Say whether every piece was run, and what follows it is known whatever its outcome is."""
+        """Say whether every segment was run, and what follows it is known whatever its outcome is."""
         if not self._settled:
             waiting, settled = [self.first], True
             while waiting and settled:
-                stop = waiting.pop()
-                built = stop.program is not None or not stop.piece.nodes
-                settled = built and _is_settled(stop.piece)
-                settled = settled and len(stop.following) == len(stop.piece.children)
-                waiting += stop.following.values()
+                prepared = waiting.pop()
+                built = prepared.program is not None or not prepared.segment.nodes
+                settled = built and _is_settled(prepared.segment)
+                settled = settled and len(prepared.following) == len(prepared.segment.children)
+                waiting += prepared.following.values()
             self._settled = settled
         return self._settled
 
@@ -198,17 +204,17 @@ def _nothing() -> None:
     """Undo nothing."""
 
 
-def _is_settled(piece: Piece) -> bool:
-    """Say whether what follows a piece is known, whatever its outcome is."""
-    if piece.read is None:
-        return piece.ends or all(p.seen >= 2 for p in piece.children.values())
-    known = sum(p.seen >= 2 for p in piece.children.values())
-    return piece.read.what == "bool()" and known == 2
+def _is_settled(segment: Segment) -> bool:
+    """Say whether what follows a segment is known, whatever its outcome is."""
+    if segment.read is None:
+        return segment.ends or all(p.seen >= 2 for p in segment.children.values())
+    known = sum(p.seen >= 2 for p in segment.children.values())
+    return segment.read.what == "bool()" and known == 2
 
 
-def _generators(pieces: list[Piece]) -> list[Any]:
+def _generators(segments: list[Segment]) -> list[Any]:
     """Return the generators that ops draw from."""
-    drawing = [n for p in pieces for n in p.nodes if is_random(n)]
+    drawing = [n for p in segments for n in p.nodes if is_random(n)]
     given = [a for n in drawing for a in n.args if isinstance(a, weft.Generator)]
     return list(dict.fromkeys([weft.default_generator, *given])) if drawing else []
 

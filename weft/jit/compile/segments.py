@@ -1,6 +1,6 @@
-"""A captured call cut into pieces: ops in a row, up to a decision of Python or the end.
+"""A captured call cut into segments: ops in a row, up to a decision of Python or the end.
 
-The pieces of all calls with the same guards form a tree: at a decision it goes on with the piece
+The segments of all calls with the same guards form a tree: at a decision it goes on with the segment
 that the outcome selects.
 """
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-__all__ = ["Number", "Piece", "pieces_of"]
+__all__ = ["Number", "Segment", "segments_of"]
 
 
 class CannotBuild(Exception):
-    """A piece cannot be a static program."""
+    """A segment cannot be a static program."""
 
 
 class Built(NamedTuple):
-    """The program of a piece."""
+    """The program of a segment."""
 
     program: Any
     live: list[Any]  # the numbers that are read anew: (step, argument, where)
-    order: list[int]  # by step: which op of the piece it stands for
+    order: list[int]  # by step: which op of the segment it stands for
     makers: list[int]  # by result: the step that makes it, or -1
 
 
@@ -46,7 +46,7 @@ class Number:
         self.value = value
 
 
-class Piece:
+class Segment:
     """Ops in a row and what comes after them: a decision, Python that is called, or the end."""
 
     def __init__(self, nodes: list[Node], exact: bool) -> None:
@@ -54,7 +54,7 @@ class Piece:
         self.nodes, self.exact = nodes, exact
         self.read: Read | None = None
         self.outside: Outside | None = None
-        self.children: dict[Any, Piece] = {}
+        self.children: dict[Any, Segment] = {}
         self.outputs: list[Any] = []  # at the end: the leaves of the result
         self.spec: TreeSpec = LEAF  # and its structure
         self.grads: list[
@@ -93,13 +93,13 @@ class Piece:
         if self.derivative is not None:
             yield from self.derivative.reads()
 
-    def walk(self) -> Iterator[Piece]:
+    def walk(self) -> Iterator[Segment]:
         """Iterate over it and all that may follow."""
         waiting = [self]
         while waiting:
-            piece = waiting.pop()
-            yield piece
-            waiting += piece.children.values()
+            segment = waiting.pop()
+            yield segment
+            waiting += segment.children.values()
 
 
 def leaves(x: Any) -> Iterator[Value]:
@@ -111,18 +111,18 @@ def leaves(x: Any) -> Iterator[Value]:
             yield leaf.value
 
 
-def pieces_of(capture: Capture) -> list[Piece]:
+def segments_of(capture: Capture) -> list[Segment]:
     """Cut what was captured at its decisions and calls of Python."""
     cuts: list[Any] = [r for r in capture.reads if not r.returned] + capture.outside
     cuts.sort(key=lambda c: c.at)
     made, begin = [], 0
     for cut in cuts:
-        piece = Piece(capture.graph.nodes[begin : cut.at], capture.exact)
-        piece.read = cut if isinstance(cut, Read) else None
-        piece.outside = cut if isinstance(cut, Outside) else None
-        made.append(piece)
+        segment = Segment(capture.graph.nodes[begin : cut.at], capture.exact)
+        segment.read = cut if isinstance(cut, Read) else None
+        segment.outside = cut if isinstance(cut, Outside) else None
+        made.append(segment)
         begin = cut.at
-    last = Piece(capture.graph.nodes[begin:], capture.exact)
+    last = Segment(capture.graph.nodes[begin:], capture.exact)
     last.outputs, last.spec = capture.graph.outputs, capture.graph.spec
     last.grads = capture.grads_now()
     last.derivative, last.spent = capture.derivative, capture.spent
@@ -142,18 +142,18 @@ def renamed(x: Any, same: dict[Value, Value]) -> Any:
     return tree_map(other, x)
 
 
-def rename(piece: Piece, same: dict[Value, Value]) -> None:
-    """Let the values of an earlier capture stand for the same things in a piece."""
-    for node in piece.nodes:
+def rename(segment: Segment, same: dict[Value, Value]) -> None:
+    """Let the values of an earlier capture stand for the same things in a segment."""
+    for node in segment.nodes:
         node.args = renamed(node.args, same)
-    if piece.read is not None:
-        piece.read.value = renamed(piece.read.value, same)
-    if piece.outside is not None:
-        piece.outside.grads = renamed(piece.outside.grads, same)
-    piece.outputs, piece.grads = renamed(piece.outputs, same), renamed(piece.grads, same)
-    piece.spent = renamed(piece.spent, same)
-    if piece.derivative is not None:
-        piece.derivative.rename(same)
+    if segment.read is not None:
+        segment.read.value = renamed(segment.read.value, same)
+    if segment.outside is not None:
+        segment.outside.grads = renamed(segment.outside.grads, same)
+    segment.outputs, segment.grads = renamed(segment.outputs, same), renamed(segment.grads, same)
+    segment.spent = renamed(segment.spent, same)
+    if segment.derivative is not None:
+        segment.derivative.rename(same)
 
 
 # ---- when two captures are the same ------------------------------------------------------------
@@ -162,16 +162,16 @@ def rename(piece: Piece, same: dict[Value, Value]) -> None:
 _OTHER_RESULTS = "what it returns, or whose gradients it sets, differs from call to call"
 
 
-def difference(old: Piece, new: Piece, same: dict[Value, Value]) -> str:
-    """Say where two captures of a piece part; nothing where the same ops run on the same things.
+def difference(old: Segment, new: Segment, same: dict[Value, Value]) -> str:
+    """Say where two captures of a segment part; nothing where the same ops run on the same things.
 
     From whichever line: a module is called from several.
 
     Args:
-        old: the piece as it was captured before.
-        new: the piece as it was captured now.
+        old: the segment as it was captured before.
+        new: the segment as it was captured now.
         same: by a value of now, the one that stood for the same thing before. What the ops
-            of the piece make is added, and counts only where they are the same.
+            of the segment make is added, and counts only where they are the same.
     """
     for m, n in zip(old.nodes, new.nodes):
         if not _do_the_same(m, n, same):
@@ -198,7 +198,7 @@ def _do_the_same(m: Node, n: Node, same: dict[Value, Value]) -> bool:
     return True
 
 
-def _end_the_same(old: Piece, new: Piece, same: dict[Value, Value]) -> bool:
+def _end_the_same(old: Segment, new: Segment, same: dict[Value, Value]) -> bool:
     if old.read is not None and new.read is not None:
         a, b = old.read, new.read
         return (a.what, a.line) == (b.what, b.line) and _are_same(a.value, b.value, same)
@@ -214,16 +214,16 @@ def _end_the_same(old: Piece, new: Piece, same: dict[Value, Value]) -> bool:
     return old.spec == new.spec and _are_same(old.outputs, new.outputs, same)
 
 
-def _difference_of_gradients(old: Piece, new: Piece, same: dict[Value, Value]) -> str:
-    """Say where the gradients of the results go other ways, if they do."""
+def _difference_of_gradients(old: Segment, new: Segment, same: dict[Value, Value]) -> str:
+    """Say where the gradients of the results go elsewhere, if they do."""
     a, b = old.derivative, new.derivative
     if a is None or b is None:
         return "" if a is b else _OTHER_RESULTS
-    if a.ways.keys() != b.ways.keys():
+    if a.graphs.keys() != b.graphs.keys():
         return _OTHER_RESULTS
-    for x, y in zip(a.ways.values(), b.ways.values()):
+    for x, y in zip(a.graphs.values(), b.graphs.values()):
         same.update(zip(y.arriving, x.arriving))
-        if apart := difference(x.piece, y.piece, same):
+        if apart := difference(x.segment, y.segment, same):
             return apart
         if not _are_same(x.gradients, y.gradients, same):
             return _OTHER_RESULTS
@@ -269,17 +269,17 @@ def _parting(m: Node, n: Node, same: dict[Value, Value]) -> str:
     return f"{m.op} at {m.line} was given {shown or 'other shapes'} in the next call"
 
 
-# ---- the program of a piece --------------------------------------------------------------------
+# ---- the program of a segment --------------------------------------------------------------------
 
 
 def build(
-    piece: Piece, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
+    segment: Segment, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
     results: list[Value], lent: Sequence[int] = (),
 ) -> Built:  # fmt: skip
-    """Make the program of a piece.
+    """Make the program of a segment.
 
     Args:
-        piece: whose ops it runs.
+        segment: whose ops it runs.
         given: the values that it is given, in this order.
         like: by value, tensors of their geometry.
         tensors: by value, the tensors that live outside of the call.
@@ -287,29 +287,29 @@ def build(
         lent: which of them may lie in the program's own memory until the next run.
     """
     with uncollected():
-        return _build(piece, given, like, tensors, results, lent)
+        return _build(segment, given, like, tensors, results, lent)
 
 
 def _build(
-    piece: Piece, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
+    segment: Segment, given: list[Value], like: dict[Value, Tensor], tensors: dict[Value, Tensor],
     results: list[Value], lent: Sequence[int],
 ) -> Built:  # fmt: skip
-    piece.alone = []
-    steps = STEPS if piece.exact else RELAXED
-    passes = tuple(_noting(p, piece.alone) for p in steps)
-    before = functools.partial(captured, piece, given, tensors, results)
+    segment.alone = []
+    steps = STEPS if segment.exact else RELAXED
+    passes = tuple(_noting(p, segment.alone) for p in steps)
+    before = functools.partial(captured, segment, given, tensors, results)
     recorded = before()
     number = {v.id: i for i, node in enumerate(recorded) for v in node.outputs}
     graph = run_passes(recorded, passes, remember=False)
     take_apart(recorded.nodes)
-    piece.improved = [node.op for node in graph]
-    piece.shown = lambda: run_passes(before(), steps)
+    segment.improved = [node.op for node in graph]
+    segment.shown = lambda: run_passes(before(), steps)
     try:
         args = [like[v] for v in given]
         made, live = program_of(graph, args, graph.outputs, lent)
     except NotImplementedError as e:  # an op whose shapes follow from values
         raise CannotBuild(str(e).splitlines()[0]) from None
-    made.set_learning(any(node.grad for node in piece.nodes))
+    made.set_learning(any(node.grad for node in segment.nodes))
     step = {node: i for i, node in enumerate(graph)}
     makers = [step.get(v.producer, -1) for v in graph.outputs]
     built = Built(made, live, _order(number, graph), makers)
@@ -318,7 +318,7 @@ def _build(
 
 
 def _order(number: dict[int, int], graph: Graph) -> list[int]:
-    """Return which op of a piece each op of its graph stands for; ``number``: by the ids of results."""
+    """Return which op of a segment each op of its graph stands for; ``number``: by the ids of results."""
     order: list[int] = []
     for node in graph:
         known = [number[v.id] for v in node.outputs if v.id in number]
@@ -327,17 +327,17 @@ def _order(number: dict[int, int], graph: Graph) -> list[int]:
 
 
 def captured(
-    piece: Piece, given: list[Value], tensors: dict[Value, Tensor], results: list[Value]
+    segment: Segment, given: list[Value], tensors: dict[Value, Tensor], results: list[Value]
 ) -> Graph:
-    """Return the ops of a piece as a graph of its own, before any pass."""
+    """Return the ops of a segment as a graph of its own, before any pass."""
     graph = Graph()
     same = {v: graph.adopt(v) for v in given}
     graph.inputs = list(same.values())
-    read = dict.fromkeys([*(v for node in piece.nodes for v in node.inputs()), *results])
+    read = dict.fromkeys([*(v for node in segment.nodes for v in node.inputs()), *results])
     outside = {v: graph.adopt(v) for v in read if v in tensors and v not in same}
     graph.constants = list(outside.values())
     same.update(outside)
-    for node in piece.nodes:  # as if the tape had been on: a program runs without one
+    for node in segment.nodes:  # as if the tape had been on: a program runs without one
         args = [
             same.get(a, a) if type(a) is Value else renamed(a, same) if type(a) is list else a
             for a in node.args
@@ -361,8 +361,8 @@ def _noting(improve: Any, alone: list[tuple[str, str]]) -> Any:
     return noted
 
 
-def needed(piece: Piece, tensors: dict[Value, Tensor]) -> list[Value]:
-    """Return what the ops of a piece read that they do not make, and that lives in the call."""
-    own = {v for node in piece.nodes for v in node.outputs}
-    found = dict.fromkeys(v for node in piece.nodes for v in node.inputs())
+def needed(segment: Segment, tensors: dict[Value, Tensor]) -> list[Value]:
+    """Return what the ops of a segment read that they do not make, and that lives in the call."""
+    own = {v for node in segment.nodes for v in node.outputs}
+    found = dict.fromkeys(v for node in segment.nodes for v in node.inputs())
     return [v for v in found if v not in own and v not in tensors]

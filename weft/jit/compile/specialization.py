@@ -1,4 +1,4 @@
-"""What was captured of calls that are alike: a tree of pieces, and how it is run."""
+"""What was captured of calls that are alike: a tree of segments, and how it is run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from weft.jit.guards import Answer, native
 from weft.jit.op_schema import is_static, writes
 from weft.jit.specialize import Specialization, Stage
 
-from .autotune import Race
+from .autotune import Autotuner
 from .capture import Capture
-from .recompute import Ways
-from .segment_runner import Walk, key_of
-from .segments import CannotBuild, Number, Piece, build, difference, leaves, pieces_of, rename
+from .recompute import BackwardPath
+from .segment_runner import SegmentRunner, key_of
+from .segments import CannotBuild, Number, Segment, build, difference, leaves, rename, segments_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from .python_state import State
     from .segments import Built
 
-__all__ = ["NOT_TAKEN", "Variant"]
+__all__ = ["NOT_TAKEN", "CallSpecialization"]
 
 NOT_TAKEN = object()
 _MOST_OUTCOMES = 8  # of a decision
 _MOST_TRIES = 4  # captures that differ from each other
 
 
-class Variant(Specialization):
+class CallSpecialization(Specialization):
     """Calls with inputs of one kind, in one state of Python."""
 
     def __init__(
@@ -63,24 +63,24 @@ class Variant(Specialization):
         self.times: dict[
             Any, tuple[int, int]
         ] = {}  # by tensor or input: after which ops its grad was set
-        self.root: Piece | None = None
+        self.root: Segment | None = None
         self.state: Any = None
         self.changes = ""  # what the last call changed in Python
         self.trouble = ""  # why the last capture was not like the one before
         self.seconds = {"captured": 0.0, "built": 0.0}  # what it took until now
-        self.calls = 0  # by way of pieces: the replay counts its own
+        self.calls = 0  # in segments: the replay counts its own
         self.captures = self.failures = 0
-        self.race = Race()  # of calls by pieces
+        self.autotuner = Autotuner()  # of calls by segments
         self.replay: Any = None
         self.alone = False  # it returns one tensor that it makes
         self._value_of: dict[Tensor, Value] = {}
         self._before: dict[Tensor, tuple[int | Tensor, Tensor | None]] = {}
         self._roles: dict[Tensor, Any] = {}
         self._stepped: set[int] = set()  # the ids of optimisers
-        self._programs: dict[Piece, Any] = {}
-        self._walk: Walk | None = None
+        self._programs: dict[Segment, Any] = {}
+        self._runner: SegmentRunner | None = None
         self._comparing: tuple[Any, list[Any]] | None = None
-        self._ways_back: dict[Piece, Any] = {}  # by the piece at the end
+        self._backward_of_end: dict[Segment, Any] = {}  # by the segment at the end
         self._given: list[Value] = []
         self._lock = threading.RLock()  # a capture is taken in, or a replay made of it
 
@@ -94,9 +94,9 @@ class Variant(Specialization):
     def _add(self, capture: Capture, state: State) -> None:
         self.captures += 1
         self.state, self.replay = state, None
-        self._walk = self._comparing = None
+        self._runner = self._comparing = None
         self._programs.clear()
-        self._ways_back.clear()
+        self._backward_of_end.clear()
         self.changes = state.changed()
         if state.reads_options:  # it may set them too, between two steps
             capture.fix_options()
@@ -123,44 +123,44 @@ class Variant(Specialization):
             self.give_up(trouble)
 
     def _merge(self, capture: Capture) -> None:
-        """Put the pieces of a capture into the tree: those that are there already are confirmed."""
+        """Put the segments of a capture into the tree: those that are there already are confirmed."""
         same = dict(zip(capture.graph.inputs, self.inputs))
         same.update((v, self._value_of.get(v.constant, v)) for v in capture.graph.constants)
-        is_new = False  # whether the tree gets a piece
-        parent: Piece | None = None
-        for piece in pieces_of(capture):
+        is_new = False  # whether the tree gets a segment
+        parent: Segment | None = None
+        for segment in segments_of(capture):
             key = None if parent is None or parent.read is None else key_of(parent.read.outcome)
-            old_piece = self.root if parent is None else parent.children.get(key)
+            old_segment = self.root if parent is None else parent.children.get(key)
             known = dict(same)
-            apart = "" if old_piece is None else difference(old_piece, piece, known)
-            if old_piece is not None and not apart:
-                old_piece.seen += 1
+            apart = "" if old_segment is None else difference(old_segment, segment, known)
+            if old_segment is not None and not apart:
+                old_segment.seen += 1
                 same = known
-                if piece.read is not None and old_piece.read is not None:
-                    old_piece.read.outcome = piece.read.outcome
-                parent = old_piece
+                if segment.read is not None and old_segment.read is not None:
+                    old_segment.read.outcome = segment.read.outcome
+                parent = old_segment
                 continue
-            if old_piece is not None:
+            if old_segment is not None:
                 self._fail(apart)
             is_new = True
-            rename(piece, same)
+            rename(segment, same)
             if parent is None:
-                self.root = piece
+                self.root = segment
             else:
-                parent.children[key] = piece
+                parent.children[key] = segment
                 if parent.read is not None and len(parent.children) > _MOST_OUTCOMES:
                     self.trouble = _too_many(parent.read)
                     self.give_up(self.trouble)
-            parent = piece
+            parent = segment
         if not self.problem:
             self.advance("agreed" if self._agrees() else "captured")
         if is_new:
             self._keep_tensors([same[v] for v in capture.graph.constants])
 
     def _keep_tensors(self, found: list[Value]) -> None:
-        """Keep the tensors from outside that the pieces read; some were found just now."""
+        """Keep the tensors from outside that the segments read; some were found just now."""
         assert self.root is not None
-        read = {v for piece in self.root.walk() for v in piece.reads()}
+        read = {v for segment in self.root.walk() for v in segment.reads()}
         values = {v.constant: v for v in [*self._value_of.values(), *found] if v in read}
         self._value_of = values
         self.tensors = {v: v.constant for v in values.values() if v.constant is not None}
@@ -168,14 +168,14 @@ class Variant(Specialization):
     # ---- what holds ----------------------------------------------------------------------------
 
     def _agrees(self) -> bool:
-        """Say whether its first piece was captured twice, the same both times.
+        """Say whether its first segment was captured twice, the same both times.
 
-        All pieces, if Python is called between them: that could not be undone.
+        All segments, if Python is called between them: that could not be undone.
         """
         assert self.root is not None
-        pieces = list(self.root.walk())
+        segments = list(self.root.walk())
         return self.root.seen >= 2 and (
-            all(p.seen >= 2 for p in pieces) or not any(p.outside for p in pieces)
+            all(p.seen >= 2 for p in segments) or not any(p.outside for p in segments)
         )
 
     @property
@@ -185,12 +185,12 @@ class Variant(Specialization):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it has several pieces."""
+        """Whether it has several segments."""
         return self.root is not None and not self.root.ends
 
     @property
     def cut(self) -> str:
-        """Where its first piece ends."""
+        """Where its first segment ends."""
         assert self.root is not None
         end: Any = self.root.read or self.root.outside
         return f"{end.what if self.root.read else end.name} at {end.line}"
@@ -255,10 +255,10 @@ class Variant(Specialization):
         if self.state.reads_options or self.root is None:
             return set()
         places = self.state.unused_options(self._stepped)
-        for piece in self.root.walk():
-            if piece.outside is not None:
-                places |= self.state.changed_by(piece.outside.optimizer)
-            places |= {(id(a.group), a.key) for a in piece.live}
+        for segment in self.root.walk():
+            if segment.outside is not None:
+                places |= self.state.changed_by(segment.outside.optimizer)
+            places |= {(id(a.group), a.key) for a in segment.live}
         return places
 
     def programs(self) -> list[Any]:
@@ -279,17 +279,17 @@ class Variant(Specialization):
             self.give_up(self.trouble)
             return NOT_TAKEN
 
-    def _run(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+    def _run(self, root: Segment, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         if root.ends:
             return self._run_straight(root, flat, inputs)
-        if self._walk is None:
-            self._walk = Walk(self, root)
-        if self._walk.changes and _share_memory(inputs, self.tensors.values()):
+        if self._runner is None:
+            self._runner = SegmentRunner(self, root)
+        if self._runner.changes and _share_memory(inputs, self.tensors.values()):
             return self.call_again(inputs)  # what it changes may be seen through another one
-        undo = self._walk.prepare_undo(inputs)
+        undo = self._runner.prepare_undo(inputs)
         recording = _C._set_grad_enabled(False)
         try:
-            reached = self._walk.run(inputs)
+            reached = self._runner.run(inputs)
         except CannotBuild:
             undo()
             raise
@@ -303,8 +303,8 @@ class Variant(Specialization):
                 if self.ready:  # no other thread has captured something else
                     self.advance("built")
         self.calls += 1
-        stop, env = reached
-        return self._finish(stop.path, stop.named(env), inputs)
+        prepared, env = reached
+        return self._finish(prepared.path, prepared.named(env), inputs)
 
     def call_again(self, inputs: list[Tensor]) -> Any:
         """Run the function itself, given the tensors among its arguments."""
@@ -314,7 +314,7 @@ class Variant(Specialization):
         """Return the values that stand for tensors from outside."""
         return list(self._value_of.values())
 
-    def _way_back(self, path: list[Piece]) -> Any:
+    def _make_backward(self, path: list[Segment]) -> Any:
         """Return how gradients go back through calls that take this path."""
         d = path[-1].derivative
         watched = [self.tensors[v] for v in d.watched]
@@ -329,11 +329,11 @@ class Variant(Specialization):
             return number[of] if of in number else self.tensors[of]
 
         bases = [None if b is None else (place(b.of), b.fixed) for b in d.bases]
-        return _C.WayBack(Ways(self, path), *facts, bases, watched, outside)
+        return _C.CompiledBackward(BackwardPath(self, path), *facts, bases, watched, outside)
 
-    # One piece: all of it happens in C++.
+    # One segment: all of it happens in C++.
 
-    def _run_straight(self, root: Piece, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
+    def _run_straight(self, root: Segment, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
         for _ in range(2):  # the second time if a tensor has other memory than before
             replay = self.replay
             if replay is None:
@@ -355,7 +355,7 @@ class Variant(Specialization):
         env = {**self.tensors, **dict(zip(self.inputs, inputs)), **dict(zip(self._given, made))}
         return None if self.root is None else _result(self.root, env)
 
-    def _replay(self, root: Piece, inputs: list[Tensor]) -> Any:
+    def _replay(self, root: Segment, inputs: list[Tensor]) -> Any:
         own = {v for node in root.nodes for v in node.outputs}
         self._given = list(dict.fromkeys(v for v in leaves(root.outputs) if v in own))
         grads = [v for _, v in root.grads if v is not None]
@@ -403,7 +403,7 @@ class Variant(Specialization):
             d.build(every, [_like_value(v) for v in d.saved], self.tensors)  # or it is known now
             number = {v: i for i, v in enumerate(self.inputs)}
             r.set_derivative(
-                self._way_back([root]),
+                self._make_backward([root]),
                 [place[v] for v in d.outputs],
                 [number[v] if v in number else self.tensors[v] for v in d.edges],
                 [place[v] if v in place else -1 - number[v] for v in d.saved],
@@ -414,10 +414,10 @@ class Variant(Specialization):
         r.set_apart(_writes(root) or bool(root.grads))
         return r
 
-    # Several pieces: Python goes from one to the next.
+    # Several segments: Python goes from one to the next.
 
     def call_outside(self, outside: Any, env: dict[Value, Any], inputs: list[Tensor]) -> None:
-        """Call Python between pieces, with the gradients that it can see."""
+        """Call Python between segments, with the gradients that it can see."""
         self._set_grads(outside.grads, env, inputs)
         outside.call()
 
@@ -425,19 +425,19 @@ class Variant(Specialization):
         return env[v] if v in env else self.tensors[v]
 
     def program_of(
-        self, piece: Piece, given: list[Value], like: dict[Value, Any], results: list[Value]
+        self, segment: Segment, given: list[Value], like: dict[Value, Any], results: list[Value]
     ) -> Any:
-        """Make the program of one of several pieces."""
-        built = self._build(piece, given, like, results)
-        self._programs[piece] = (built.program, given, results, built.live)
+        """Make the program of one of several segments."""
+        built = self._build(segment, given, like, results)
+        self._programs[segment] = (built.program, given, results, built.live)
         return built.program, built.live
 
     def _build(
-        self, piece: Piece, given: list[Value], like: dict[Value, Any], results: list[Value],
+        self, segment: Segment, given: list[Value], like: dict[Value, Any], results: list[Value],
         lent: Sequence[int] = (),
     ) -> Built:  # fmt: skip
         start = time.perf_counter()
-        made = build(piece, given, like, self.tensors, results, lent)
+        made = build(segment, given, like, self.tensors, results, lent)
         self.seconds["built"] += time.perf_counter() - start
         return made
 
@@ -448,16 +448,16 @@ class Variant(Specialization):
             target = inputs[t] if isinstance(t, int) else t
             target.grad = None if v is None else self._value(v, env)
 
-    def _finish(self, path: list[Piece], env: dict[Value, Any], inputs: list[Tensor]) -> Any:
+    def _finish(self, path: list[Segment], env: dict[Value, Any], inputs: list[Tensor]) -> Any:
         """Set gradients and return the results, with their place in the graph."""
         end = path[-1]
         d = end.derivative
         if d is not None:
-            way = self._ways_back.get(end)
-            if way is None:
-                way = self._ways_back[end] = self._way_back(path)
+            backward = self._backward_of_end.get(end)
+            if backward is None:
+                backward = self._backward_of_end[end] = self._make_backward(path)
             parts = [[self._value(v, env) for v in vs] for vs in (d.edges, d.saved, d.outputs)]
-            way.record(inputs, *parts)
+            backward.record(inputs, *parts)
         for v in end.spent:
             env[v] = _C._spend(env[v])
         self._set_grads(end.grads, env, inputs)
@@ -480,8 +480,8 @@ def _share_memory(inputs: list[Tensor], outside: Iterable[Tensor]) -> bool:
 
 
 def _all_nodes(capture: Capture) -> list[Any]:
-    ways = [] if capture.derivative is None else capture.derivative.ways.values()
-    return [*capture.graph.nodes, *[n for way in ways for n in way.piece.nodes]]
+    graphs = [] if capture.derivative is None else capture.derivative.graphs.values()
+    return [*capture.graph.nodes, *[n for backward in graphs for n in backward.segment.nodes]]
 
 
 def _like_value(v: Value) -> Tensor:
@@ -518,11 +518,11 @@ def unsuitable(capture: Capture, state: State) -> str:
     return ""
 
 
-def _writes(piece: Piece) -> bool:
-    return any(map(writes, piece.nodes))
+def _writes(segment: Segment) -> bool:
+    return any(map(writes, segment.nodes))
 
 
-def _result(end: Piece, env: dict[Value, Any]) -> Any:
+def _result(end: Segment, env: dict[Value, Any]) -> Any:
     """Return the result of a call, with what ``env`` has for its values."""
 
     def leaf(x: Any) -> Any:

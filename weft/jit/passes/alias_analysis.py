@@ -8,24 +8,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft.jit.graph import Graph, Node, Value
 
-__all__ = ["Places", "changing", "disturbs", "escaping", "mutates", "readers"]
+__all__ = ["AliasAnalysis", "changing", "disturbs", "escaping", "mutates", "readers"]
 
 
-class Places:
+class AliasAnalysis:
     """The memory of each value, followed node by node. A place is named by the first value in it.
 
     >>> g = weft.jit.trace(lambda x: x.exp().view(-1).add_(1), (weft.ones(2),)).graph
-    >>> places = weft.jit.passes.alias_analysis.Places(g)
+    >>> aliases = weft.jit.passes.alias_analysis.AliasAnalysis(g)
     >>> for node in g:
-    ...     places.follow(node)
-    >>> len({places.of(node.outputs[0]) for node in g})
+    ...     aliases.follow(node)
+    >>> len({aliases.of(node.outputs[0]) for node in g})
     1
     """
 
     def __init__(self, graph: Graph) -> None:
         self.shared: dict[Value, Value] = {}  # by value: its place, if that is not its own
         self.members: dict[Value, list[Value]] = {}  # all values there, by such a place
-        self.outside: set[Value] = set()  # places that are not made by the graph
+        self.outside: set[Value] = set()  # memory that is not made by the graph
         by_memory: dict[int, Value] = {}  # constants may share theirs
         for v in (*graph.inputs, *graph.constants):
             if v.constant is not None and v.constant.numel() and not v.constant.is_sparse:
@@ -42,7 +42,7 @@ class Places:
         """Return the name of the memory in which a value lies.
 
         >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
-        >>> weft.jit.passes.alias_analysis.Places(g).of(g.inputs[0]) == g.inputs[0]
+        >>> weft.jit.passes.alias_analysis.AliasAnalysis(g).of(g.inputs[0]) == g.inputs[0]
         True
         """
         return self.shared.get(v, v)
@@ -51,9 +51,9 @@ class Places:
         """Let a value lie where another one lies.
 
         >>> g = weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph
-        >>> places = weft.jit.passes.alias_analysis.Places(g)
-        >>> places.move(g.outputs[0], g.inputs[0])
-        >>> places.of(g.outputs[0]) == places.of(g.inputs[0])
+        >>> aliases = weft.jit.passes.alias_analysis.AliasAnalysis(g)
+        >>> aliases.move(g.outputs[0], g.inputs[0])
+        >>> aliases.of(g.outputs[0]) == aliases.of(g.inputs[0])
         True
         """
         self._put(v, self.of(to))
@@ -62,9 +62,9 @@ class Places:
         """Place what a node gives; ``fresh``: as if it wrote to memory of its own.
 
         >>> g = weft.jit.trace(lambda x: x.add_(1), (weft.ones(2),)).graph
-        >>> places = weft.jit.passes.alias_analysis.Places(g)
-        >>> places.follow(g.nodes[0], fresh=True)
-        >>> places.of(g.nodes[0].outputs[0]) in places.outside
+        >>> aliases = weft.jit.passes.alias_analysis.AliasAnalysis(g)
+        >>> aliases.follow(g.nodes[0], fresh=True)
+        >>> aliases.of(g.nodes[0].outputs[0]) in aliases.outside
         False
         """
         if fresh or not shares(node):
@@ -89,17 +89,17 @@ def disturbs(graph: Graph) -> bool:
     True
     False
     """
-    places = Places(graph)
+    aliases = AliasAnalysis(graph)
     made: dict[Value, int] = {}  # when values were made that lie where others were before them
     last: dict[Value, int] = {}  # by place: when it was last written to
     for now, node in enumerate(graph):
         if last and not writes(node):
             for v in node.inputs():
-                if last.get(places.of(v), -1) > made.get(v, -1):
+                if last.get(aliases.of(v), -1) > made.get(v, -1):
                     return True
         if shares(node):
-            places.follow(node)
-            last.update((places.of(v), now) for v in written(node))
+            aliases.follow(node)
+            last.update((aliases.of(v), now) for v in written(node))
             made.update((v, now) for v in node.outputs)
     return False
 
@@ -114,11 +114,11 @@ def changing(graph: Graph) -> set[Value]:
     """
     if not mutates(graph):
         return set()
-    places, changed = Places(graph), set()
+    aliases, changed = AliasAnalysis(graph), set()
     for node in filter(shares, graph):
-        changed |= {places.of(v) for v in written(node)}
-        places.follow(node)
-    return changed.union(*(places.members.get(place, ()) for place in changed))
+        changed |= {aliases.of(v) for v in written(node)}
+        aliases.follow(node)
+    return changed.union(*(aliases.members.get(place, ()) for place in changed))
 
 
 def mutates(graph: Graph) -> bool:

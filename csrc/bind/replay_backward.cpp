@@ -1,4 +1,4 @@
-#include "bind/replay_back.h"
+#include "bind/replay_backward.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -18,7 +18,7 @@ namespace weft {
 namespace {
 
 constexpr uint64_t kMostNodes = uint64_t(1) << 20;  // of a call that is unfolded
-constexpr size_t kMostWays = 64;                    // that are kept as programs
+constexpr size_t kMostPrograms = 64;                // that are kept as programs
 
 Bits bits_of(const nb::bytes& b) { return Bits(std::string_view(b.c_str(), b.size())); }
 std::vector<Bits> bits_of(const std::vector<nb::bytes>& all) {
@@ -111,10 +111,10 @@ class Spent final : public Node {
 
 class CompiledNode final : public Node {
  public:
-  static Ref<Node> make(const Ref<CompiledBack>& how, PyObject* ways, CompiledCall call) {
+  static Ref<Node> make(const Ref<BackwardShared>& how, PyObject* path, CompiledCall call) {
     uint32_t n = uint32_t(call.leaves.size()), room = std::max(n, uint32_t(how->outputs.size()));
     char* block = static_cast<char*>(pool_allocate(sizeof(CompiledNode) + sizeof(Edge) * room));
-    auto* node = new (block) CompiledNode(how, ways);
+    auto* node = new (block) CompiledNode(how, path);
     node->room_ = room;
     node->edges = reinterpret_cast<Edge*>(block + sizeof(CompiledNode));
     node->edge_count = n;
@@ -131,8 +131,8 @@ class CompiledNode final : public Node {
     node->each_read([&](const Tensor& t) { node->read_.push_back(Mark(t)); });
     return Ref<Node>(node);
   }
-  CompiledNode(const Ref<CompiledBack>& how, PyObject* ways) : how_(how), ways_(ways) { Py_INCREF(ways_); }
-  ~CompiledNode() override { Py_DECREF(ways_); }
+  CompiledNode(const Ref<BackwardShared>& how, PyObject* path) : how_(how), path_(path) { Py_INCREF(path_); }
+  ~CompiledNode() override { Py_DECREF(path_); }
 
   std::string name() const override { return "CompiledBackward0"; }
   size_t bytes() const override { return sizeof(CompiledNode) + sizeof(Edge) * room_; }
@@ -154,7 +154,7 @@ class CompiledNode final : public Node {
   }
   void visit_owned(OwnedVisitor& v) override {
     Node::visit_owned(v);
-    v.object(ways_);
+    v.object(path_);
     for (auto& k : kept_)
       if (k.first) v.tensor(k.first.get());
     for (auto& t : inputs_) v.tensor(t.get());
@@ -172,7 +172,7 @@ class CompiledNode final : public Node {
     for (const Tensor& t : inputs_) inputs.append(nb::steal(wrap(t)));
     uint64_t since = reserve(0);
     GradMode on(true);
-    nb::object made = nb::steal(PyObject_CallMethod(ways_, "again", "O", inputs.ptr()));
+    nb::object made = nb::steal(PyObject_CallMethod(path_, "recompute", "O", inputs.ptr()));
     if (!made.is_valid()) throw PythonError();
     while (applying_) g_let_others_run();  // other threads need its edges, and what it keeps
     if (passes) return true;               // another thread was quicker
@@ -227,22 +227,22 @@ class CompiledNode final : public Node {
     for (uint32_t i = 0; i < edge_count; ++i)
       if (is_wanted(edges[i])) wanted.add(how_->leaf_of[i]);
     std::vector<size_t> touched = parts_between(which, wanted);
-    std::shared_ptr<OneWay> way = way_of(which);
+    std::shared_ptr<BackwardProgram> backward = program_for(which);
     for (size_t i = 0; i < kept_.size(); ++i) {
       const auto& [t, version] = kept_[i];
-      if (!way->needs[i].meets(wanted)) continue;
+      if (!backward->needs[i].meets(wanted)) continue;
       if (!t) fail_freed(*this);
       if (t->storage->version != version) fail_changed(t);
     }
-    for (size_t i : way->takes) inputs.push_back(kept_or_zeros(i));
-    Program& program = *way->program;
+    for (size_t i : backward->takes) inputs.push_back(kept_or_zeros(i));
+    Program& program = *backward->program;
     program.wait_for_turn();
     if (!program.fits(inputs))
       fail("a tensor that a compiled function read", origin.at(), " has got other memory before its backward pass");
     std::vector<Tensor> made = Program::Run(program)(inputs);
     Grads results(edge_count);
     for (uint32_t i = 0; i < edge_count; ++i) {
-      const PartOfGradient& part = way->gradients[i];
+      const PartOfGradient& part = backward->gradients[i];
       if (part.left < 0 || !is_wanted(edges[i])) continue;
       const Tensor& left = made[size_t(part.left)];
       results[i] = part.right < 0 ? left : joined(edges[i], {part.kind, left, made[size_t(part.right)]});
@@ -344,24 +344,24 @@ class CompiledNode final : public Node {
     return t;
   }
 
-  std::shared_ptr<OneWay> way_of(uint64_t which) {
-    auto found = how_->ways.find(which);
-    if (found != how_->ways.end()) return found->second;
+  std::shared_ptr<BackwardProgram> program_for(uint64_t which) {
+    auto found = how_->programs.find(which);
+    if (found != how_->programs.end()) return found->second;
     nb::list saved;
     for (size_t i = 0; i < how_->like.size(); ++i) saved.append(nb::steal(wrap(kept_or_zeros(i))));
-    nb::object made = nb::steal(PyObject_CallMethod(ways_, "build", "KO", (unsigned long long)which, saved.ptr()));
+    nb::object made = nb::steal(PyObject_CallMethod(path_, "build", "KO", (unsigned long long)which, saved.ptr()));
     if (!made.is_valid()) throw PythonError();
     using Parts = std::vector<std::tuple<int, int, int>>;
     auto [program, parts, takes, needs] = nb::cast<
         std::tuple<std::shared_ptr<Program>, Parts, std::vector<size_t>, std::vector<nb::bytes>>>(made);
-    auto way = std::make_shared<OneWay>();
-    way->program = std::move(program);
+    auto backward = std::make_shared<BackwardProgram>();
+    backward->program = std::move(program);
     for (const auto& [kind, left, right] : parts)
-      way->gradients.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
-    way->takes = std::move(takes);
-    way->needs = bits_of(needs);
-    if (how_->ways.size() >= kMostWays) how_->ways.clear();
-    return how_->ways.try_emplace(which, std::move(way)).first->second;  // or another thread was quicker
+      backward->gradients.push_back({left, right, kind < 0 ? Share::product : Share::Kind(kind)});
+    backward->takes = std::move(takes);
+    backward->needs = bits_of(needs);
+    if (how_->programs.size() >= kMostPrograms) how_->programs.clear();
+    return how_->programs.try_emplace(which, std::move(backward)).first->second;  // or another thread was quicker
   }
 
   // The nodes that were made since a number was the last, down from these edges: they get numbers that were reserved
@@ -420,8 +420,8 @@ class CompiledNode final : public Node {
     for (uint32_t i = 0; i < edge_count; ++i) new (edges + i) Edge(next[i]);
   }
 
-  Ref<CompiledBack> how_;
-  PyObject* ways_;
+  Ref<BackwardShared> how_;
+  PyObject* path_;
   std::vector<std::pair<Tensor, uint32_t>> kept_;  // with the version that they must have; or none, if let go of
   std::vector<Tensor> inputs_;
   std::vector<Mark> read_;       // the inputs, then what is outside
@@ -434,20 +434,20 @@ class CompiledNode final : public Node {
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<WayBack>(self)->ways());
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<CompiledBackward>(self)->path());
   return 0;
 }
 int clear(PyObject* self) {
-  if (nb::inst_ready(self)) nb::inst_ptr<WayBack>(self)->drop_ways();
+  if (nb::inst_ready(self)) nb::inst_ptr<CompiledBackward>(self)->drop_path();
   return 0;
 }
 PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
 
 }  // namespace
 
-bool CompiledBack::stale() const {
-  for (const auto& [which, way] : ways)
-    if (way->program->stale()) return true;
+bool BackwardShared::stale() const {
+  for (const auto& [which, backward] : programs)
+    if (backward->program->stale()) return true;
   return false;
 }
 
@@ -457,11 +457,12 @@ Ref<Node> spent_node() {
   return node;
 }
 
-WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-                 std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
-                 const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases, nb::list watched,
-                 nb::list outside)
-    : ways_(std::move(ways)), back_(new CompiledBack) {
+CompiledBackward::CompiledBackward(nb::object path, const std::vector<std::pair<uint64_t, nb::bytes>>& parts,
+                                   size_t leaves, std::vector<size_t> leaf_of,
+                                   const std::vector<std::vector<nb::bytes>>& uses,
+                                   const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases,
+                                   nb::list watched, nb::list outside)
+    : path_(std::move(path)), back_(new BackwardShared) {
   for (const auto& [results, leaves] : parts) back_->parts.push_back({results, bits_of(leaves)});
   back_->leaves = leaves;
   back_->leaf_of = std::move(leaf_of);
@@ -481,7 +482,7 @@ WayBack::WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::byte
   }
 }
 
-void WayBack::set_bases(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) const {
+void CompiledBackward::set_bases(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Base& base = bases_[i];
     if (!base.is_view) continue;
@@ -496,9 +497,9 @@ void WayBack::set_bases(const std::vector<Tensor>& outputs, const std::vector<Te
   }
 }
 
-void WayBack::record(CompiledCall call) {
+void CompiledBackward::record(CompiledCall call) {
   if (back_->outputs.empty() || back_->stale()) {
-    auto next = Ref<CompiledBack>(new CompiledBack);  // nodes of earlier calls keep theirs
+    auto next = Ref<BackwardShared>(new BackwardShared);  // nodes of earlier calls keep theirs
     next->parts = back_->parts;
     next->leaf_of = back_->leaf_of;
     next->leaves = back_->leaves;
@@ -512,7 +513,7 @@ void WayBack::record(CompiledCall call) {
   for (const Tensor& t : watched_) call.kept.push_back(t);
   std::vector<Tensor> outputs = std::move(call.outputs);
   set_bases(outputs, call.inputs);
-  Ref<Node> node = CompiledNode::make(back_, ways_.ptr(), std::move(call));
+  Ref<Node> node = CompiledNode::make(back_, path_.ptr(), std::move(call));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->set_history(node, uint32_t(i));
 }
 
@@ -543,18 +544,20 @@ void bind_way_back(nb::module_& m) {
   m.def("_graph_of_call", graph_of_call);
   m.def("_root_of", [](Tensor t) { return t->base ? Tensor(t->base) : t; });  // what it is a view of, or itself
   m.def("_is_fixed_view", [](Tensor t) { return t->extra && t->extra->view_fixed; });
-  nb::class_<WayBack>(m, "WayBack", nb::type_slots(slots), "How gradients go back through calls of one kind.")
+  nb::class_<CompiledBackward>(m, "CompiledBackward", nb::type_slots(slots),
+                               "How gradients go back through calls of one kind.")
       .def(nb::init<nb::object, const std::vector<std::pair<uint64_t, nb::bytes>>&, size_t, std::vector<size_t>,
                     const std::vector<std::vector<nb::bytes>>&, const std::vector<std::pair<uint64_t, nb::bytes>>&,
                     nb::list, nb::list, nb::list>())
-      .def("record", [](WayBack& way, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
-        auto tensors = [](nb::list given) {
-          std::vector<Tensor> found;
-          for (nb::handle o : given) found.push_back(to_tensor(o, "a tensor"));
-          return found;
-        };
-        way.record({tensors(inputs), tensors(leaves), tensors(saved), tensors(outputs)});
-      });
+      .def("record",
+           [](CompiledBackward& backward, nb::list inputs, nb::list leaves, nb::list saved, nb::list outputs) {
+             auto tensors = [](nb::list given) {
+               std::vector<Tensor> found;
+               for (nb::handle o : given) found.push_back(to_tensor(o, "a tensor"));
+               return found;
+             };
+             backward.record({tensors(inputs), tensors(leaves), tensors(saved), tensors(outputs)});
+           });
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// The way back through a captured call: one node of the graph, whose derivative is a program too.
+// The backward pass of a captured call: one node of the graph, whose derivative is a program too.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ struct ResultInGraph {
 };
 
 // How gradients go back if those of some results arrive.
-struct OneWay {
+struct BackwardProgram {
   std::shared_ptr<Program> program;       // of these gradients, then of some of what was kept
   std::vector<PartOfGradient> gradients;  // for each edge
   std::vector<size_t> takes;              // which of the kept tensors the program is given
@@ -68,9 +68,10 @@ struct OneWay {
 };
 
 // What the nodes of all calls share.
-struct CompiledBack : Counted {
-  std::unordered_map<uint64_t, std::shared_ptr<OneWay>> ways;  // by which results have gradients, bit by bit
-  std::vector<InputMeta> outputs;                              // the results that have gradients
+struct BackwardShared : Counted {
+  std::unordered_map<uint64_t, std::shared_ptr<BackwardProgram>>
+      programs;                    // by which results have gradients, bit by bit
+  std::vector<InputMeta> outputs;  // the results that have gradients
   std::vector<PartOfGraph> parts;
   std::vector<size_t> leaf_of;          // for each edge
   size_t leaves = 0;                    // how many
@@ -88,26 +89,26 @@ struct CompiledCall {
   std::vector<Tensor> inputs, leaves, kept, outputs;
 };
 
-// How gradients go back through calls of one kind. `ways.build(which, saved)` makes a way (OneWay), given what is
-// saved. What is kept: what is saved, then what is watched, which must not change before it is read.
-// `ways.again(inputs)` makes the call once more, with its history, and gives its results; neither the inputs nor what
-// is outside may have changed.
-class WayBack {
+// How gradients go back through calls of one kind. `path.build(which, saved)` makes a program (BackwardProgram), given
+// what is saved. What is kept: what is saved, then what is watched, which must not change before it is read.
+// `path.recompute(inputs)` makes the call once more, with its history, and gives its results; neither the inputs nor
+// what is outside may have changed.
+class CompiledBackward {
  public:
   // `parts` of the graph: results and leaves. `leaves`: how many. `leaf_of`: by edge. `uses`: by result and kept
   // tensor. `results`: for each the others and leaves.
-  WayBack(nb::object ways, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
-          std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
-          const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases, nb::list watched,
-          nb::list outside);
+  CompiledBackward(nb::object path, const std::vector<std::pair<uint64_t, nb::bytes>>& parts, size_t leaves,
+                   std::vector<size_t> leaf_of, const std::vector<std::vector<nb::bytes>>& uses,
+                   const std::vector<std::pair<uint64_t, nb::bytes>>& results, nb::list bases, nb::list watched,
+                   nb::list outside);
   // Gives the outputs of a call one node, from which gradients go on to the leaves.
   void record(CompiledCall call);
-  PyObject* ways() const { return ways_.ptr(); }
-  void drop_ways() { ways_ = nb::object(); }
+  PyObject* path() const { return path_.ptr(); }
+  void drop_path() { path_ = nb::object(); }
 
  private:
-  nb::object ways_;
-  Ref<CompiledBack> back_;
+  nb::object path_;
+  Ref<BackwardShared> back_;
   // What a result is a view of: another one, an input or a tensor from outside, or the base of these.
   struct Base {
     int number = 0;
