@@ -16,46 +16,46 @@ FEW = 3e-6  # what it takes until two threads have met, at most
 # ---- which ones --------------------------------------------------------------------------------
 
 
-def turns(*steps: tuple[bool, int, float, float], threads: int = 2) -> list[list[int]]:
-    """Return the turns of steps: (may run beside another, after which one, shared, alone)."""
-    return _C._side_by_side(list(steps), threads)
+def slots(*steps: tuple[bool, int, float, float], threads: int = 2) -> list[list[int]]:
+    """Return the slots of steps: (may run beside another, after which one, shared, alone)."""
+    return _C._concurrent_ops(list(steps), threads)
 
 
 def test_independent_steps_that_gain() -> None:
     """Two that take as long alone as with both threads run at the same time."""
-    assert turns((True, -1, 1e-4, 1e-4), (True, -1, 1e-4, 1e-4)) == [[0, 1]]
+    assert slots((True, -1, 1e-4, 1e-4), (True, -1, 1e-4, 1e-4)) == [[0, 1]]
 
 
 def test_steps_that_share_well_stay() -> None:
     """Where all threads together are as quick, nothing is changed."""
-    assert turns((True, -1, 1e-4, 2e-4), (True, -1, 1e-4, 2e-4)) == [[0], [1]]
+    assert slots((True, -1, 1e-4, 2e-4), (True, -1, 1e-4, 2e-4)) == [[0], [1]]
 
 
 def test_short_steps_stay() -> None:
     """Meeting takes longer than they do."""
-    assert turns((True, -1, FEW / 3, FEW / 3), (True, -1, FEW / 3, FEW / 3)) == [[0], [1]]
+    assert slots((True, -1, FEW / 3, FEW / 3), (True, -1, FEW / 3, FEW / 3)) == [[0], [1]]
 
 
 def test_dependent_steps_stay_in_order() -> None:
     """A step never runs beside one that it needs, nor before it."""
-    assert turns((True, -1, 1e-4, 1e-4), (True, 0, 1e-4, 1e-4)) == [[0], [1]]
+    assert slots((True, -1, 1e-4, 1e-4), (True, 0, 1e-4, 1e-4)) == [[0], [1]]
 
 
 def test_a_step_moves_forward_only() -> None:
     """The third runs beside the first; the second, which may not, stays behind."""
     steps = [(True, -1, 1e-4, 1e-4), (False, -1, 1e-4, 1e-4), (True, -1, 1e-4, 1e-4)]
-    assert turns(*steps) == [[0, 2], [1]]
+    assert slots(*steps) == [[0, 2], [1]]
 
 
 def test_as_many_as_there_are_threads() -> None:
-    """No turn is longer."""
-    assert turns(*[(True, -1, 1e-4, 1e-4)] * 5, threads=3) == [[0, 1, 2], [3, 4]]
+    """No slot is longer."""
+    assert slots(*[(True, -1, 1e-4, 1e-4)] * 5, threads=3) == [[0, 1, 2], [3, 4]]
 
 
 def test_the_best_partner_is_taken() -> None:
     """Beside a long step a long one saves most."""
     long, short = (True, -1, 1e-4, 1e-4), (True, -1, 2e-5, 2e-5)
-    assert turns(long, short, long, short) == [[0, 2], [1, 3]]
+    assert slots(long, short, long, short) == [[0, 2], [1, 3]]
 
 
 # ---- what comes of it --------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def spread(fast: Any) -> None:
 
 def beside(fast: Any) -> int:
     """Return how many ops do."""
-    return sum(p[0].side_by_side for v in fast.specializations for p in v.programs())
+    return sum(p[0].concurrent_ops for v in fast.specializations for p in v.programs())
 
 
 class Towers(nn.Module):

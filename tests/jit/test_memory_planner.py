@@ -49,18 +49,18 @@ def test_random_live_ranges(seed: int) -> None:
     """Pieces in use together lie apart; both ways find the same places; little is wasted."""
     rng = Random(seed)
     pieces = drawn(rng, rng.choice([0, 1, 5, 40, 200]))
-    at, total, bound = _C._stacked(pieces)
+    at, total, bound = _C._laid_out(pieces)
     assert bound == least(pieces)
     check(pieces, at, total)
     assert total <= 1.5 * bound
-    assert _C._stacked(pieces, "few") == _C._stacked(pieces, "many")
+    assert _C._laid_out(pieces, "few") == _C._laid_out(pieces, "many")
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_live_ranges(seed: int) -> None:
     """The same for as many as are not compared with each other."""
     pieces = drawn(Random(seed), 1500)
-    at, total, bound = _C._stacked(pieces)
+    at, total, bound = _C._laid_out(pieces)
     check(pieces, at, total)
     assert bound <= total <= 1.5 * bound
 
@@ -70,7 +70,7 @@ def test_the_work_grows_with_their_number() -> None:
 
     def chain(n: int) -> None:
         forward = [(64 * (1 + i % 7), i, 2 * n - i if i % 2 else i + 2) for i in range(n)]
-        _C._stacked([*forward, *((64 * (1 + i % 5), n + i, n + i + 2) for i in range(n))], "many")
+        _C._laid_out([*forward, *((64 * (1 + i % 5), n + i, n + i + 2) for i in range(n))], "many")
 
     assert_linear(chain, 300, 30_000)
 
@@ -95,7 +95,7 @@ def test_places_of_real_programs(kind: str) -> None:
         for _ in range(5):
             fast()
     (program,) = [p[0] for v in fast.specializations for p in v.programs()]
-    places = program.places
+    places = program.layout
     assert places
     pieces = [(size, first, last) for size, _, first, last in places]
     check(pieces, [at for _, at, _, _ in places], program.arena_bytes)

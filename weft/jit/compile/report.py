@@ -81,7 +81,7 @@ def facts(v: CallSpecialization) -> dict[str, Any]:
         "backward": any(p.derivative is not None for p in segments),
         "live": sorted({number.key for p in segments for number in p.live}),
         "bytes": sum(p.arena_bytes for p in programs),
-        "beside": sum(p.side_by_side for p in programs),
+        "concurrent": sum(p.concurrent_ops for p in programs),
         "seconds": dict(v.seconds),
         "guards": by_kind(v.guards()) if v.state is not None else {},
     }
@@ -127,8 +127,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append("gradients of the results: one more program")
     if facts["live"]:
         lines.append(f"read anew in each call: {', '.join(facts['live'])}")
-    if facts["beside"]:
-        lines.append(f"at the same time as another: {facts['beside']} ops")
+    if facts["concurrent"]:
+        lines.append(f"at the same time as another: {facts['concurrent']} ops")
     lines.append(f"memory inside: {facts['bytes']:,} bytes")
     captured, built = (facts["seconds"][k] * 1e3 for k in ("captured", "built"))
     lines.append(

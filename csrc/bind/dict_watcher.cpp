@@ -1,4 +1,4 @@
-#include "bind/dict_changes.h"
+#include "bind/dict_watcher.h"
 
 #include <unordered_map>
 #include <utility>
@@ -52,7 +52,7 @@ bool is_reported(PyObject* dict) { return g_instance_dicts_fire || !reinterpret_
 
 }  // namespace
 
-DictChanges::DictChanges(PyObject* dict) : dict_(dict) {
+DictVersion::DictVersion(PyObject* dict) : dict_(dict) {
   if (PyODict_Check(dict)) return;  // move_to_end() changes its order and counts as no change
 #if PY_VERSION_HEX < 0x030D0000
   count_ = version_tag(dict);
@@ -72,12 +72,12 @@ DictChanges::DictChanges(PyObject* dict) : dict_(dict) {
 #endif
 }
 
-DictChanges::DictChanges(DictChanges&& other) noexcept
+DictVersion::DictVersion(DictVersion&& other) noexcept
     : dict_(std::exchange(other.dict_, nullptr)),
       watched_(std::move(other.watched_)),
       count_(std::exchange(other.count_, nullptr)) {}
 
-DictChanges::~DictChanges() {
+DictVersion::~DictVersion() {
 #if PY_VERSION_HEX >= 0x030D0000
   if (!watched_ || watched_.use_count() > 2) return;  // others still ask for it
   auto found = watched().find(dict_);
@@ -87,10 +87,10 @@ DictChanges::~DictChanges() {
 #endif
 }
 
-void bind_dict_changes(nb::module_& m) {
+void bind_dict_watcher(nb::module_& m) {
   // For the self-test: the count before and after change() was called, or None where changes are not counted.
   m.def("_dict_changes", [](nb::dict dict, nb::callable change) -> nb::object {
-    DictChanges changes(dict.ptr());
+    DictVersion changes(dict.ptr());
     if (!changes.count()) return nb::none();
     uint64_t before = *changes.count();
     change();

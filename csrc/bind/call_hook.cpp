@@ -86,7 +86,7 @@ int on_event(PyObject* hook, PyFrameObject* frame, int what, PyObject* arg) {
 
 }  // namespace
 
-void bind_watch(nb::module_& m) {
+void bind_call_hook(nb::module_& m) {
   using Names = std::vector<std::string>;
   nb::class_<CallHook>(m, "CallHook", "Sees the calls of a thread, and asks whether C functions have side effects.")
       .def("__init__",

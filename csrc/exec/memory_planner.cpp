@@ -1,4 +1,4 @@
-#include "exec/places.h"
+#include "exec/memory_planner.h"
 
 #include <algorithm>
 #include <map>
@@ -9,12 +9,12 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kFew = 1024;     // pieces up to which comparing all of them is quicker
-constexpr int kMostJumps = 1024;  // over memory in use, before a piece goes on top
+constexpr size_t kFew = 1024;     // blocks up to which comparing all of them is quicker
+constexpr int kMostJumps = 1024;  // over memory in use, before a block goes on top
 
 constexpr double kGood = 1.005;  // times the least: another order is not tried
 
-bool is_used(const Piece& p) { return p.bytes && p.first <= p.last; }
+bool is_used(const Block& p) { return p.bytes && p.first <= p.last; }
 
 // Memory that is in use during a time: spans that touch are one.
 class Spans {
@@ -56,7 +56,7 @@ class InUse {
     nodes_.resize(size_t(2 * leaves_));
   }
 
-  void add(const Piece& p) {
+  void add(const Block& p) {
     each_part(p, [&](Node& n) {
       n.throughout.add(p.at, p.at + p.bytes);
       n.any.add(p.at, p.at + p.bytes);
@@ -65,7 +65,7 @@ class InUse {
   }
 
   // The lowest place that is free during all of its time, or one above all that is in use then.
-  int64_t place_for(const Piece& p) {
+  int64_t place_for(const Block& p) {
     std::vector<const Spans*> seen;
     auto see = [&](const Spans& s) {
       if (!s.empty()) seen.push_back(&s);
@@ -91,9 +91,9 @@ class InUse {
     int visit = 0;
   };
 
-  // Calls f for the fewest nodes that make up the time of a piece.
+  // Calls f for the fewest nodes that make up the time of a block.
   template <class F>
-  void each_part(const Piece& p, const F& f) {
+  void each_part(const Block& p, const F& f) {
     parts_.clear();
     for (int l = p.first + leaves_, r = p.last + leaves_ + 1; l < r; l /= 2, r /= 2) {
       if (l & 1) parts_.push_back(l++);
@@ -118,43 +118,43 @@ class InUse {
 };
 
 template <class Key>
-void sort_by(std::vector<Piece>& pieces, const Key& key) {
-  std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+void sort_by(std::vector<Block>& blocks, const Key& key) {
+  std::sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) {
     double x = key(a), y = key(b);
     return x != y ? x > y : a.buffer < b.buffer;
   });
 }
 
-int64_t stack_in_order(std::vector<Piece>& pieces) {
-  return pieces.size() <= kFew ? stack_few(pieces) : stack_many(pieces);
+int64_t stack_in_order(std::vector<Block>& blocks) {
+  return blocks.size() <= kFew ? lay_out_few(blocks) : lay_out_many(blocks);
 }
 
 }  // namespace
 
-int64_t stack_few(std::vector<Piece>& pieces) {
-  std::vector<const Piece*> placed;  // by their place
+int64_t lay_out_few(std::vector<Block>& blocks) {
+  std::vector<const Block*> placed;  // by their place
   int64_t total = 0;
-  for (Piece& p : pieces) {
+  for (Block& p : blocks) {
     p.at = 0;
     if (!is_used(p)) continue;
-    for (const Piece* other : placed) {
+    for (const Block* other : placed) {
       if (other->last < p.first || p.last < other->first) continue;
       if (p.at + p.bytes <= other->at) break;
       p.at = std::max(p.at, other->at + other->bytes);
     }
-    auto after = std::find_if(placed.begin(), placed.end(), [&](const Piece* o) { return o->at > p.at; });
+    auto after = std::find_if(placed.begin(), placed.end(), [&](const Block* o) { return o->at > p.at; });
     placed.insert(after, &p);
     total = std::max(total, p.at + p.bytes);
   }
   return total;
 }
 
-int64_t stack_many(std::vector<Piece>& pieces) {
+int64_t lay_out_many(std::vector<Block>& blocks) {
   int steps = 1;
-  for (const Piece& p : pieces) steps = std::max(steps, p.last + 1);
+  for (const Block& p : blocks) steps = std::max(steps, p.last + 1);
   InUse in_use(steps);
   int64_t total = 0;
-  for (Piece& p : pieces) {
+  for (Block& p : blocks) {
     p.at = 0;
     if (!is_used(p)) continue;
     p.at = in_use.place_for(p);
@@ -164,9 +164,9 @@ int64_t stack_many(std::vector<Piece>& pieces) {
   return total;
 }
 
-int64_t most_in_use(const std::vector<Piece>& pieces) {
+int64_t most_in_use(const std::vector<Block>& blocks) {
   std::vector<std::pair<int, int64_t>> changes;  // step, and how many bytes more; what goes before what comes
-  for (const Piece& p : pieces)
+  for (const Block& p : blocks)
     if (is_used(p)) changes.insert(changes.end(), {{p.first, p.bytes}, {p.last + 1, -p.bytes}});
   std::sort(changes.begin(), changes.end());
   int64_t now = 0, most = 0;
@@ -174,14 +174,14 @@ int64_t most_in_use(const std::vector<Piece>& pieces) {
   return most;
 }
 
-int64_t stack(std::vector<Piece>& pieces) {
-  sort_by(pieces, [](const Piece& p) { return double(p.bytes); });
-  int64_t total = stack_in_order(pieces);
-  if (double(total) <= kGood * double(most_in_use(pieces))) return total;
-  std::vector<Piece> others = pieces;
-  sort_by(others, [](const Piece& p) { return double(p.bytes) * (p.last - p.first + 1); });
+int64_t lay_out(std::vector<Block>& blocks) {
+  sort_by(blocks, [](const Block& p) { return double(p.bytes); });
+  int64_t total = stack_in_order(blocks);
+  if (double(total) <= kGood * double(most_in_use(blocks))) return total;
+  std::vector<Block> others = blocks;
+  sort_by(others, [](const Block& p) { return double(p.bytes) * (p.last - p.first + 1); });
   if (int64_t least = stack_in_order(others); least < total) {
-    pieces = std::move(others);
+    blocks = std::move(others);
     return least;
   }
   return total;
@@ -189,7 +189,7 @@ int64_t stack(std::vector<Piece>& pieces) {
 
 namespace {
 
-// What is free between pieces that come and go.
+// What is free between blocks that come and go.
 class Free {
  public:
   explicit Free(int64_t total) : ends_{{-1, 0}, {total, total}} { note(0, total); }
@@ -203,12 +203,12 @@ class Free {
   }
 
   void leave(int64_t begin) {
-    auto piece = ends_.find(begin);
-    auto before = std::prev(piece), after = std::next(piece);
+    auto block = ends_.find(begin);
+    auto before = std::prev(block), after = std::next(block);
     forget(before->second, begin);
-    forget(piece->second, after->first);
+    forget(block->second, after->first);
     note(before->second, after->first);
-    ends_.erase(piece);
+    ends_.erase(block);
   }
 
   std::vector<Loan::Gap> gaps() const {
@@ -223,19 +223,19 @@ class Free {
   }
   void forget(int64_t begin, int64_t end) { gaps_.erase({end - begin, begin}); }
 
-  std::map<int64_t, int64_t> ends_;             // begin and end of each piece, and of what lies around all
+  std::map<int64_t, int64_t> ends_;             // begin and end of each block, and of what lies around all
   std::set<std::pair<int64_t, int64_t>> gaps_;  // bytes and begin
 };
 
 }  // namespace
 
-std::vector<std::vector<Loan::Gap>> gaps_between(const std::vector<Piece>& pieces, int steps, int64_t total) {
-  std::vector<const Piece*> coming;
-  for (const Piece& p : pieces)
+std::vector<std::vector<Loan::Gap>> gaps_between(const std::vector<Block>& blocks, int steps, int64_t total) {
+  std::vector<const Block*> coming;
+  for (const Block& p : blocks)
     if (p.bytes && p.first <= p.last && p.last >= 0) coming.push_back(&p);
-  std::vector<const Piece*> going = coming;
-  std::sort(coming.begin(), coming.end(), [](const Piece* a, const Piece* b) { return a->first < b->first; });
-  std::sort(going.begin(), going.end(), [](const Piece* a, const Piece* b) { return a->last < b->last; });
+  std::vector<const Block*> going = coming;
+  std::sort(coming.begin(), coming.end(), [](const Block* a, const Block* b) { return a->first < b->first; });
+  std::sort(going.begin(), going.end(), [](const Block* a, const Block* b) { return a->last < b->last; });
   Free free(total);
   std::vector<std::vector<Loan::Gap>> all;
   auto next = coming.begin(), over = going.begin();

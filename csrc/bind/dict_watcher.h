@@ -10,13 +10,13 @@ namespace weft {
 
 // A count that grows with every change of one dict. To Python 3.12 the interpreter keeps it (the version tag of a
 // dict); later a watcher does (PyDict_Watch), unless the interpreter is known not to call it (see _dict_changes).
-class DictChanges {
+class DictVersion {
  public:
-  DictChanges() = default;
-  explicit DictChanges(PyObject* dict);  // which the owner of this object keeps alive
-  ~DictChanges();
-  DictChanges(DictChanges&& other) noexcept;
-  DictChanges& operator=(DictChanges&&) = delete;
+  DictVersion() = default;
+  explicit DictVersion(PyObject* dict);  // which the owner of this object keeps alive
+  ~DictVersion();
+  DictVersion(DictVersion&& other) noexcept;
+  DictVersion& operator=(DictVersion&&) = delete;
 
   // Null: the changes of this dict are not counted, its content must be compared.
   const uint64_t* count() const { return count_; }
