@@ -30,7 +30,7 @@ struct CallHook {
   nb::list kept;                       // them
   nb::object importing;                // the frame of an import: what happens in it happens once
 
-  bool refused = false;  // the capture has failed: the rest of the call is not looked at
+  bool refused = false;  // the capture has failed: the rest of the call is not judged
 
   bool is_harmless(nb::handle called) {
     refused = !nb::cast<bool>(judge(called));

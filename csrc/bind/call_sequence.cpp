@@ -411,7 +411,7 @@ PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)c
 
 void bind_call_sequence(nb::module_& m) {
   g_set_grad = nb::object(m.attr("_set_grad")).release().ptr();
-  // Whom calls from Python to weft are told to on this thread; gives the one before.
+  // Sets who observes the calls from Python to weft on this thread; returns the observer before.
   m.def(
       "_observe",
       [](nb::object observer) {

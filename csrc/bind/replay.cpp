@@ -1,4 +1,4 @@
-// A captured call that is made again (weft/jit/compile): what must hold for it, its program, and what is done with the
+// The replay of a captured call (weft/jit/compile): what must hold for it, its program, and what is done with the
 // results. One crossing from Python to here and back.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -208,7 +208,7 @@ class Replay : public Preconditions {
   std::vector<std::pair<int, Tensor>> leaves_;
 };
 
-// Whether a part of the graph of t was walked and freed, on this side of some tensors.
+// Whether a backward pass has freed a part of the graph of t, on this side of some tensors.
 bool is_spent(Tensor t, nb::list until) {
   std::unordered_set<Node*> seen;
   for (nb::handle o : until)
@@ -237,7 +237,7 @@ int clear(PyObject* self) {
 }
 PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
 
-// ---- what is called: it makes the call again where it can, else its class decides
+// ---- what is called: it replays the call where it can, else its class decides
 
 thread_local bool t_eagerly = false;  // compiled functions run as they are
 
@@ -301,7 +301,7 @@ PyType_Spec compiled_spec = {"weft._C.CompiledBase", sizeof(Compiled), 0,
 }  // namespace
 
 void bind_replay(nb::module_& m) {
-  m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
+  m.def("_spend", [](Tensor t) {  // t, as a result whose graph a backward pass has freed
     Tensor result = alias(t);
     result->set_history(spent_node(), 0);
     return result;
@@ -312,7 +312,7 @@ void bind_replay(nb::module_& m) {
   m.def("_history", [](Tensor t) { return reinterpret_cast<uintptr_t>(t->grad_fn.get()); });
   m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && attributes(t.ptr()); });
   m.def("_attributes", [](nb::object t) { return attributes(t.ptr()); });
-  nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
+  nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be replayed.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)
       .def("take_input", &Replay::take_input)

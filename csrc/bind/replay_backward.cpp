@@ -160,7 +160,7 @@ class CompiledNode final : public Node {
     for (auto& t : inputs_) v.tensor(t.get());
   }
 
-  // Gradients that have a graph need one to go along: the function runs once more, and leaves its nodes.
+  // Gradients that have a graph need one to go along: the function is recomputed eagerly, and leaves its nodes.
   bool unfold() override {
     if (passes) return false;
     if (all_spent()) fail_freed(*this);

@@ -48,7 +48,7 @@ class Bits {
 };
 
 // Nodes of the graph that an eager call would leave: all that keep something, and go from the same results to the same
-// leaves. They are walked together, and freed together.
+// leaves. A backward pass visits and frees them together.
 struct PartOfGraph {
   uint64_t results;  // bit by bit
   Bits leaves;
@@ -91,7 +91,7 @@ struct CompiledCall {
 
 // How gradients go back through calls of one kind. `path.build(which, saved)` makes a program (BackwardProgram), given
 // what is saved. What is kept: what is saved, then what is watched, which must not change before it is read.
-// `path.recompute(inputs)` makes the call once more, with its history, and gives its results; neither the inputs nor
+// `path.recompute(inputs)` runs the call eagerly, with its history, and gives its results; neither the inputs nor
 // what is outside may have changed.
 class CompiledBackward {
  public:
@@ -121,7 +121,7 @@ class CompiledBackward {
   std::vector<Tensor> watched_;
 };
 
-// A node that stands for a graph which was walked, and freed.
+// A node that stands for a graph that a backward pass has freed.
 Ref<Node> spent_node();
 
 }  // namespace weft

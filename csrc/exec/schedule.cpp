@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr int kWindow = 256;       // steps that are looked at for one to run concurrently with another
+constexpr int kWindow = 256;       // steps that are considered for one to run concurrently with another
 constexpr double kMeeting = 3e-6;  // seconds that it takes until other threads have begun and all are done
 constexpr double kWorth = 0.1;     // part of the time that must be saved: what was measured is noisy
 

@@ -16,7 +16,8 @@ struct StepTime {
 };
 
 // Steps in the order in which they run, in slots: those of one slot run at the same time. A step moves to an earlier
-// slot only, to run concurrently with the first of them, where that is quicker than all threads working on one after the other.
+// slot only, to run concurrently with the first of them, where that is quicker than all threads working on one after
+// the other.
 struct Schedule {
   struct Slot {
     int begin, count;  // places in `steps`

@@ -1,4 +1,4 @@
-"""`weft.compile`: what is captured, guarded, split, and made again equals eager."""
+"""`weft.compile`: what is captured, guarded, split, and replayed equals eager."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ def test_shapes_are_variants_of_which_few_are_kept() -> None:
 
 
 def test_exceptions_leave_as_from_eager() -> None:
-    """While it is captured, and when it is made again."""
+    """While it is captured, and when it is replayed."""
     table = weft.randn(4, 2)
     f = weft.compile(lambda i: table[i].sum())
     for _ in range(4):

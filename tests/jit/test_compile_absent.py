@@ -443,7 +443,7 @@ def metaclass() -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_appears_or_changes_is_seen(name: str) -> None:
-    """Calls are made again without Python; after a change, they give what eager ones give."""
+    """Calls are replayed without Python; after a change, they give what eager ones give."""
     f, change = CASES[name]()
     fast = weft.compile(f)
     try:

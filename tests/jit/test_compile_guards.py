@@ -379,7 +379,7 @@ def test_weights_changed_in_place_without_a_graph() -> None:
 
 
 def test_an_error_names_the_line_of_the_op() -> None:
-    """Also when the call is made again without Python: the op's line, then the call's."""
+    """Also when the call is replayed without Python: the op's line, then the call's."""
     table = nn.Embedding(3, 2)
 
     def look(i: Any) -> Any:

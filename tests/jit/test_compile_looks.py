@@ -110,7 +110,7 @@ def test_an_argument_that_is_a_known_tensor(name: str) -> None:
             assert fast(weft.ones(1)).item() == 1
         for _ in range(4):
             assert fast(t).item() == 3
-    assert runs(fast) >= 10  # the others are made again all the same
+    assert runs(fast) >= 10  # the others are replayed all the same
 
 
 @pytest.mark.filterwarnings("ignore:compile")
@@ -123,7 +123,7 @@ def test_two_arguments_that_are_the_same() -> None:
 
 
 def test_comparing_with_none_costs_nothing() -> None:
-    """Calls that are given a tensor that the function can see are made again."""
+    """Calls that are given a tensor that the function can see are replayed."""
     t = weft.ones(1)
     f = weft.compile(lambda x, y=None: x * 2 if y is None else x * y + t)
     for _ in range(4):

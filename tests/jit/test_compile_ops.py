@@ -25,7 +25,7 @@ from samples import ROWS, Row, S
 
 import weft
 
-CALLS = 4  # two are captured, two made again
+CALLS = 4  # two are captured, two replayed
 
 
 def has_inputs(row: Row) -> bool:
@@ -155,7 +155,7 @@ def check(row: Row, f: Any, inputs: list[Any], grad: bool = False, after: Any = 
     if isinstance(want[0], type) or sum(v["calls"] for v in facts) >= CALLS - 2:
         return ""
     EAGER.setdefault(row.name, [v["eager"] or v["pending"] for v in facts])
-    return "" if all(EAGER[row.name]) else "it was never made again, and nobody said why"
+    return "" if all(EAGER[row.name]) else "it was never replayed, and nobody said why"
 
 
 EAGER: dict[str, list[str]] = {}  # rows that run eagerly, and why

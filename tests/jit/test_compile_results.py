@@ -14,7 +14,7 @@ import weft.nn.functional as F
 from weft import nn
 from weft.autograd import grad
 
-CALLS = 7  # two are captured, the others made again
+CALLS = 7  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 
@@ -33,7 +33,7 @@ def check(make: Any, use: Any, args: Any, least: int = CALLS - 2) -> list[Any]:
         make: makes the function, and the tensors whose gradients are looked at.
         use: what is done with it.
         args: makes arguments.
-        least: how many calls must be made again.
+        least: how many calls must be replayed.
     """
     weft.manual_seed(5)
     eager, own = make()

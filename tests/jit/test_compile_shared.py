@@ -117,7 +117,7 @@ def test_decisions_and_gradients_inside() -> None:
 
 
 def test_second_derivatives() -> None:
-    """The call is made once more with the same tensor for both."""
+    """The call is recomputed with the same tensor for both."""
 
     def f(a: Any, b: Any) -> Any:
         return (a.sin() * b).sum()

@@ -219,7 +219,7 @@ def default_dtype() -> Any:
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_what_code_reads_is_watched(name: str) -> None:
-    """Two captures, calls made again, then another value: never a stale one."""
+    """Two captures, calls replayed, then another value: never a stale one."""
     f, put = WATCHED[name]()
     compiled = weft.compile(f)
     try:

@@ -20,7 +20,7 @@ _STEPS = 3  # two captures and a program
 _USUAL = 2e-3  # seconds of a capture, before there was one
 _PATIENCE = 32  # calls in a row that were not worth a program, or could not be made by one
 _REST = 32  # times as many calls run eagerly then, without a look at their signatures
-_FEW = 8  # signatures that are looked at for ever: sooner or later each is worth a program
+_FEW = 8  # signatures that are always examined: sooner or later each is worth a program
 _LONG = 1e-3  # seconds of an eager call beside which a look is nothing
 _MOST = 10_000  # signatures whose time is known
 _DEARER = 4  # times as much is asked of a signature each time that its program was dropped
@@ -108,7 +108,7 @@ class CostModel:
         """Count the eager calls of a signature from zero: its program was dropped.
 
         Where more signatures take turns than programs are kept, each would be captured and dropped
-        for ever. So the next capture is dearer each time: there are ever fewer.
+        over and over. So the next capture is dearer each time: there are ever fewer.
         """
         self._spent.pop(signature, None)
         if len(self._dropped) >= _MOST:

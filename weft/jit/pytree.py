@@ -68,7 +68,7 @@ def nesting(spec: TreeSpec) -> Any:
 
 
 def node_def(kind: type) -> NodeDef | None:
-    """Return how objects of a class are taken apart; None: they are leaves.
+    """Return how objects of a class are flattened; None: they are leaves.
 
     >>> weft.jit.pytree.node_def(dict).type
     <class 'dict'>

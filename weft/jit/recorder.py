@@ -108,7 +108,7 @@ class Recorder:
         """A hook is about to see gradients: a trace keeps the ops that it calls."""
 
     def grad_read(self, t: Tensor) -> None:
-        """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
+        """``t.grad`` is read: a trace keeps what is there, as it does of other tensors."""
 
     def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
         """``t.grad`` is another one now: a trace keeps what its function returns, not this."""

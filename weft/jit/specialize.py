@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# ---- what tells calls apart ----------------------------------------------------------------------
+# ---- the signature of a call ----------------------------------------------------------------------
 
 
 class Signature(NamedTuple):
@@ -95,7 +95,7 @@ class Call:
 
     @property
     def nesting(self) -> Any:
-        """How the leaves lie in positional arguments, for C++; None if they are these, or cannot be told."""
+        """How the leaves lie in positional arguments, for C++; None if they are these, or C++ cannot flatten them."""
         if self.is_plain or self.kwargs or not is_nested(self.spec):
             return None
         return nesting(self.spec.child(0))

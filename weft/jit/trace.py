@@ -131,7 +131,7 @@ def as_inputs(example: Any) -> tuple[Any, ...]:
 
 
 def optimize(func: Any, example_inputs: Any = None) -> TracedFunction:
-    """Return a function as a static graph in which nothing is computed twice or in vain.
+    """Return a function as a static graph without common subexpressions and dead code.
 
     Of a tensor, it is the function of its leaves that its history stands for.
 

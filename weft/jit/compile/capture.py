@@ -55,7 +55,7 @@ class Outside:
 
 
 class Capture(Recorder):
-    """Records a call that runs as ever. What cannot be made again is noted as a problem."""
+    """Records a call while it runs eagerly. What cannot be replayed is noted as a problem."""
 
     traces = False  # a derivative is captured too, as it runs
     keeps_control_flow = False  # it reads values as ``if`` does
@@ -72,7 +72,7 @@ class Capture(Recorder):
         self.optimizers: list[Any] = []
         self._fixed: set[int] = set()  # the ids of those whose options are guards
         self.derivative: Any = None  # of its results, where they have one
-        self.spent: list[Value] = []  # results whose graph was walked and freed in the call
+        self.spent: list[Value] = []  # results whose graph a backward pass in the call has freed
         self.given: dict[Tensor, Value] = {}  # tensors that did exist before
         self._made: set[int] = (
             set()
@@ -269,7 +269,7 @@ class Capture(Recorder):
     # ---- inside --------------------------------------------------------------------------------
 
     def fail(self, problem: str) -> None:
-        """Note why the call cannot be made again from what is recorded; the first reason stays."""
+        """Note why the call cannot be replayed; the first reason stays."""
         self.problem = self.problem or problem
 
     def _keep_live(self, node: Node, args: Any) -> None:

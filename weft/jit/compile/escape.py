@@ -204,7 +204,7 @@ def _start_of_number(steps: list[dis.Instruction], now: int, frame: types.FrameT
 
 
 def _start_of(steps: list[dis.Instruction], end: int) -> int:
-    """Return where an expression begins that ends here; -1 if that cannot be told."""
+    """Return where an expression begins that ends here; -1 if that is unknown."""
     wanted = 1
     for at in range(end, -1, -1):
         effect = _effect(steps[at])
@@ -217,7 +217,7 @@ def _start_of(steps: list[dis.Instruction], end: int) -> int:
 
 
 def _below(steps: list[dis.Instruction], start: int) -> list[Any]:
-    """Return what lies on the stack before an expression, as far as that can be told."""
+    """Return what lies on the stack before an expression, as far as that is known."""
     found: list[Any] = []
     while (begin := _start_of(steps, start - 1)) >= 0:
         last = steps[start - 1]

@@ -1,4 +1,4 @@
-"""A compiled function: calls are captured, and from then on made again without Python."""
+"""A compiled function: calls are captured, and replayed without Python from then on."""
 
 from __future__ import annotations
 

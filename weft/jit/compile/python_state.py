@@ -61,7 +61,7 @@ class State:
         self.reads_options = False  # the function itself looks at them
         self.optimizers: list[Any] = []
         self.unseen = ""  # what cannot be guarded
-        self.seen: set[int] = set()  # the ids of all that was looked at
+        self.seen: set[int] = set()  # the ids of all that was examined
         self.tensors: dict[int, Tensor] = {}  # that it can reach, by id
         self.tensor_guards: list[guards.TensorMeta] = []  # it may look at them without an op
         self.compares_identity = False  # it asks whether two things are the same object
@@ -95,7 +95,7 @@ class State:
 
     @property
     def begins(self) -> bool:
-        """Whether an optimiser had no state of a parameter, and has one now: for good."""
+        """Whether an optimiser had no state of a parameter, and has one now, which it keeps."""
         return guards.failing([g for g in self.options if isinstance(g, guards.Absent)]) is not None
 
     def changed(self) -> str:
@@ -566,7 +566,7 @@ class State:
         members = getattr(x, "__dict__", None)
         slots = [key for base in type(x).__mro__ for key in slots_of(base)]
         if isinstance(members, dict):
-            if is_library(type(x).__module__):  # code that is not looked at reads them
+            if is_library(type(x).__module__):  # code that is not examined reads them
                 self._guard_namespace(x, name)
                 self.guards.append(guards.Length(members, f"the attributes of {name}"))
                 for key, value in members.items():

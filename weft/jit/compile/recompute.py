@@ -1,6 +1,6 @@
-"""Gradients that have a graph, through a compiled call: its function runs once more, eagerly.
+"""Gradients that have a graph, through a compiled call: its function is recomputed eagerly.
 
-What was captured has the first derivative only. The call that is made once more has all of them: its
+What was captured has the first derivative only. The recomputed call has all of them: its
 nodes take the place of the one that stood for the call. It is the same call as long as nothing that
 it reads has changed, and it changes nothing itself.
 """
@@ -94,13 +94,13 @@ class BackwardPath:
 def _because(reason: str) -> str:
     return (
         "compile: for a gradient with a graph (create_graph=True), or of a result that another one "
-        f"was computed from, a compiled function runs once more, and here it cannot: {reason}. "
+        f"was computed from, a compiled function is recomputed eagerly, and here it cannot be: {reason}. "
         "Call the function itself, or compile one that computes the derivatives inside"
     )
 
 
 def _refusal(path: list[Segment], specialization: CallSpecialization) -> str:
-    """Say why a call that runs once more is not the same, or changes something twice; if so."""
+    """Say why a recomputed call is not the same, or changes something twice; if so."""
     end = path[-1]
     if outside := next((p.outside for p in path if p.outside is not None), None):
         return f"it calls {outside.name} at {outside.line}"

@@ -24,7 +24,7 @@ class Report:
     >>> print(f.report())  # doctest: +ELLIPSIS
     <lambda>: 1 specialization
     (float32[3])
-      captured in 2 calls, made again in 2
+      captured in 2 calls, replayed in 2
       one program of 2 ops: mul, sum
       improved to 1 ops: fused
       memory inside: 0 bytes
@@ -110,7 +110,7 @@ def _named(ops: list[str]) -> str:
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    lines = [f"captured in {facts['captures']} calls, made again in {facts['calls']}"]
+    lines = [f"captured in {facts['captures']} calls, replayed in {facts['calls']}"]
     if facts["eager"]:
         return [*lines, f"runs eagerly: {facts['eager']}"]
     if facts["pending"]:

@@ -23,7 +23,7 @@ __all__ = [
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Let nobody be told of what the capture does itself."""
+    """Keep what the capture does itself from observers and recorders."""
     observer = _C._observe(None)
     try:
         with paused():

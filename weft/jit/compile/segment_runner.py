@@ -24,7 +24,7 @@ __all__ = ["PreparedSegment", "SegmentRunner", "key_of"]
 
 
 def key_of(outcome: Any) -> Any:
-    """Return what tells the outcomes of a decision apart."""
+    """Return a key that differs for different outcomes of a decision."""
     return type(outcome), repr(outcome)
 
 

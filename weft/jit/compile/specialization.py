@@ -268,9 +268,9 @@ class CallSpecialization(Specialization):
     # ---- running -------------------------------------------------------------------------------
 
     def run(self, flat: tuple[Any, ...], inputs: list[Tensor]) -> Any:
-        """Make the call again; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
+        """Replay the call; ``NOT_TAKEN``, with nothing changed, where that is not possible."""
         root = self.root
-        if root is None:  # another thread has found that it cannot be made again
+        if root is None:  # another thread has found that it cannot be replayed
             return NOT_TAKEN
         try:
             return self._run(root, flat, inputs)
@@ -504,7 +504,7 @@ def _impure(changed: str) -> str:
 
 
 def unsuitable(capture: Capture, state: State) -> str:
-    """Say why no such call can be made again without Python, if so."""
+    """Say why no such call can be replayed, if so."""
     if state.unseen:
         return state.unseen
     if reached := capture.reached_twice(state):
