@@ -55,7 +55,9 @@ def test_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("isa", ["avx2", "base"])
 def test_lesser_instruction_sets(isa: str) -> None:
     """The same with the loops that eager has for lesser machines."""
-    done = python("import runpy; runpy.run_module('jit.codegen_rows', run_name='__main__')", WEFT_ISA=isa)
+    done = python(
+        "import runpy; runpy.run_module('jit.codegen_rows', run_name='__main__')", WEFT_ISA=isa
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 400
 
@@ -249,7 +251,9 @@ def test_cache_is_used(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = cache.read(key_of(kernels))
     assert data is not None
     monkeypatch.setattr(machine_code, "_living", {})
-    monkeypatch.setattr(machine_code._Machine, "object_of", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(
+        machine_code._Machine, "object_of", lambda *_: pytest.fail("compiled again")
+    )
     monkeypatch.setattr(machine_code._Machine, "load", lambda self, got, name: got == data)
     assert machine_code.function(kernel(998.25)) is True
 
@@ -301,7 +305,9 @@ def test_spoilt_files_are_not_run(how: str, kernels: Path, monkeypatch: pytest.M
     real = machine_code._Machine.object_of
     monkeypatch.setattr(machine_code, "_living", {})
     monkeypatch.setattr(
-        machine_code._Machine, "object_of", lambda self, text: compiled.append(1) or real(self, text)
+        machine_code._Machine,
+        "object_of",
+        lambda self, text: compiled.append(1) or real(self, text),
     )
     monkeypatch.setattr(machine_code._Machine, "load", lambda self, data, name: 1)
     assert machine_code.function(kernel(number)) == 1 and compiled

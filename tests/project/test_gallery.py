@@ -18,7 +18,9 @@ ROOT = Path(weft.__file__).resolve().parents[1]
 ELSEWHERE = {
     "digits"
 }  # has no goal line and no --smoke; tests/project/test_examples.py runs it in full
-COMPILED = ROOT / "tests" / "project" / "compiled_example.py"  # runs an example whose networks are compiled
+COMPILED = (
+    ROOT / "tests" / "project" / "compiled_example.py"
+)  # runs an example whose networks are compiled
 NAMES = [name for name in gallery.examples() if name not in ELSEWHERE]
 
 
