@@ -61,9 +61,15 @@ class Capture(Recorder):
     keeps_control_flow = False  # it reads values as ``if`` does
 
     def __init__(self, code: Any, exact: bool = True) -> None:
-        """Start; ``code``: that of the function, if it is one written in Python."""
+        """Start, in the frame that will call the function.
+
+        Args:
+            code: that of the function, if it is one written in Python.
+            exact: results keep every bit.
+        """
         super().__init__()
         self.code, self.exact = code, exact
+        self._caller = id(sys._getframe(1))  # of the function; not kept: it holds this
         self.problem = ""
         self.reads: list[Read] = []
         self.outside: list[Outside] = []
@@ -297,7 +303,7 @@ class Capture(Recorder):
         if frame is None or frame.f_code is not self.code:
             return None
         caller = frame.f_back
-        if caller is None or caller.f_code.co_name != "_capture":  # it was called by itself
+        if caller is None or id(caller) != self._caller:  # it was called by itself
             return None
         return escape_of(frame)
 
