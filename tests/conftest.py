@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.jit import price
+from weft.jit import cost_model
 from weft.jit.passes.rebuild import Rebuild
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +26,7 @@ if (build := os.environ.get("WEFT_SANITIZE")) and build not in Path(weft.__file_
     raise RuntimeError(f"expected the sanitized build of weft, but imported {weft.__file__}")
 
 Rebuild.verifies = True  # what every pass makes
-SHIPPED_WORTH, price.WORTH = price.WORTH, 0.0  # every signature is captured as it comes
+SHIPPED_WORTH, cost_model.WORTH = cost_model.WORTH, 0.0  # every signature is captured as it comes
 
 hypothesis.settings.register_profile("weft", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "weft"))
@@ -48,7 +48,7 @@ def _seed() -> None:
 def shipped_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signatures are captured when that pays, as users have it."""
     assert SHIPPED_WORTH > 1
-    monkeypatch.setattr(price, "WORTH", SHIPPED_WORTH)
+    monkeypatch.setattr(cost_model, "WORTH", SHIPPED_WORTH)
 
 
 @pytest.fixture

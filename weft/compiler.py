@@ -74,10 +74,10 @@ def reset() -> None:
     """Forget all that was captured. Compiled functions and modules begin anew.
 
     >>> f = weft.compile(lambda x: x + 1)
-    >>> f(weft.zeros(1)), len(f.variants)
+    >>> f(weft.zeros(1)), len(f.specializations)
     (tensor([1.]), 1)
     >>> weft.compiler.reset()
-    >>> len(f.variants)
+    >>> len(f.specializations)
     0
     """
     forget_all()

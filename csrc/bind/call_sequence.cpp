@@ -53,33 +53,6 @@ struct Instruction {
 
 using Values = std::vector<nb::object>;
 
-// How arguments are nested: tuples, lists and dicts, and at each leaf an argument of the program.
-struct Nesting {
-  PyTypeObject* type = nullptr;  // null: a leaf
-  PyObject* keys = nullptr;      // of a dict, in order
-  std::vector<Nesting> items;
-
-  bool flatten(PyObject* x, std::vector<PyObject*>& leaves) const {
-    if (!type) {
-      leaves.push_back(x);
-      return true;
-    }
-    if (Py_TYPE(x) != type) return false;
-    if (keys) {
-      if (size_t(PyDict_GET_SIZE(x)) != items.size()) return false;
-      PyObject *key, *value;
-      Py_ssize_t at = 0;
-      for (size_t i = 0; PyDict_Next(x, &at, &key, &value); ++i)
-        if (key != PyTuple_GET_ITEM(keys, Py_ssize_t(i)) || !items[i].flatten(value, leaves)) return false;
-      return true;
-    }
-    if (size_t(PySequence_Fast_GET_SIZE(x)) != items.size()) return false;
-    for (size_t i = 0; i < items.size(); ++i)
-      if (!items[i].flatten(PySequence_Fast_GET_ITEM(x, Py_ssize_t(i)), leaves)) return false;
-    return true;
-  }
-};
-
 // A place in Python's state that a call reads at its beginning and has given another value at its end: an item of a
 // dict or list, a slot of an object, a cell of a closure.
 struct Slot {
@@ -159,13 +132,10 @@ class CallSequence : public Preconditions {
   void add_slot(nb::object owner, nb::object key, nb::object nesting, nb::object after) {
     slots_.push_back({keep(owner), keep(key), nesting_of(nesting), pattern_of(after)});
   }
-  // How the leaves lie in the arguments, without keywords.
-  void set_nesting(nb::object nesting) { nesting_ = nesting_of(nesting); }
-
   // The result; NotImplemented, with nothing changed, where something does not hold.
   nb::object run_nested(PyObject* args) {
     std::vector<PyObject*> leaves;
-    if (!nesting_.type || !nesting_.flatten(args, leaves)) return not_taken();
+    if (!flatten(args, leaves)) return not_taken();
     return run_leaves(leaves);
   }
   // The same, given the leaves.
@@ -406,23 +376,12 @@ class CallSequence : public Preconditions {
     return r;
   }
 
-  // None: a leaf; else (type, [parts]), with the keys of a dict behind them.
-  Nesting nesting_of(nb::handle o) {
-    Nesting n;
-    if (o.is_none()) return n;
-    n.type = reinterpret_cast<PyTypeObject*>(keep(o[0]));
-    if (n.type == &PyDict_Type) n.keys = keep(o[2]);
-    for (nb::handle item : nb::object(o[1])) n.items.push_back(nesting_of(item));
-    return n;
-  }
-
   size_t values_;
   std::vector<Input> inputs_;  // of each tensor that is given
   std::vector<bool> taken_;    // of each argument: whether it is a value
   std::vector<Slot> slots_;
   std::vector<Instruction> instructions_;
   Pattern output_;
-  Nesting nesting_;
   int64_t calls_ = 0, left_ = 0;  // how often it ran, and how often it was left in the middle
 };
 
@@ -452,7 +411,7 @@ PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)c
 
 void bind_call_sequence(nb::module_& m) {
   g_set_grad = nb::object(m.attr("_set_grad")).release().ptr();
-  // Whom calls from Python to weft are told to on this thread; gives the one before.
+  // Sets who observes the calls from Python to weft on this thread; returns the observer before.
   m.def(
       "_observe",
       [](nb::object observer) {

@@ -1,4 +1,4 @@
-// Fused groups (csrc/ops/fused.h) as weft/jit/emit makes them.
+// Fused groups (csrc/ops/fused.h) as weft/jit/codegen makes them.
 #include "ops/fused.h"
 #include <nanobind/stl/vector.h>
 
@@ -64,7 +64,7 @@ void add(const std::string& text, nb::object code, int lanes, nb::list inputs, n
 }  // namespace
 
 void interpreter::make_fused(const std::string& group) {
-  nb::object made = nb::module_::import_("weft.jit.emit").attr("make")(group);
+  nb::object made = nb::module_::import_("weft.jit.codegen").attr("make")(group);
 }
 
 void bind_fused(nb::module_& m) {

@@ -191,7 +191,7 @@ Guards::Group& Guards::group_of(nb::handle owner) {
   if (added) {
     bool is_class = PyType_Check(owner.ptr());
     groups_.push_back({is_class ? reinterpret_cast<PyTypeObject*>(owner.ptr()) : nullptr,
-                       is_class ? DictChanges() : DictChanges(owner.ptr()),
+                       is_class ? DictVersion() : DictVersion(owner.ptr()),
                        0,
                        {}});
   }

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "bind/dict_changes.h"
+#include "bind/dict_watcher.h"
 #include "bind/python.h"
 
 namespace weft {
@@ -146,7 +146,7 @@ class Guards {
   };
   struct Group {
     PyTypeObject* cls;  // or null: a dict
-    DictChanges dict;
+    DictVersion dict;
     uint64_t checked = 0;  // the count when all held; 0: not known
     std::vector<Numbered> guards;
     uint64_t changes() const;

@@ -100,10 +100,10 @@ NB_MODULE(_C, m) {
   bind_fused(m);
   bind_way_back(m);
   bind_guards(m);
-  bind_dict_changes(m);
+  bind_dict_watcher(m);
   bind_replay(m);
   bind_call_sequence(m);
-  bind_watch(m);
+  bind_call_hook(m);
   bind_module_call(m);
   bind_modes(m);
   bind_threads(m);

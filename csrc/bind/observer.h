@@ -1,5 +1,6 @@
-// Calls from Python to weft, reported to an observer as they are made. weft.compile learns from them what a function does
-// whatever the sizes of its inputs are (weft/jit/compile/dynamic.py). What such a call does inside is not told.
+// Calls from Python to weft, reported to an observer as they are made. weft.compile learns from them what a function
+// does whatever the sizes of its inputs are (weft/jit/compile/dynamic.py). What such a call does inside is not
+// reported.
 #pragma once
 
 #include <string>

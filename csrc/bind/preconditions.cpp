@@ -23,6 +23,35 @@ bool has_hooks(const TensorImpl& t) {
   return t.grad_fn && t.grad_fn->hooks && (any(t.grad_fn->hooks->before) || any(t.grad_fn->hooks->after));
 }
 
+bool Nesting::flatten(PyObject* x, std::vector<PyObject*>& leaves) const {
+  if (!type) {
+    leaves.push_back(x);
+    return true;
+  }
+  if (Py_TYPE(x) != type) return false;
+  if (keys) {
+    if (size_t(PyDict_GET_SIZE(x)) != items.size()) return false;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (size_t i = 0; PyDict_Next(x, &at, &key, &value); ++i)
+      if (key != PyTuple_GET_ITEM(keys, Py_ssize_t(i)) || !items[i].flatten(value, leaves)) return false;
+    return true;
+  }
+  if (size_t(PySequence_Fast_GET_SIZE(x)) != items.size()) return false;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (!items[i].flatten(PySequence_Fast_GET_ITEM(x, Py_ssize_t(i)), leaves)) return false;
+  return true;
+}
+
+Nesting Preconditions::nesting_of(nb::handle o) {
+  Nesting n;
+  if (o.is_none()) return n;
+  n.type = reinterpret_cast<PyTypeObject*>(keep(o[0]));
+  if (n.type == &PyDict_Type) n.keys = keep(o[2]);
+  for (nb::handle item : nb::object(o[1])) n.items.push_back(nesting_of(item));
+  return n;
+}
+
 bool Preconditions::hold(PyObject* const* args, size_t count, std::vector<Tensor>& inputs) const {
   if (t_modes.grad != grad_ || t_modes.inference != inference_ || t_modes.anomaly || t_modes.autocast != autocast_ ||
       (autocast_ && t_autocast.type != small_) || t_recorder || g_saved_hooks || default_dtype() != default_dtype_)

@@ -13,6 +13,16 @@ namespace weft {
 
 bool has_hooks(const TensorImpl& t);  // whether somebody is called when its gradient is there
 
+// A structure of tuples, lists and dicts with keys of text. Invariant: it flattens to as many leaves as it has.
+struct Nesting {
+  PyTypeObject* type = nullptr;  // null: a leaf
+  PyObject* keys = nullptr;      // of a dict, in order
+  std::vector<Nesting> items;
+
+  // Appends the leaves of x, borrowed; false where x has another structure.
+  bool flatten(PyObject* x, std::vector<PyObject*>& leaves) const;
+};
+
 class Preconditions {
  public:
   // The modes are those of now, with these of gradients.
@@ -39,6 +49,13 @@ class Preconditions {
     compares_identity_ = true;
     for (const Tensor& t : tensors) strangers_.insert(t.get());
   }
+  // How the arguments lie in those of a call, where these are containers. Without keywords.
+  void set_nesting(nb::object nesting) { nesting_ = nesting_of(nesting); }
+  bool is_nested() const { return nesting_.type; }
+  // The arguments, borrowed, given the tuple of those of a call; false where it has another structure.
+  bool flatten(PyObject* args, std::vector<PyObject*>& leaves) const {
+    return nesting_.type && nesting_.flatten(args, leaves);
+  }
   // t has the role that it has now, and no hooks.
   void require_role(Tensor t) { roles_.push_back({t, role(*t.get()), attributes(*t.get())}); }
 
@@ -53,6 +70,8 @@ class Preconditions {
     refs_.append(o);
     return o.ptr();
   }
+  // None: a leaf; else (type, [parts]), with the keys of a dict behind them.
+  Nesting nesting_of(nb::handle o);
 
  private:
   struct Argument {
@@ -72,6 +91,7 @@ class Preconditions {
   bool grad_ = true, inference_ = false, autocast_ = false, compares_identity_ = false;
   DType small_ = DType::BFloat16;  // with autocast
   std::vector<Argument> arguments_;
+  Nesting nesting_;
   Guards* guards_ = nullptr;
   std::unordered_set<const TensorImpl*> strangers_;
   std::vector<Role> roles_;

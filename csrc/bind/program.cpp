@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/args.h"
-#include "exec/places.h"
+#include "exec/memory_planner.h"
 
 namespace weft {
 namespace {
@@ -55,57 +55,57 @@ nb::object run(Program& p, nb::tuple inputs, const Numbers& numbers) {
 }
 
 // Which steps would run at the same time: of each (whether it may, after which one, seconds shared, seconds alone).
-std::vector<std::vector<int>> turns_of(const std::vector<std::tuple<bool, int, double, double>>& steps, int threads) {
+std::vector<std::vector<int>> slots_of(const std::vector<std::tuple<bool, int, double, double>>& steps, int threads) {
   std::vector<StepTime> times;
   for (const auto& [beside, after, shared, alone] : steps) times.push_back({beside, after, shared, alone});
-  Schedule made = side_by_side(times, threads);
-  std::vector<std::vector<int>> turns;
-  for (const Schedule::Turn& t : made.turns)
-    turns.emplace_back(made.steps.begin() + t.begin, made.steps.begin() + t.begin + t.count);
-  return turns;
+  Schedule made = concurrent_ops(times, threads);
+  std::vector<std::vector<int>> slots;
+  for (const Schedule::Slot& t : made.slots)
+    slots.emplace_back(made.steps.begin() + t.begin, made.steps.begin() + t.begin + t.count);
+  return slots;
 }
 
-// Where nothing lies, by step: (begin, bytes); pieces are (bytes, place, first step, last step).
+// Where nothing lies, by step: (begin, bytes); blocks are (bytes, place, first step, last step).
 std::vector<std::vector<std::pair<int64_t, int64_t>>> gaps_of(
     const std::vector<std::tuple<int64_t, int64_t, int, int>>& given, int steps, int64_t total) {
-  std::vector<Piece> pieces;
-  for (const auto& [bytes, at, first, last] : given) pieces.push_back({0, bytes, at, first, last});
+  std::vector<Block> blocks;
+  for (const auto& [bytes, at, first, last] : given) blocks.push_back({0, bytes, at, first, last});
   std::vector<std::vector<std::pair<int64_t, int64_t>>> all;
-  for (const auto& gaps : gaps_between(pieces, steps, total)) {
+  for (const auto& gaps : gaps_between(blocks, steps, total)) {
     all.emplace_back();
     for (const Loan::Gap& g : gaps) all.back().push_back({g.begin, g.bytes});
   }
   return all;
 }
 
-// Places for pieces, (bytes, first step, last step), how many bytes they take together, and how many any places would.
+// Places for blocks, (bytes, first step, last step), how many bytes they take together, and how many any places would.
 // `way`: in this order, by comparing all ("few") or not ("many"); else as programs do it.
-std::tuple<std::vector<int64_t>, int64_t, int64_t> stacked(const std::vector<std::tuple<int64_t, int, int>>& given,
-                                                           const std::string& way) {
-  std::vector<Piece> pieces;
+std::tuple<std::vector<int64_t>, int64_t, int64_t> laid_out(const std::vector<std::tuple<int64_t, int, int>>& given,
+                                                            const std::string& way) {
+  std::vector<Block> blocks;
   for (const auto& [bytes, first, last] : given) {
-    if (bytes < 0 || first < 0 || last < 0) fail_value("_stacked: expected no negative numbers");
-    pieces.push_back({int(pieces.size()), bytes, 0, first, last});
+    if (bytes < 0 || first < 0 || last < 0) fail_value("_laid_out: expected no negative numbers");
+    blocks.push_back({int(blocks.size()), bytes, 0, first, last});
   }
-  int64_t total = way == "few" ? stack_few(pieces) : way == "many" ? stack_many(pieces) : stack(pieces);
+  int64_t total = way == "few" ? lay_out_few(blocks) : way == "many" ? lay_out_many(blocks) : lay_out(blocks);
   std::vector<int64_t> at(given.size());
-  for (const Piece& p : pieces) at[size_t(p.buffer)] = p.at;
-  return {at, total, most_in_use(pieces)};
+  for (const Block& p : blocks) at[size_t(p.buffer)] = p.at;
+  return {at, total, most_in_use(blocks)};
 }
 
-std::vector<std::tuple<int64_t, int64_t, int, int>> places_of(const Program& p) {
+std::vector<std::tuple<int64_t, int64_t, int, int>> layout_of(const Program& p) {
   std::vector<std::tuple<int64_t, int64_t, int, int>> found;
   if (p.plan())
-    for (const Piece& piece : p.plan()->pieces) found.push_back({piece.bytes, piece.at, piece.first, piece.last});
+    for (const Block& block : p.plan()->blocks) found.push_back({block.bytes, block.at, block.first, block.last});
   return found;
 }
 
 }  // namespace
 
 void bind_program(nb::module_& m) {
-  m.def("_side_by_side", turns_of);
+  m.def("_concurrent_ops", slots_of);
   m.def("_gaps_between", gaps_of);
-  m.def("_stacked", stacked, nb::arg("pieces"), nb::arg("way") = "");
+  m.def("_laid_out", laid_out, nb::arg("blocks"), nb::arg("way") = "");
   nb::class_<Program>(m, "Program", "Ops in a row whose shapes and memory are settled before they run.")
       .def(nb::init<>())
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
@@ -117,10 +117,10 @@ void bind_program(nb::module_& m) {
       .def("run", run, nb::arg("inputs"), nb::arg("numbers") = Numbers(),
            "Runs it; None, having done nothing, where it does not take these inputs now.")
       .def_prop_ro("instances", &Program::instances, "How many calls it has memory for.")
-      .def_prop_ro("places", places_of, "What lies in its memory: (bytes, place, first step, last step).")
+      .def_prop_ro("layout", layout_of, "What lies in its memory: (bytes, place, first step, last step).")
       .def_prop_ro("stale", &Program::stale, "Whether a constant has got other memory since.")
       .def("spread", &Program::spread, "Lets as many ops as can run at the same time, quicker or not: for tests.")
-      .def_prop_ro("side_by_side", &Program::side_by_side, "How many of its ops run at the same time as another.")
+      .def_prop_ro("concurrent_ops", &Program::concurrent_ops, "How many of its ops run at the same time as another.")
       .def_prop_ro("arena_bytes", &Program::arena_bytes, "The memory of all that stays inside.");
 }
 

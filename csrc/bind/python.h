@@ -100,13 +100,13 @@ void bind_update(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_fused(nb::module_& m);
 void bind_guards(nb::module_& m);
-void bind_dict_changes(nb::module_& m);
+void bind_dict_watcher(nb::module_& m);
 void bind_replay(nb::module_& m);
 void bind_call_sequence(nb::module_& m);
 bool is_call_sequence(PyObject* o);
 PyObject* run_call_sequence(PyObject* sequence, PyObject* args);  // NotImplemented where it does not hold
 void bind_way_back(nb::module_& m);
-void bind_watch(nb::module_& m);
+void bind_call_hook(nb::module_& m);
 extern thread_local bool t_watched;  // a Watch looks at what this thread calls
 extern thread_local bool t_telling;  // a recorder is being told: what Python does then is not the user's
 void bind_module_call(nb::module_& m);

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "bind/preconditions.h"
-#include "bind/replay_back.h"
+#include "bind/replay_backward.h"
 
 namespace weft {
 namespace {
@@ -53,9 +53,9 @@ class Replay : public Preconditions {
   void set_order(std::vector<int> ops) { ops_ = std::move(ops); }
   // Gradients of results (by number) lead to leaves: tensors, or inputs by their number. Saved are results by number,
   // inputs as -1 - number.
-  void set_derivative(nb::object way, std::vector<int> outputs, nb::list leaves, std::vector<int> saved) {
-    keep(way);
-    back_ = &nb::cast<WayBack&>(way);
+  void set_derivative(nb::object backward, std::vector<int> outputs, nb::list leaves, std::vector<int> saved) {
+    keep(backward);
+    back_ = &nb::cast<CompiledBackward&>(backward);
     differentiable_ = std::move(outputs);
     saved_ = std::move(saved);
     for (nb::handle o : leaves) {
@@ -97,6 +97,17 @@ class Replay : public Preconditions {
     nb::list results;
     for (const Given& g : given_) results.append(nb::steal(wrap(made[size_t(g.result)])));
     return results;
+  }
+
+  // The same, given the arguments of a call, which may be containers.
+  nb::object run_nested(nb::handle args) {
+    if (!is_nested()) return run(args);
+    std::vector<PyObject*> leaves;
+    if (!PyTuple_Check(args.ptr()) || !flatten(args.ptr(), leaves)) return nb::none();
+    nb::object own = nb::steal(PyTuple_New(Py_ssize_t(leaves.size())));  // a guard may run Python, which takes one out
+    if (!own.is_valid()) throw PythonError();
+    for (size_t i = 0; i < leaves.size(); ++i) PyTuple_SET_ITEM(own.ptr(), Py_ssize_t(i), Py_NewRef(leaves[i]));
+    return run(own);
   }
 
   int64_t calls() const { return calls_; }
@@ -235,12 +246,12 @@ class Replay : public Preconditions {
   int64_t calls_ = 0;
   std::vector<Given> given_;
   // Of a call whose results have gradients.
-  WayBack* back_ = nullptr;
+  CompiledBackward* back_ = nullptr;
   std::vector<int> differentiable_, saved_;
   std::vector<std::pair<int, Tensor>> leaves_;
 };
 
-// Whether a part of the graph of t was walked and freed, on this side of some tensors.
+// Whether a backward pass has freed a part of the graph of t, on this side of some tensors.
 bool is_spent(Tensor t, nb::list until) {
   std::unordered_set<Node*> seen;
   for (nb::handle o : until)
@@ -269,7 +280,7 @@ int clear(PyObject* self) {
 }
 PyType_Slot slots[] = {{Py_tp_traverse, (void*)traverse}, {Py_tp_clear, (void*)clear}, {}};
 
-// ---- what is called: it makes the call again where it can, else its class decides
+// ---- what is called: it replays the call where it can, else its class decides
 
 thread_local bool t_eagerly = false;  // compiled functions run as they are
 
@@ -285,7 +296,7 @@ PyObject* compiled_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* replay = reinterpret_cast<Compiled*>(self)->replay;
   if (replay && !t_eagerly && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
     Py_INCREF(replay);
-    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run(args).release().ptr(); });
+    PyObject* made = guarded([&] { return nb::inst_ptr<Replay>(replay)->run_nested(args).release().ptr(); });
     Py_DECREF(replay);
     if (made != Py_None) return made;
     Py_DECREF(made);
@@ -333,7 +344,7 @@ PyType_Spec compiled_spec = {"weft._C.CompiledBase", sizeof(Compiled), 0,
 }  // namespace
 
 void bind_replay(nb::module_& m) {
-  m.def("_spend", [](Tensor t) {  // t, as a result whose graph was walked and freed
+  m.def("_spend", [](Tensor t) {  // t, as a result whose graph a backward pass has freed
     Tensor result = alias(t);
     result->set_history(spent_node(), 0);
     return result;
@@ -344,12 +355,13 @@ void bind_replay(nb::module_& m) {
   m.def("_history", [](Tensor t) { return reinterpret_cast<uintptr_t>(t->grad_fn.get()); });
   m.def("_has_attributes", [](nb::object t) { return is_tensor(t.ptr()) && attributes(t.ptr()); });
   m.def("_attributes", [](nb::object t) { return attributes(t.ptr()); });
-  nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be made again.")
+  nb::class_<Replay>(m, "Replay", nb::type_slots(slots), "A captured call that can be replayed.")
       .def(nb::init<nb::object, nb::object>())
       .def("set_modes", &Replay::set_modes)
       .def("take_input", &Replay::take_input)
       .def("take_value", &Replay::take_value, nb::arg().none())
       .def("set_guards", &Replay::set_guards)
+      .def("set_nesting", &Replay::set_nesting)
       .def("set_strangers", &Replay::set_strangers)
       .def("require_grad", &Replay::require_grad, nb::arg(), nb::arg().none())
       .def("require_input_grad", &Replay::require_input_grad, nb::arg(), nb::arg().none())
@@ -364,7 +376,8 @@ void bind_replay(nb::module_& m) {
       .def_prop_ro("calls", &Replay::calls)
       .def("give", &Replay::give)
       .def("set_output", &Replay::set_output)
-      .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.");
+      .def("run", &Replay::run, "Makes the call; None, having done nothing, where something does not hold.")
+      .def("run_nested", &Replay::run_nested, "The same, given the arguments of a call, which may be containers.");
   m.def("_compiled_runs_eagerly", [] { return t_eagerly; });
   m.def("_let_compiled_run_eagerly", [](bool on) { return std::exchange(t_eagerly, on); });
   g_call = PyUnicode_InternFromString("_call");

@@ -117,7 +117,7 @@ bool has_one_owner(PyObject* o) {
          impl_of(o)->layout == Layout::Strided;
 }
 
-// The keys of `values` are all tensors that a recorder was told of, so that no other gets their address. Where nobody
+// The keys of `values` are all tensors that a recorder has seen, so that no other gets their address. Where nobody
 // else holds them, their memory and their history go: else a recorded call would need memory for all that it ever made.
 // Looks only when more than a few megabytes came since `mark`; returns the next one.
 int64_t forget_elements(nb::dict values, int64_t mark) {

@@ -146,10 +146,10 @@ std::vector<Tensor> Instance::results() const {
 
 void Instance::run() {
   const Schedule& schedule = plan_->schedule;
-  if (schedule.turns.empty())
+  if (schedule.slots.empty())
     for (int i = 0; i < int(steps_.size()); ++i) run_step(i);
-  for (const Schedule::Turn& turn : schedule.turns)
-    turn.count == 1 ? run_step(schedule.steps[size_t(turn.begin)]) : run_beside(turn);
+  for (const Schedule::Slot& slot : schedule.slots)
+    slot.count == 1 ? run_step(schedule.steps[size_t(slot.begin)]) : run_concurrently(slot);
 }
 
 void Instance::run_step(int i) {
@@ -187,17 +187,17 @@ void Instance::prepare(const Template::Instruction& in) {
   }
 }
 
-void Instance::run_beside(const Schedule::Turn& turn) {
+void Instance::run_concurrently(const Schedule::Slot& slot) {
   const std::vector<int>& steps = plan_->schedule.steps;
-  beside_.clear();
-  now_ = steps[size_t(turn.begin)];
+  concurrent_.clear();
+  now_ = steps[size_t(slot.begin)];
   leave_if_interrupted();
-  for (int k = turn.begin; k < turn.begin + turn.count; ++k) {
+  for (int k = slot.begin; k < slot.begin + slot.count; ++k) {
     const Step& s = steps_[size_t(steps[size_t(k)])];
     prepare(*s.in);
-    beside_.push_back(s.call);
+    concurrent_.push_back(s.call);
   }
-  run_kernels(beside_);
+  run_kernels(concurrent_);
 }
 
 }  // namespace weft

@@ -49,7 +49,7 @@ class Instance {
   };
   void make_tensors();
   void make_calls();
-  void run_beside(const Schedule::Turn& turn);
+  void run_concurrently(const Schedule::Slot& slot);
   void run_with_loan(Call& call, const std::vector<Loan::Gap>& free);
   void prepare(const Template::Instruction& in);
   void point_to(const Changing& c, const Ref<Storage>& storage, int64_t begin);
@@ -64,7 +64,7 @@ class Instance {
   std::vector<Step> steps_;
   std::vector<Changing> inputs_, results_;
   std::vector<Ref<Storage>> lent_;  // of the last run
-  std::vector<Call*> beside_;       // those of one turn
+  std::vector<Call*> concurrent_;   // those of one slot
   int now_ = -1;
 };
 

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "core/memory.h"
-#include "exec/places.h"
+#include "exec/memory_planner.h"
 #include "exec/schedule.h"
 #include "exec/template.h"
 
 namespace weft {
 
-// The first and the last turn in which a buffer is used.
+// The first and the last slot in which a buffer is used.
 struct LiveRange {
   int first, last;
 };
@@ -30,7 +30,7 @@ struct Plan {
   bool lends;                                // results that may lie in the arena do
   std::vector<int64_t> at;                   // by buffer: its place in the arena, or -1
   std::vector<std::vector<Loan::Gap>> free;  // by instruction: where nothing lies meanwhile
-  std::vector<Piece> pieces;                 // what lies in the arena, and when
+  std::vector<Block> blocks;                 // what lies in the arena, and when
   int64_t bytes = 0;
 };
 

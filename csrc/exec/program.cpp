@@ -135,7 +135,7 @@ void Program::prepare(Instance& instance, const std::vector<Tensor>& inputs) {
   if (plan_->lends && instance.lent_is_kept()) plan_again(plan_->schedule, false);  // and may be kept again
   bool last = std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t->storage->last.channels > 0; });
   if (last && !tuning_.settled()) tuning_.settle();
-  if (last && !plan_->schedule.turns.empty()) plan_again({}, plan_->lends);
+  if (last && !plan_->schedule.slots.empty()) plan_again({}, plan_->lends);
   if (tuning_.complete()) choose_schedule();
   instance.follow(plan_);
   if (first_run_ && memory_stats().cached > plan_->bytes / 8) empty_cache();  // old gradients
@@ -158,10 +158,10 @@ void Program::plan_again(Schedule schedule, bool lends) {
   plan_ = std::make_shared<const Plan>(template_, std::move(schedule), lends);
 }
 
-// Lets steps run side by side where what was measured says that it is quicker, and little more memory is needed.
+// Lets steps run concurrently where what was measured says that it is quicker, and little more memory is needed.
 void Program::choose_schedule() {
   Schedule made = tuning_.choose();
-  if (made.turns.empty()) return;
+  if (made.slots.empty()) return;
   std::shared_ptr<const Plan> before = plan_;
   plan_again(std::move(made), before->lends);
   if (double(plan_->bytes) > more_memory_ * double(before->bytes)) plan_ = before;
@@ -172,10 +172,10 @@ void Program::spread() {
   more_memory_ = 1e9;
 }
 
-int Program::side_by_side() const {
+int Program::concurrent_ops() const {
   int count = 0;
   if (plan_)
-    for (const Schedule::Turn& turn : plan_->schedule.turns) count += turn.count > 1 ? turn.count : 0;
+    for (const Schedule::Slot& slot : plan_->schedule.slots) count += slot.count > 1 ? slot.count : 0;
   return count;
 }
 

@@ -83,7 +83,7 @@ class Program {
 
   int64_t arena_bytes() const { return plan_ ? plan_->bytes : 0; }
   int instances() const { return made_; }  // how many there are, running or not
-  int side_by_side() const;                // how many of its steps run beside another
+  int concurrent_ops() const;              // how many of its steps run concurrently with another
   // From the next run on as many as can, whether that is quicker or not, and however much memory it takes: for tests.
   void spread();
   const Plan* plan() const { return plan_.get(); }

@@ -5,13 +5,13 @@
 namespace weft {
 namespace {
 
-constexpr int kWindow = 256;       // steps that are looked at for one to run beside another
+constexpr int kWindow = 256;       // steps that are considered for one to run concurrently with another
 constexpr double kMeeting = 3e-6;  // seconds that it takes until other threads have begun and all are done
 constexpr double kWorth = 0.1;     // part of the time that must be saved: what was measured is noisy
 
 }  // namespace
 
-Schedule side_by_side(const std::vector<StepTime>& times, int threads) {
+Schedule concurrent_ops(const std::vector<StepTime>& times, int threads) {
   Schedule made;
   int count = int(times.size());
   std::vector<bool> done(times.size());
@@ -20,11 +20,11 @@ Schedule side_by_side(const std::vector<StepTime>& times, int threads) {
     int begin = int(made.steps.size());
     made.steps.push_back(i);
     double before = times[size_t(i)].shared, longest = times[size_t(i)].alone + kMeeting, saved = 0;
-    while (times[size_t(i)].beside && int(made.steps.size()) - begin < threads) {
+    while (times[size_t(i)].concurrent && int(made.steps.size()) - begin < threads) {
       int best = -1;
       for (int k = i + 1; k < std::min(count, i + kWindow); ++k) {
         const StepTime& t = times[size_t(k)];
-        if (done[size_t(k)] || !t.beside || t.after >= i) continue;
+        if (done[size_t(k)] || !t.concurrent || t.after >= i) continue;
         double together = std::max(longest, t.alone + kMeeting), gain = before + t.shared - together;
         if (gain <= saved || gain < kWorth * (before + t.shared)) continue;
         best = k, saved = gain;
@@ -35,7 +35,7 @@ Schedule side_by_side(const std::vector<StepTime>& times, int threads) {
       before += times[size_t(best)].shared;
       longest = std::max(longest, times[size_t(best)].alone + kMeeting);
     }
-    made.turns.push_back({begin, int(made.steps.size()) - begin});
+    made.slots.push_back({begin, int(made.steps.size()) - begin});
   }
   return made;
 }

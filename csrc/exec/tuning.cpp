@@ -42,15 +42,15 @@ void Tuning::start(const Template& program) {
     for (int w : writes) after = std::max(after, used[place(w)]);
     for (int r : in.reads) used[place(r)] = i;
     for (int w : writes) wrote[place(w)] = used[place(w)] = i;
-    times_[size_t(i)].beside = may_run_beside(in);
-    any = any || (after < i - 1 && times_[size_t(i)].beside);
+    times_[size_t(i)].concurrent = may_run_concurrently(in);
+    any = any || (after < i - 1 && times_[size_t(i)].concurrent);
   }
   settled_ = !any;
   if (!any) settle();
 }
 
 // What it writes must be the program's own: where an earlier step fails, nothing of it is to be seen.
-bool Tuning::may_run_beside(const Template::Instruction& in) const {
+bool Tuning::may_run_concurrently(const Template::Instruction& in) const {
   return in.call.op.is(kBeside) && in.self < 0 &&
          std::all_of(
              in.writes.begin(), in.writes.end(),
@@ -82,7 +82,7 @@ void Tuning::measure(Instance& instance, int step) {
   StepTime& t = times_[size_t(step)];
   std::optional<Alone> alone;
   bool one = measured_ >= kShared;
-  if (one && t.beside && t.shared < kLong) alone.emplace();
+  if (one && t.concurrent && t.shared < kLong) alone.emplace();
   auto begin = Clock::now();
   instance.run_step(step);
   double seconds = since(begin);
@@ -99,10 +99,10 @@ Schedule Tuning::choose() {
     const std::vector<int>& reads = program_->instructions()[i].reads;
     // What reads elements that lie channels last decides how the next find them: it stays where it is.
     bool last = std::any_of(reads.begin(), reads.end(), [&](int r) { return channels_last_[size_t(r)]; });
-    t.beside = t.beside && !last && t.alone > kShort && t.shared < kLong;
+    t.concurrent = t.concurrent && !last && t.alone > kShort && t.shared < kLong;
   }
-  Schedule made = side_by_side(times_, num_threads());
-  if (made.turns.size() == times_.size()) made = {};
+  Schedule made = concurrent_ops(times_, num_threads());
+  if (made.slots.size() == times_.size()) made = {};
   settle();
   return made;
 }

@@ -1,5 +1,5 @@
 // Which schedule suits a program: at first its instructions run one after the other, and each is measured; then some of
-// them run side by side, where that was quicker.
+// them run concurrently, where that was quicker.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ class Tuning {
  private:
   // A program is measured in its second run and a few that follow: as it is, then with one thread.
   static constexpr int kShared = 3, kAlone = 2, kRuns = kShared + kAlone;
-  bool may_run_beside(const Template::Instruction& in) const;
+  bool may_run_concurrently(const Template::Instruction& in) const;
   void measure(Instance& instance, int step);
 
   const Template* program_ = nullptr;

@@ -338,7 +338,7 @@ WEFT_OP{
   .signature = "fused(Tensor[] inputs, str group) -> Tensor",
   .doc =
       "A group of pointwise ops, and perhaps a reduction of what they give, in one loop: machine code that "
-      "weft.jit.emit "
+      "weft.jit.codegen "
       "makes from the text of the group. It gives all results that the group returns.",
   .traits = kHidden | kNoOut | kBeside,
   .infer = infer_fused,

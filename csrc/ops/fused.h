@@ -1,4 +1,4 @@
-// A group of pointwise ops that run as one loop, whose machine code weft/jit/emit makes. What the group does is said by
+// A group of pointwise ops that run as one loop, whose machine code weft/jit/codegen makes. What the group does is said by
 // a text, which is an argument of the op `fused`; here it is known by that text.
 #pragma once
 

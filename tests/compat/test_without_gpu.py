@@ -233,7 +233,10 @@ def test_compile_takes_what_programs_give_it() -> None:
         model.compile(mode="reduce-overhead")
         assert weft.equal(model(x), want)
     eager = weft.compile(model, backend="eager")
-    assert next(iter(eager.state_dict())).startswith("_orig_mod.") and not eager.compiled.variants
+    assert (
+        next(iter(eager.state_dict())).startswith("_orig_mod.")
+        and not eager.compiled.specializations
+    )
     assert weft.equal(eager(x), want) and weft.compile(model, disable=True) is model
     with pytest.raises(RuntimeError, match="mode or options"):
         weft.compile(f, mode="default", options={})

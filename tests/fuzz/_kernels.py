@@ -22,7 +22,7 @@ from serialization.mutations import in_bytes
 
 import weft
 from weft import _C
-from weft.jit.emit import cache
+from weft.jit.codegen import cache
 
 # Of each kernel its text, its input, and the same by ops.
 KERNELS: tuple[tuple[str, Any, Callable[[Any], Any]], ...] = (

@@ -25,12 +25,12 @@ from jit.compile_lockstep import CALLS, bits, run
 from jit.compile_programs import Program, World
 
 import weft
-from weft.jit import price
+from weft.jit import cost_model
 
 COUNTS: Counter[str] = Counter()  # for the tally
 _ROWS = (1, 2, 3, 5)
 _THREADS = 3
-_SHIPPED = price.WORTH
+_SHIPPED = cost_model.WORTH
 _CLOCKS = (1e-9, 0.03, 1e6, None)  # seconds of an eager call; None: what it takes
 # What a program that threads can run at the same time may not do: change what it shares, or draw.
 _IMPURE = re.compile(
@@ -65,8 +65,8 @@ def generate(rng: random.Random) -> Any:
 def check(case: Any) -> None:
     """Run it in lock step, or by threads where it is pure."""
     before, control = gc.get_threshold(), case.get("control", 0)
-    price.WORTH = _SHIPPED if case["shipped"] else 0.0
-    price.clock = time.perf_counter if case["clock"] is None else _clock(case["clock"])
+    cost_model.WORTH = _SHIPPED if case["shipped"] else 0.0
+    cost_model.clock = time.perf_counter if case["clock"] is None else _clock(case["clock"])
     if case["collect"]:
         gc.set_threshold(case["collect"], 2, 2)
     try:
@@ -86,7 +86,7 @@ def check(case: Any) -> None:
                 COUNTS[f"replays with captures {policy}"] += replayed
     finally:
         gc.set_threshold(*before)
-        price.WORTH, price.clock = _SHIPPED, time.perf_counter
+        cost_model.WORTH, cost_model.clock = _SHIPPED, time.perf_counter
 
 
 def _clock(seconds: float) -> Any:

@@ -18,7 +18,9 @@ def warm(f: Any, *args: Any, times: int = 4) -> None:
 def runs(f: Any) -> int:
     """How often calls were made from what was captured."""
     report = f.report()
-    return sum(v["calls"] for v in report.variants) + sum(d["replays"] for d in report.any_size)
+    return sum(v["calls"] for v in report.specializations) + sum(
+        d["replays"] for d in report.any_size
+    )
 
 
 def bits(x: Any) -> Any:

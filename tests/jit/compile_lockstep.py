@@ -120,4 +120,4 @@ def run(
             for world in worlds:
                 program.events[turn](world)
     replays = sum(d.replays for d in compiled.any_size)
-    return replays + sum(v["calls"] for v in compiled.report().variants)
+    return replays + sum(v["calls"] for v in compiled.report().specializations)

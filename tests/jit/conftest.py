@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 import weft
-from weft.jit import price
-from weft.jit.compile.race import Race
+from weft.jit import cost_model
+from weft.jit.compile.autotune import Autotuner
 
 
 @pytest.fixture(autouse=True)
-def _no_races(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no clock decide how a test runs, unless it asks for that with ``racing``."""
-    if "racing" not in request.fixturenames:
-        monkeypatch.setattr(Race, "is_eagers_turn", False)
+def _no_timing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no clock decide how a test runs, unless it asks for that with ``timed_calls``."""
+    if "timed_calls" not in request.fixturenames:
+        monkeypatch.setattr(Autotuner, "eager_is_next", False)
 
 
 @pytest.fixture
-def racing() -> None:
-    """Let calls by pieces be timed against eager ones."""
+def timed_calls() -> None:
+    """Let calls by segments be timed against eager ones."""
 
 
 @pytest.fixture
@@ -50,5 +50,5 @@ class Clock:
 def clock(shipped_price: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Calls that take nearly no time, so that nothing but a first signature is worth a capture."""
     made = Clock()
-    monkeypatch.setattr(price, "clock", made)
+    monkeypatch.setattr(cost_model, "clock", made)
     return made

@@ -1,4 +1,4 @@
-"""`weft.compile`: what is captured, guarded, split, and made again equals eager."""
+"""`weft.compile`: what is captured, guarded, split, and replayed equals eager."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def test_a_step_is_one_program() -> None:
 
     for _ in range(5):
         loss = step(x)
-    (facts,) = step.report().variants
-    assert facts["pieces"] == 1 and facts["ops"][-1] == "adam_step_" and facts["calls"] >= 2
+    (facts,) = step.report().specializations
+    assert facts["segments"] == 1 and facts["ops"][-1] == "adam_step_" and facts["calls"] >= 2
     assert "lr" in facts["live"]
     with pytest.raises(RuntimeError, match="second time"):
         loss.backward()
@@ -125,7 +125,7 @@ def test_gradients_flow_through_a_compiled_module() -> None:
     with weft.no_grad():
         for _ in range(4):
             assert same(eager(x), compiled(x))
-    assert len(compiled.report().variants) == 2
+    assert len(compiled.report().specializations) == 2
 
 
 def test_decisions_on_values() -> None:
@@ -146,7 +146,7 @@ def test_decisions_on_values() -> None:
         x = weft.randn(3)
         assert same(f(x), compiled(x))
     assert runs(compiled) > 30
-    assert any("bool() at" in s for v in compiled.report().variants for s in v["splits"])
+    assert any("bool() at" in s for v in compiled.report().specializations for s in v["splits"])
     with pytest.raises(RuntimeError, match=r"split by bool\(\) at .*test_compile.py:\d+"):
         weft.compile(f, fullgraph=True)(weft.ones(3))
 
@@ -313,11 +313,11 @@ def test_shapes_are_variants_of_which_few_are_kept() -> None:
     for n in range(1, 300):
         x = weft.randn(n)
         assert same(f(x), x.relu().sum())
-    assert len(f.report().variants) <= 64
+    assert len(f.report().specializations) <= 64
 
 
 def test_exceptions_leave_as_from_eager() -> None:
-    """While it is captured, and when it is made again."""
+    """While it is captured, and when it is replayed."""
     table = weft.randn(4, 2)
     f = weft.compile(lambda i: table[i].sum())
     for _ in range(4):

@@ -443,7 +443,7 @@ def metaclass() -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_appears_or_changes_is_seen(name: str) -> None:
-    """Calls are made again without Python; after a change, they give what eager ones give."""
+    """Calls are replayed without Python; after a change, they give what eager ones give."""
     f, change = CASES[name]()
     fast = weft.compile(f)
     try:
@@ -474,8 +474,8 @@ def test_what_no_code_names_may_appear() -> None:
             assert fast(ONE).item() == 2
             members[f"another_{i}"] = i
             setattr(c, f"another_{i}", i)
-    (variant,) = fast.variants
-    assert variant.captures == 2 and runs(fast) == 6
+    (specialization,) = fast.specializations
+    assert specialization.captures == 2 and runs(fast) == 6
 
 
 def test_what_a_module_was_made_of() -> None:

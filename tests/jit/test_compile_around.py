@@ -18,7 +18,7 @@ from weft.distributions import Distribution, Normal
 from weft.nn.attention import SDPBackend, sdpa_kernel
 from weft.nn.utils import parametrize
 
-CALLS = 6  # two are captured, the others made again
+CALLS = 6  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 

@@ -22,7 +22,7 @@ from robustness.crashes import in_child
 import weft
 import weft.nn.functional as F
 from weft import _C, nn
-from weft.jit.compile.state import State
+from weft.jit.compile.python_state import State
 
 pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
@@ -327,7 +327,7 @@ def test_interrupted() -> None:
         x = weft.randn(256, 256)
         for _ in range(4):
             g(x)
-        assert sum(v["calls"] for v in g.report().variants) == 1
+        assert sum(v["calls"] for v in g.report().specializations) == 1
         try:
             print("ready", flush=True)
             while True:
@@ -446,7 +446,7 @@ def test_made_and_dropped_many_times() -> None:
 
 
 def test_a_thousand_sizes() -> None:
-    """Right each time; memory and variants stay bounded; a size that comes back is captured again."""
+    """Right each time; memory and specializations stay bounded; a size that comes back is captured again."""
     w = nn.Parameter(weft.randn(4))
     f = weft.compile(lambda x: (x * w).relu().sum())
     tensors = 0
@@ -459,7 +459,7 @@ def test_a_thousand_sizes() -> None:
             tensors = _C._memory_stats()["tensors"]
     gc.collect()
     assert _C._memory_stats()["tensors"] <= tensors + 50
-    assert len(f.report().variants) <= 64
+    assert len(f.report().specializations) <= 64
     for _ in range(4):
         f(weft.ones(300, 4))
     assert runs(f) >= 2

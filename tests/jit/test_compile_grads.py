@@ -45,7 +45,7 @@ def test_a_kept_gradient_stays_as_it_is() -> None:
 
     want, losses, _ = trained(14, False, keep)
     got, compiled, run = trained(14, True, keep)
-    assert sum(v["calls"] for v in run.report().variants) > 8
+    assert sum(v["calls"] for v in run.report().specializations) > 8
     assert all(same(a, b) for x, y in zip(want, got) for a, b in zip(x, y))
     assert all(same(a, b) for a, b in zip(losses, compiled))
 

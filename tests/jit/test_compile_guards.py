@@ -321,7 +321,7 @@ def test_arguments_that_are_new_in_each_call(shipped_price: None) -> None:
     fast = weft.compile(lambda x, step: x * step)
     for i in range(200):
         assert fast(one(), i).item() == i
-    assert sum(v.captures for v in fast.variants) < 50
+    assert sum(v.captures for v in fast.specializations) < 50
     assert [d.captures for d in fast.any_size] == [2] and not fast.reasons
     for _ in range(4):  # one that comes again is worth a capture
         assert fast(one(), 7).item() == 7
@@ -335,7 +335,7 @@ def test_many_shapes_that_come_again() -> None:
         for _ in range(5):
             for n in range(1, 41):
                 assert weft.equal(fast(weft.ones(n)), weft.full((n,), 3.0))
-    assert sum(v.ready for v in fast.variants) >= 30
+    assert sum(v.ready for v in fast.specializations) >= 30
 
 
 # ---- changes in place ----------------------------------------------------------------------------
@@ -372,14 +372,14 @@ def test_weights_changed_in_place_without_a_graph() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run(compiled) == run(lambda f: f)
-    assert any(v.ready for v in made[0].variants)
+    assert any(v.ready for v in made[0].specializations)
 
 
 # ---- errors --------------------------------------------------------------------------------------
 
 
 def test_an_error_names_the_line_of_the_op() -> None:
-    """Also when the call is made again without Python: the op's line, then the call's."""
+    """Also when the call is replayed without Python: the op's line, then the call's."""
     table = nn.Embedding(3, 2)
 
     def look(i: Any) -> Any:
@@ -446,7 +446,7 @@ def test_two_states_with_an_optimizer_without_state(unused: bool) -> None:
     for i in range(20):
         net.train(i % 2 == 0)
         step(weft.ones(1, 2))
-    assert sum(v.captures for v in step.variants) <= 6
+    assert sum(v.captures for v in step.specializations) <= 6
 
 
 KEEPS = """

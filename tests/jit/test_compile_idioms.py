@@ -125,7 +125,7 @@ def shrunk(x: Any) -> Any:
     return x
 
 
-@pytest.mark.usefixtures("racing")
+@pytest.mark.usefixtures("timed_calls")
 def test_pieces_that_are_slower_than_eager() -> None:
     """A few calls of each are timed; from then on they are eager, and it is said why."""
     f = weft.compile(shrunk)
@@ -137,12 +137,14 @@ def test_pieces_that_are_slower_than_eager() -> None:
     assert "measured to be slower" in str(f.report())
 
 
-@pytest.mark.usefixtures("racing")
+@pytest.mark.usefixtures("timed_calls")
 def test_pieces_that_are_quicker_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same calls, by a clock that says otherwise."""
-    from weft.jit.compile.race import Race
+    from weft.jit.compile.autotune import Autotuner
 
-    monkeypatch.setattr(Race, "note_pieces", lambda race, seconds: race._pieces.append(0.0))
+    monkeypatch.setattr(
+        Autotuner, "note_segments", lambda autotuner, seconds: autotuner._segments.append(0.0)
+    )
     f = weft.compile(shrunk)
     for _ in range(60):
         f(weft.ones(3))
@@ -231,7 +233,7 @@ def test_reasons_without_a_variant() -> None:
     f = weft.compile(lambda x: x + 1)
     f(weft.ones(2).as_subclass(Other))
     assert f.reasons == ["an argument is a Other"]
-    assert str(f.report()) == "<lambda>: 0 variants\nruns eagerly: an argument is a Other"
+    assert str(f.report()) == "<lambda>: 0 specializations\nruns eagerly: an argument is a Other"
 
 
 def test_fullgraph_raises_at_the_first_call() -> None:

@@ -11,7 +11,7 @@ from robustness.growth import assert_linear
 import weft
 from weft.autograd import grad
 
-CALLS = 6  # two are captured, the others made again
+CALLS = 6  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 
@@ -84,7 +84,7 @@ def test_hooks_on_features(create: bool, late: bool) -> None:
 
 
 def test_hooks_on_what_nobody_goes_through() -> None:
-    """Nothing else than before: the call is not made once more, even if it could not be."""
+    """Nothing else than before: the call is not recomputed, even if it could not be."""
 
     def f(x: Any) -> Any:
         h = weft.nn.functional.dropout(x.tanh(), 0.5)
@@ -125,7 +125,7 @@ def test_hooks_on_what_leads_nowhere() -> None:
 
 
 def test_where_it_cannot_be_had() -> None:
-    """A call that draws random numbers is not made once more: that is said, instead of a part."""
+    """A call that draws random numbers is not recomputed: that is said, instead of a part."""
 
     def f(x: Any) -> Any:
         h = weft.nn.functional.dropout(x.tanh(), 0.5)

@@ -110,7 +110,7 @@ def test_an_argument_that_is_a_known_tensor(name: str) -> None:
             assert fast(weft.ones(1)).item() == 1
         for _ in range(4):
             assert fast(t).item() == 3
-    assert runs(fast) >= 10  # the others are made again all the same
+    assert runs(fast) >= 10  # the others are replayed all the same
 
 
 @pytest.mark.filterwarnings("ignore:compile")
@@ -123,7 +123,7 @@ def test_two_arguments_that_are_the_same() -> None:
 
 
 def test_comparing_with_none_costs_nothing() -> None:
-    """Calls that are given a tensor that the function can see are made again."""
+    """Calls that are given a tensor that the function can see are replayed."""
     t = weft.ones(1)
     f = weft.compile(lambda x, y=None: x * 2 if y is None else x * y + t)
     for _ in range(4):
@@ -339,7 +339,7 @@ def test_an_argument_that_is_known_from_the_start() -> None:
     with pytest.warns(UserWarning, match="tensor that it knows"):
         f(t)
     assert [f(t).item() for _ in range(8)] == [2.0] * 8
-    assert sum(v.captures for v in f.variants) == 1
+    assert sum(v.captures for v in f.specializations) == 1
     for _ in range(4):
         f(weft.ones(1))
     assert runs(f) == 2

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 def test_grad_modes_inference_and_anomaly() -> None:
-    """Each mode is a variant of its own, or runs eagerly; results say what mode they are from."""
+    """Each mode is a specialization of its own, or runs eagerly; results say what mode they are from."""
     model = nn.Linear(3, 2)
     f = weft.compile(lambda x: model(x).tanh())
     x = weft.randn(4, 3)

@@ -86,7 +86,7 @@ def test_numbers_that_leave(f: Any) -> None:
         x = weft.arange(4.0) + i
         assert flat(fast(x)) == flat(f(x))
     assert runs(fast) == 10
-    assert not fast.reasons and not fast.variants[0].is_cut
+    assert not fast.reasons and not fast.specializations[0].is_cut
     whole = weft.compile(f, fullgraph=True)
     assert flat(whole(weft.ones(4))) == flat(f(weft.ones(4)))
 
@@ -239,6 +239,23 @@ def test_tensors_that_stand_for_numbers(name: str) -> None:
     for i in (0, 0, 0, 1, 1, 1, 4, 5, 6, 0, 1, 4, 7, 2):
         x = weft.arange(4.0) + i
         assert flat(fast(x)) == flat(f(x))
+
+
+def _recursive(x: Any, n: int = 1) -> Any:
+    return _capture(x) if n else x.sum().item()
+
+
+def _capture(x: Any) -> Any:
+    """Decide by a number, under the name of the compiler's own function."""
+    found = _recursive(x, 0)
+    return found if found > 0 else 0.0
+
+
+def test_a_number_that_a_recursive_call_returns_decides() -> None:
+    """It does not escape to the caller of the compiled function, whoever called it."""
+    f = weft.compile(_recursive)
+    given = [weft.ones(2) * (1 if i % 3 else -1) for i in range(2, 14)]
+    assert [f(x) for x in given] == [_recursive(x) for x in given]
 
 
 def test_indices_that_differ() -> None:

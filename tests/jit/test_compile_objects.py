@@ -13,7 +13,7 @@ import weft
 from weft import nn
 from weft.autograd import grad
 
-CALLS = 6  # two are captured, the others made again
+CALLS = 6  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 

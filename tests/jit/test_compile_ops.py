@@ -25,7 +25,7 @@ from samples import ROWS, Row, S
 
 import weft
 
-CALLS = 4  # two are captured, two made again
+CALLS = 4  # two are captured, two replayed
 
 
 def has_inputs(row: Row) -> bool:
@@ -151,11 +151,11 @@ def check(row: Row, f: Any, inputs: list[Any], grad: bool = False, after: Any = 
         want, got = (outcome(g, after, xs, turn, values) for g, xs in zip((f, compiled), given))
         if want != got:
             return f"call {turn}: {got}, want {want}"
-    facts = compiled.report().variants
+    facts = compiled.report().specializations
     if isinstance(want[0], type) or sum(v["calls"] for v in facts) >= CALLS - 2:
         return ""
     EAGER.setdefault(row.name, [v["eager"] or v["pending"] for v in facts])
-    return "" if all(EAGER[row.name]) else "it was never made again, and nobody said why"
+    return "" if all(EAGER[row.name]) else "it was never replayed, and nobody said why"
 
 
 EAGER: dict[str, list[str]] = {}  # rows that run eagerly, and why

@@ -219,7 +219,7 @@ def test_a_step_of_a_class_with_super() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warm(fast, weft.ones(1, 2), times=8)
-    assert any(v.ready for v in fast.variants)
+    assert any(v.ready for v in fast.specializations)
 
 
 @pytest.mark.parametrize("nesterov", [False, True])

@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.jit import price
+from weft.jit import cost_model
 from weft.jit.compile import function
 from weft.nn import functional as F
 
@@ -102,8 +102,8 @@ def test_ordinary_training(
     together = run_together(eager, compiled, f, [6] * 12)
     found = [len(captures) for _ in together]
     assert found[:3] == [0, 1, 2] and found[3:] == [found[3]] * 9 and found[3] <= 3
-    assert [v.ready for v in f.variants] == [True] and not f.reasons
-    assert sum(v["calls"] for v in f.report().variants) >= 8
+    assert [v.ready for v in f.specializations] == [True] and not f.reasons
+    assert sum(v["calls"] for v in f.report().specializations) >= 8
 
 
 def test_a_loader_with_a_smaller_last_batch(clock: Any, captures: list[Any]) -> None:
@@ -113,7 +113,7 @@ def test_a_loader_with_a_smaller_last_batch(clock: Any, captures: list[Any]) -> 
     f = weft.compile(compiled.step)
     for _ in run_together(eager, compiled, f, [8, 8, 8, 8, 3] * 4):
         pass
-    usual = [v for v in f.report().variants if v["calls"]]
+    usual = [v for v in f.report().specializations if v["calls"]]
     assert len(usual) == 1 and usual[0]["calls"] >= 12 and len(captures) <= 3
 
 
@@ -144,8 +144,8 @@ def test_many_batch_sizes_of_long_calls(
 ) -> None:
     """Captures of them take at most a tenth of what eager calls have taken, and programs may be dropped."""
     clock.seconds, capture = 0.1, 0.01
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
-    monkeypatch.setattr(price, "_USUAL", capture)
+    monkeypatch.setattr(cost_model.CostModel, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model, "_USUAL", capture)
     eager, other = Training(), Training()
     compiled = weft.compile(other.step)
     for _ in run_together(eager, other, compiled, many_sizes()):
@@ -161,15 +161,15 @@ def test_a_few_signatures_in_turn(
 ) -> None:
     """None was alone when it came again: each gets a program once its calls have taken long enough."""
     clock.seconds = seconds
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model.CostModel, "note_capture", lambda self, _: None)
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
-    eagerly = round(price.WORTH * price._STEPS * price._USUAL / seconds)
+    eagerly = round(cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / seconds)
     for k in range(eagerly + 5):
         assert [compiled(weft.ones(n)).item() for n in range(count)] == [
             2 * n for n in range(count)
         ]
         assert k > eagerly - 3 or not captures
-    assert len(captures) == 2 * count and all(v.ready for v in compiled.variants)
+    assert len(captures) == 2 * count and all(v.ready for v in compiled.specializations)
     assert not compiled.reasons
 
 
@@ -207,7 +207,7 @@ def test_one_signature_is_captured_at_once(clock: Any, captures: list[Any]) -> N
         compiled(weft.arange(4.0))
         found.append(len(captures))
     assert found == [0, 1, 2, 2, 2, 2]
-    assert [v.ready for v in compiled.variants] == [True]
+    assert [v.ready for v in compiled.specializations] == [True]
     compiled(weft.arange(5.0))  # one more
     assert compiled(weft.arange(4.0)).item() == 12 and len(captures) == 2
 
@@ -217,7 +217,7 @@ def test_signatures_that_have_taken_long_enough(clock: Any, captures: list[Any])
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
     for n in (*range(1, 11), *range(1, 11), *range(1, 11), *range(1, 11)):
         assert compiled(weft.ones(n)).item() == 2 * n
-    assert len(captures) == 20 and all(v.ready for v in compiled.variants)
+    assert len(captures) == 20 and all(v.ready for v in compiled.specializations)
 
 
 def test_after_a_rest_it_looks_again(clock: Any, captures: list[Any]) -> None:
@@ -227,19 +227,19 @@ def test_after_a_rest_it_looks_again(clock: Any, captures: list[Any]) -> None:
     clock.seconds = 1e6
     for _ in range(32 * 32 + 5):
         assert compiled(weft.ones(40)).item() == 80
-    assert len(captures) == 2 and any(v.ready for v in compiled.variants)
+    assert len(captures) == 2 and any(v.ready for v in compiled.specializations)
 
 
 def test_after_a_program_was_dropped_its_calls_are_counted_from_zero(
     clock: Any, captures: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(function, "_MOST_VARIANTS", 2)
+    monkeypatch.setattr(function, "_MOST_SPECIALIZATIONS", 2)
     clock.seconds = 1e6
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
     for n in (1, 2, 3):
         for _ in range(4):
             compiled(weft.ones(n))
-    assert len(captures) == 6 and len(compiled.variants) == 2
+    assert len(captures) == 6 and len(compiled.specializations) == 2
     clock.seconds = 1e-9
     for _ in range(10):
         assert compiled(weft.ones(1)).item() == 2
@@ -250,9 +250,11 @@ def test_no_circle_of_dropping_and_capturing(
     clock: Any, captures: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More signatures in turn than programs are kept: each capture costs more calls than the one before."""
-    monkeypatch.setattr(function, "_MOST_VARIANTS", 2)
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
-    clock.seconds = price.WORTH * price._STEPS * price._USUAL / 2  # two calls are worth a program
+    monkeypatch.setattr(function, "_MOST_SPECIALIZATIONS", 2)
+    monkeypatch.setattr(cost_model.CostModel, "note_capture", lambda self, _: None)
+    clock.seconds = (
+        cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / 2
+    )  # two calls are worth a program
     compiled = weft.compile(lambda x: (x * 2).relu().sum())
     rounds = []
     for _ in range(4):

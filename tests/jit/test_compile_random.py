@@ -22,7 +22,7 @@ BATCH = 50
 def test_programs_equal_eager(first: int, monkeypatch: Any) -> None:
     """Results, inputs, parameters, gradients, buffers, optimisers and the generator."""
     if first // BATCH % 2:  # ways back from some of the results are made of that from all of them
-        monkeypatch.setattr(weft.jit.compile.gradient, "_FEW", 1)
+        monkeypatch.setattr(weft.jit.compile.backward, "_FEW", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         replayed = [run(seed) for seed in range(first, min(first + BATCH, COUNT))]

@@ -103,7 +103,7 @@ def test_constants_and_what_is_only_read() -> None:
 
     for n in range(1, 6):
         assert f(read_only()).tolist() == [0.0, 1.0, 4.0, 9.0] and count.item() == n
-    assert [v.ready for v in f.variants] == [True]  # reading it is no reason not to compile
+    assert [v.ready for v in f.specializations] == [True]  # reading it is no reason not to compile
 
 
 def test_a_trace_and_a_module_refuse_it_too() -> None:
@@ -169,4 +169,4 @@ def test_a_program_may_copy_from_it() -> None:
         assert compiled(read_only()).tolist() == [0.0, 3.0, 6.0, 9.0]
         steps.append(held.tolist())
     assert steps == [[0.0, 1.0, 2.0, 3.0]] * 5
-    assert [v.ready and v.calls > 0 for v in compiled.variants] == [True]
+    assert [v.ready and v.calls > 0 for v in compiled.specializations] == [True]

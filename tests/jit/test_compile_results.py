@@ -16,7 +16,7 @@ import weft.nn.functional as F
 from weft import nn
 from weft.autograd import grad
 
-CALLS = 7  # two are captured, the others made again
+CALLS = 7  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 
@@ -35,7 +35,7 @@ def check(make: Any, use: Any, args: Any, least: int = CALLS - 2) -> list[Any]:
         make: makes the function, and the tensors whose gradients are looked at.
         use: what is done with it.
         args: makes arguments.
-        least: how many calls must be made again.
+        least: how many calls must be replayed.
     """
     weft.manual_seed(5)
     eager, own = make()
@@ -499,7 +499,7 @@ LSTM, PLACES = nn.LSTM(4, 3), weft.tensor([0, 0, 2])
 @pytest.mark.parametrize("name", OPS)
 def test_ways_back_from_some_results(name: str, monkeypatch: Any) -> None:
     """They are those of eager, for each choice."""
-    monkeypatch.setattr(weft.jit.compile.gradient, "_FEW", 1)
+    monkeypatch.setattr(weft.jit.compile.backward, "_FEW", 1)
 
     def make() -> Any:
         return lambda x: [*OPS[name](x * 1), x * 2], list(LSTM.parameters())

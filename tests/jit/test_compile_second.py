@@ -16,7 +16,7 @@ import weft
 from weft import nn
 from weft.autograd import grad
 
-CALLS = 7  # two are captured, the others made again
+CALLS = 7  # two are captured, the others replayed
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:compile")
@@ -194,7 +194,7 @@ def test_several_results_and_structures() -> None:
 
 
 def test_decisions_and_recurrent_layers() -> None:
-    """A call of several pieces; a layer whose derivative is an op of its own."""
+    """A call of several segments; a layer whose derivative is an op of its own."""
     layer = nn.GRU(3, 4, batch_first=True)
 
     def f(x: Any) -> Any:
@@ -210,7 +210,7 @@ def test_decisions_and_recurrent_layers() -> None:
 
 
 def test_autocast_and_default_dtype_are_those_of_the_call() -> None:
-    """The function runs once more as it did."""
+    """The function is recomputed as it ran."""
     model = mlp(nn.Tanh, nn.Linear(8, 1))
 
     def use(f: Any, x: Any) -> Any:

@@ -60,7 +60,7 @@ def test_each_pattern_is_its_own() -> None:
         x, y, z = (weft.randn(7, requires_grad=True) for _ in range(3))
         for given in [(x, y, z), (x, x, x), (x, x, y), (x, y, x), (y, x, x)]:
             assert use(f, *given) == use(fast, *given)
-    assert runs(fast) == 20 and len(fast.variants) == 5 and not fast.reasons
+    assert runs(fast) == 20 and len(fast.specializations) == 5 and not fast.reasons
 
 
 def test_the_last_program_is_not_taken_for_another_pattern() -> None:
@@ -98,7 +98,7 @@ def test_siamese_networks() -> None:
 
 
 def test_decisions_and_gradients_inside() -> None:
-    """A call of several pieces; gradients that the call sets."""
+    """A call of several segments; gradients that the call sets."""
 
     def f(a: Any, b: Any) -> Any:
         (a * b).sum().backward()
@@ -117,7 +117,7 @@ def test_decisions_and_gradients_inside() -> None:
 
 
 def test_second_derivatives() -> None:
-    """The call is made once more with the same tensor for both."""
+    """The call is recomputed with the same tensor for both."""
 
     def f(a: Any, b: Any) -> Any:
         return (a.sin() * b).sum()

@@ -219,7 +219,7 @@ def default_dtype() -> Any:
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_what_code_reads_is_watched(name: str) -> None:
-    """Two captures, calls made again, then another value: never a stale one."""
+    """Two captures, calls replayed, then another value: never a stale one."""
     f, put = WATCHED[name]()
     compiled = weft.compile(f)
     try:
@@ -527,7 +527,7 @@ def test_generators_and_profilers() -> None:
         assert sys.getprofile() is not None
     finally:
         sys.setprofile(None)
-    assert g.variants == [] and calls
+    assert g.specializations == [] and calls
 
 
 def test_seeds_and_states_inside() -> None:
@@ -569,4 +569,4 @@ def test_values_that_are_never_the_same_run_eagerly_and_it_is_said() -> None:
     with pytest.warns(UserWarning, match=r"'holder'\.turn is another one in each call"):
         for holder.turn in range(20):
             assert compiled(ONE).item() == 1 + holder.turn
-    assert len(compiled.variants) < 12
+    assert len(compiled.specializations) < 12

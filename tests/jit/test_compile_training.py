@@ -78,7 +78,7 @@ class Case:
 
 
 def lock_step(case: type[Case], wrap: Callable[[Case], Any], turns: int = 10) -> int:
-    """Run a case twice; ``wrap`` gives the compiled step. Returns how many calls were made again."""
+    """Run a case twice; ``wrap`` gives the compiled step. Returns how many calls were replayed."""
     cases = []
     for _ in range(2):
         weft.manual_seed(0)

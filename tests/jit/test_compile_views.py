@@ -11,7 +11,7 @@ import weft
 from weft import nn
 from weft.autograd import grad
 
-CALLS = 6  # two are captured, the others made again
+CALLS = 6  # two are captured, the others replayed
 pytestmark = pytest.mark.usefixtures("quiet")
 
 
@@ -193,7 +193,7 @@ USES = [
 
 PAIRS = [(name, use) for name in CASES for use in USES]
 RECOMPUTED = ("kept by its op", "of what its op keeps", "halves", "one of several")
-for name in RECOMPUTED:  # the call is made once more, and is right
+for name in RECOMPUTED:  # the call is recomputed, and is right
     PAIRS.remove((name, second_after_a_change))
 
 

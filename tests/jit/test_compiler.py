@@ -33,9 +33,9 @@ def test_reset_forgets_everything() -> None:
     f, model = weft.compile(lambda x: x + 1), weft.compile(nn.Linear(2, 1))
     for _ in range(3):
         f(weft.ones(2)), model(weft.ones(1, 2))
-    assert f.variants and model.compiled.variants
+    assert f.specializations and model.compiled.specializations
     weft.compiler.reset()
-    assert not f.variants and not model.compiled.variants
+    assert not f.specializations and not model.compiled.specializations
     assert f(weft.ones(2)).tolist() == [2, 2]
 
 
@@ -45,7 +45,7 @@ def test_calls_are_made_again_after_an_activation_checkpoint() -> None:
     f = weft.compile(lambda x: x * 2)
     for _ in range(6):
         f(weft.ones(3))
-    assert f.report().variants[0]["calls"] == 4
+    assert f.report().specializations[0]["calls"] == 4
 
 
 def test_warnings_about_modules_name_the_line_of_the_call() -> None:

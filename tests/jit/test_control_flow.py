@@ -200,7 +200,7 @@ def test_errors() -> None:
         weft.scan(lambda c, x: (c, c), one, weft.ones(0))
 
 
-@pytest.mark.parametrize("name", ["weft.ops.control", "weft.jit.control"])
+@pytest.mark.parametrize("name", ["weft.ops.control", "weft.jit.control_flow"])
 def test_examples(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name), extraglobs={"weft": weft})
     assert found.attempted and not found.failed

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jit.emit_rows import same
+from jit.codegen_rows import same
 
 import weft
 from weft import nn

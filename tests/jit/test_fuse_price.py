@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.jit import graphs, price
+from weft.jit import cost_model, graph_cache
 
 
 class Scaled(nn.Module):
@@ -27,13 +27,13 @@ class Scaled(nn.Module):
 def captures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The arguments of all calls that were captured."""
     made: list[Any] = []
-    real = graphs.capture
+    real = graph_cache.capture
 
     def counted(func: Any, call: Any) -> Any:
         made.append(call)
         return real(func, call)
 
-    monkeypatch.setattr(graphs, "capture", counted)
+    monkeypatch.setattr(graph_cache, "capture", counted)
     return made
 
 
@@ -61,18 +61,18 @@ def test_many_shapes(clock: Any, captures: list[Any]) -> None:
             assert weft.equal(fast(x), module(x))
     assert len(captures) == 1
     assert [str(w.message) for w in seen] == [
-        f"fuse: {price.TOO_MANY}: such calls run as they are written"
+        f"fuse: {cost_model.TOO_MANY}: such calls run as they are written"
     ]
-    assert fast.reasons == [price.TOO_MANY]
+    assert fast.reasons == [cost_model.TOO_MANY]
 
 
 def test_shapes_in_turn_that_have_taken_long_enough(
     clock: Any, captures: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock.seconds = 1e-4
-    monkeypatch.setattr(price.Price, "note_capture", lambda self, _: None)
+    monkeypatch.setattr(cost_model.CostModel, "note_capture", lambda self, _: None)
     module, fast = fused()
-    eagerly = round(price.WORTH * price._STEPS * price._USUAL / clock.seconds)
+    eagerly = round(cost_model.WORTH * cost_model._STEPS * cost_model._USUAL / clock.seconds)
     for k in range(eagerly + 5):
         for n in (1, 2, 3):
             x = weft.randn(n, 4)
@@ -85,10 +85,10 @@ def test_graphs_that_were_dropped_are_earned_anew(clock: Any, captures: list[Any
     """More shapes than graphs are kept, all of which are worth one: no more than each second call."""
     clock.seconds = 1e6
     module, fast = fused()
-    for n in list(range(1, graphs.MOST + 5)) * 20:
+    for n in list(range(1, graph_cache.MOST + 5)) * 20:
         x = weft.randn(n, 4)
         assert weft.equal(fast(x), module(x))
-    assert len(captures) <= 10 * (graphs.MOST + 4) and len(fast.graphs) == graphs.MOST
+    assert len(captures) <= 10 * (graph_cache.MOST + 4) and len(fast.graphs) == graph_cache.MOST
     clock.seconds = 1e-9
     before = len(captures)
     for n in list(range(100, 150)) * 20:

@@ -417,7 +417,7 @@ def test_the_report_lists_guards_by_kind() -> None:
     f = weft.compile(lambda x: x * scale + len(parts))
     for _ in range(4):
         f(weft.ones(1))
-    (facts,) = f.report().variants
+    (facts,) = f.report().specializations
     assert facts["guards"]["CellIs"] == ["'parts' is the same list", "'scale' is 2.5"]
     assert facts["guards"]["Length"] == ["the length of 'parts' is 1"]
     assert "    CellIs (2): 'parts' is the same list; 'scale' is 2.5\n" in f"{f.report()}\n"

@@ -17,7 +17,7 @@ SERVING = 8  # threads
 
 
 def programs(fast: Any) -> list[Any]:
-    return [p[0] for v in fast.variants for p in v.programs()]
+    return [p[0] for v in fast.specializations for p in v.programs()]
 
 
 def same(got: Any, want: Any) -> bool:
@@ -45,7 +45,7 @@ def ready(fast: Any, *args: Any) -> None:
     """Call it until it is a program."""
     for _ in range(5):
         fast(*args)
-    assert any(v.ready for v in fast.variants), fast.reasons
+    assert any(v.ready for v in fast.specializations), fast.reasons
 
 
 @pytest.mark.parametrize("threads", [1, 2])

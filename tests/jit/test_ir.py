@@ -1,6 +1,6 @@
 """The one graph: what it refuses, and that printed, stored and read back it is the same.
 
-Graphs are those of random functions, made of the lines of ``compile_programs``.
+GraphCache are those of random functions, made of the lines of ``compile_programs``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import weft
 import weft.nn.functional as F
 from weft.jit import passes
 from weft.jit.graph import Graph, Value
-from weft.jit.stored import Reader, Writer
+from weft.jit.serialization import Reader, Writer
 
 SEEDS = range(120)
 PIPELINES = (passes.PASSES, passes.LAYERS, passes.STEPS, passes.RELAXED)

@@ -11,7 +11,7 @@ from robustness.test_threads import together
 
 import weft
 from weft import _C
-from weft.jit.emit import code
+from weft.jit.codegen import machine_code
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_those_that_were_used_last_wait_for_the_next_program() -> None:
     gc.collect()
     assert _C._fused_count() == before + 1
     for number in range(200):
-        weft.jit.emit.make(
+        weft.jit.codegen.make(
             f"v0: float32; v1: float32 = mul(v0, {number}.625); v2: float32 = exp(v1); return v2"
         )
     assert _C._fused_count() <= before + 128
@@ -66,17 +66,17 @@ def test_those_that_were_used_last_wait_for_the_next_program() -> None:
 def test_engines_go_with_their_last_function() -> None:
     """LLVM's memory is freed when no function of an engine is used."""
     engines = weakref.WeakSet[Any]()
-    load = code._Machine.load
+    load = machine_code._Machine.load
 
     def noted(self: Any, data: bytes, name: str) -> Any:
         made = load(self, data, name)
         engines.add(made._engine)
         return made
 
-    code._Machine.load = noted  # type: ignore[method-assign]
+    machine_code._Machine.load = noted  # type: ignore[method-assign]
     try:
-        for number in range(3 * code._MOST):
-            weft.jit.emit.make(
+        for number in range(3 * machine_code._MOST):
+            weft.jit.codegen.make(
                 f"v0: float32; v1: float32 = mul(v0, {number}.375); v2: float32 = neg(v1); return v2"
             )
         assert len(engines) >= 3
@@ -84,7 +84,7 @@ def test_engines_go_with_their_last_function() -> None:
         gc.collect()
         assert len(engines) <= 1  # the one that has room
     finally:
-        code._Machine.load = load  # type: ignore[method-assign]
+        machine_code._Machine.load = load  # type: ignore[method-assign]
 
 
 def test_a_kernel_stays_while_a_graph_needs_it() -> None:

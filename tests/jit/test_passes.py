@@ -204,7 +204,7 @@ def test_wrong_calls() -> None:
         "simplify",
         "share",
         "dead",
-        "memory",
+        "alias_analysis",
         "inplace",
         "fold",
         "norm",

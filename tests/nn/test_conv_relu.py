@@ -110,7 +110,7 @@ def test_compile_joins() -> None:
     for _ in range(5):
         assert weft.equal(step(nets[0]), fast())
     assert all(weft.equal(p.grad, q.grad) for p, q in zip(*[n.parameters() for n in nets]))
-    assert "convolve_relu" in fast.report().variants[0]["program"]
+    assert "convolve_relu" in fast.report().specializations[0]["program"]
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -45,7 +45,7 @@ def train(task: Task, steps: int = 50, compiled: bool = False) -> list[float]:
     step = weft.compile(task.step) if compiled else task.step
     losses = [step().item() for _ in range(steps)]
     if compiled:
-        assert sum(v["calls"] for v in step.report().variants) >= steps - 6, step.report()
+        assert sum(v["calls"] for v in step.report().specializations) >= steps - 6, step.report()
     return losses
 
 

@@ -1,7 +1,7 @@
 """Runs an example whose networks are compiled: ``python tests/project/compiled_example.py FILE [ARGUMENTS]``.
 
 Every call of a module from outside of any other goes through ``weft.compile``, one compiled function
-for each module. At the end it says how many of these calls were made again without Python.
+for each module. At the end it says how many of these calls were replayed without Python.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ if __name__ == "__main__":
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
     finally:
-        facts = [v for _, f in compiled.values() for v in f.report().variants]
+        facts = [v for _, f in compiled.values() for v in f.report().specializations]
         reasons = {reason for _, f in compiled.values() for reason in f.reasons}
-        print(f"compiled: {sum(v['calls'] for v in facts)} calls made again", *sorted(reasons))
+        print(f"compiled: {sum(v['calls'] for v in facts)} calls replayed", *sorted(reasons))

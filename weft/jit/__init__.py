@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from weft._setting import is_tracing
 
-from .files import load, save
-from .freeze import freeze
-from .futures import Future, fork, wait
-from .graph import Graph, Node, Value
-from .inference import optimize_for_inference
-from .marks import (
+from .annotations import (
     Attribute,
     annotate,
     export,
@@ -18,7 +13,12 @@ from .marks import (
     script_method,
     unused,
 )
-from .marks import script_isinstance as isinstance
+from .annotations import script_isinstance as isinstance
+from .files import load, save
+from .freeze import freeze
+from .futures import Future, fork, wait
+from .graph import Graph, Node, Value
+from .inference import optimize_for_inference
 from .recorder import TracerWarning
 from .script import ScriptError, ScriptFunction, script
 from .trace import TracedFunction, optimize, trace
@@ -27,11 +27,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from .joined import FusedModule, fuse
+    from .display import show
+    from .fused_module import FusedModule, fuse
+    from .inference_module import InferenceModule
     from .script.module import ScriptModule
-    from .showing import show
-    from .specialized import InferenceModule
-    from .traced import TracedModule
+    from .traced_module import TracedModule
 
 __all__ = [
     "Attribute",
@@ -71,12 +71,12 @@ __all__ = [
 
 
 _WHERE = {
-    "FusedModule": "joined",
-    "InferenceModule": "specialized",
+    "FusedModule": "fused_module",
+    "InferenceModule": "inference_module",
     "ScriptModule": "script.module",
-    "TracedModule": "traced",
-    "fuse": "joined",
-    "show": "showing",
+    "TracedModule": "traced_module",
+    "fuse": "fused_module",
+    "show": "display",
 }
 
 
@@ -86,7 +86,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _WHERE:
         return getattr(importlib.import_module(f"weft.jit.{_WHERE[name]}"), name)
-    if name in ("passes", "emit"):
+    if name in ("passes", "codegen"):
         return importlib.import_module(f"weft.jit.{name}")
     if name == "Final":
         from typing import Final

@@ -40,7 +40,7 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     if _extra_files:
         raise NotImplementedError("save(_extra_files=...): not in weft")
     from .script.program import ScriptFunction
-    from .stored import Writer
+    from .serialization import Writer
     from .trace import TracedFunction
 
     writer, content = Writer(), {"format": FORMAT, "version": VERSION}
@@ -88,7 +88,7 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     if content.get("version") != VERSION:
         version = content.get("version")
         raise FileError(f"{what}: version {version!r:.50} of programs; this weft reads {VERSION}")
-    from .stored import Reader
+    from .serialization import Reader
 
     state = weft.get_rng_state()
     try:

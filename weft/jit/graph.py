@@ -10,8 +10,8 @@ from typing import NamedTuple
 from weft import _C
 from weft.utils.pytree import LEAF, TreeSpec
 
-from .facts import misfit
-from .structure import flatten
+from .op_schema import misfit
+from .pytree import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Node:
         self.parts: list[Node] | None = None  # the ops that a fused one stands for
         self.graphs: tuple[
             Graph, ...
-        ] = ()  # of control flow: what it may run (weft/jit/control.py)
+        ] = ()  # of control flow: what it may run (weft/jit/control_flow.py)
 
     def give(self, outputs: list[Value]) -> Node:
         """Let these values be its results; return the node itself."""
@@ -337,7 +337,7 @@ class Graph:
             if not _has_fields(n, NODE_FIELDS):
                 raise ValueError(f"graph: {n.op!r:.100} is no node")
             if n.graphs:
-                from .control import verify
+                from .control_flow import verify
 
                 verify(n)
             elif why := misfit(n):
@@ -469,7 +469,7 @@ def _ordered(graph: Graph) -> tuple[list[Any], list[Any], list[Any]]:
 def _runner(node: Node) -> Any:
     """Return a function of arguments and whether it works in place, which gives the outputs."""
     if node.graphs:
-        from .control import run
+        from .control_flow import run
 
         return lambda args, inplace: run(node, args)
     return functools.partial(_C._call_op, node.op)

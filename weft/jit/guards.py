@@ -5,7 +5,7 @@ Each kind of guard is a class here, which says what must hold, and a struct with
 text or tuple of them of the same type (``-0.0`` and ``0.0`` differ, NaN equals itself).
 
 Guards on one dict or class are checked together, and only if it has changed since they were last
-found to hold: dicts and classes count their changes (``csrc/bind/dict_changes.h``).
+found to hold: dicts and classes count their changes (``csrc/bind/dict_watcher.h``).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weft import _C
 
-from .facts import is_random
 from .freeze import freeze, freeze_graph
 from .graph import Graph
+from .op_schema import is_random
 from .passes import INFERENCE, run_passes
 from .passes.rebuild import copied
 from .recorder import TracerWarning
@@ -57,8 +57,8 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
             "optimize_for_inference: takes what jit.script or jit.trace returned, not a "
             f"{type(mod).__name__}: script or trace it first"
         )
-    from .specialized import InferenceModule
-    from .traced import TracedModule
+    from .inference_module import InferenceModule
+    from .traced_module import TracedModule
 
     if isinstance(mod, InferenceModule):
         return mod

@@ -7,7 +7,7 @@ from weft import _C
 from weft.utils.pytree import find_tensors
 
 from .graph import Graph, Node, Value
-from .structure import flatten
+from .pytree import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Recorder:
         """A hook is about to see gradients: a trace keeps the ops that it calls."""
 
     def grad_read(self, t: Tensor) -> None:
-        """``t.grad`` is looked at: a trace keeps what is there, as it does of other tensors."""
+        """``t.grad`` is read: a trace keeps what is there, as it does of other tensors."""
 
     def grad_set(self, t: Tensor, grad: Tensor | None) -> None:
         """``t.grad`` is another one now: a trace keeps what its function returns, not this."""
@@ -126,19 +126,19 @@ class Recorder:
 
     def cond(self, *call: Any) -> Any:
         """Keep ``weft.cond`` as a node."""
-        from .control import trace_cond
+        from .control_flow import trace_cond
 
         return trace_cond(self, *call)
 
     def while_loop(self, *call: Any) -> Any:
         """Keep ``weft.while_loop`` as a node."""
-        from .control import trace_while_loop
+        from .control_flow import trace_while_loop
 
         return trace_while_loop(self, *call)
 
     def scan(self, *call: Any) -> Any:
         """Keep ``weft.scan`` as a node."""
-        from .control import trace_scan
+        from .control_flow import trace_scan
 
         return trace_scan(self, *call)
 

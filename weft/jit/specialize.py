@@ -16,9 +16,9 @@ from typing import NamedTuple
 import weft
 from weft import _C
 
+from .cost_model import CostModel
 from .modes import modes
-from .price import Price
-from .structure import flatten, node_def
+from .pytree import flatten, is_nested, nesting, node_def
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# ---- what tells calls apart ----------------------------------------------------------------------
+# ---- the signature of a call ----------------------------------------------------------------------
 
 
 class Signature(NamedTuple):
@@ -92,6 +92,13 @@ class Call:
         """What decides which programs can make it."""
         spec = len(self.args) if self.is_plain else self.spec
         return Signature(spec, modes(), tuple([kind_of(x) for x in self.flat]), self._repeats())
+
+    @property
+    def nesting(self) -> Any:
+        """How the leaves lie in positional arguments, for C++; None if they are these, or C++ cannot flatten them."""
+        if self.is_plain or self.kwargs or not is_nested(self.spec):
+            return None
+        return nesting(self.spec.child(0))
 
     def _repeats(self) -> tuple[int, ...]:
         if len(self._tensors) == len(self.inputs):
@@ -234,7 +241,7 @@ class Cache:
         self.most, self.most_alike = most, most_alike
         self.groups: OrderedDict[Signature, list[Any]] = OrderedDict()  # the last used is the last
         self._last: list[Any] | None = None  # the group that was used last
-        self.price = Price()  # whether another program would pay
+        self.cost_model = CostModel()  # whether another program would pay
         self._captures: dict[Signature, int] = {}
 
     def __iter__(self) -> Iterator[Any]:
@@ -278,7 +285,7 @@ class Cache:
         """Forget a signature; its next capture has to be earned anew."""
         del self.groups[signature]
         for count in range(self._captures.pop(signature, 0)):
-            self.price.forget(hash((signature, count)))
+            self.cost_model.forget(hash((signature, count)))
 
     def cost_of(self, signature: Signature, state: int | None = None) -> int:
         """Return under which number the price knows a signature in a state of Python.

@@ -100,7 +100,7 @@ def trace(
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
         recorder.graph.inputs.append(recorder.name(t, "x"))
-    from .graphs import members_of, reassigned
+    from .graph_cache import members_of, reassigned
 
     members = list(members_of(func)) if isinstance(func, _C.ModuleBase) else []
     _C._start_recording(recorder)
@@ -112,7 +112,7 @@ def trace(
     recorder.graph.verify()
     traced: Any = TracedFunction(recorder.graph, getattr(func, "__name__", type(func).__name__))
     if isinstance(func, _C.ModuleBase):
-        from .traced import traced_module
+        from .traced_module import traced_module
 
         traced = traced_module(func, recorder.graph)
         _warn_of_chance(recorder.graph, func)
@@ -131,7 +131,7 @@ def as_inputs(example: Any) -> tuple[Any, ...]:
 
 
 def optimize(func: Any, example_inputs: Any = None) -> TracedFunction:
-    """Return a function as a static graph in which nothing is computed twice or in vain.
+    """Return a function as a static graph without common subexpressions and dead code.
 
     Of a tensor, it is the function of its leaves that its history stands for.
 
@@ -151,7 +151,7 @@ def optimize(func: Any, example_inputs: Any = None) -> TracedFunction:
             raise TypeError(f"optimize: {func.__name__} is traced: it takes no example_inputs")
         return func.optimize()
     if isinstance(func, weft.Tensor):
-        from .taped import function_of
+        from .autograd_history import function_of
 
         if example_inputs is not None:
             raise TypeError(
@@ -178,7 +178,7 @@ def _refuse(**arguments: Any) -> None:
 
 def _warn_of_chance(graph: Graph, module: Any) -> None:
     """Warn that a module was traced in the mode of training, where its results differ by chance."""
-    from .facts import is_random
+    from .op_schema import is_random
 
     random = sorted({n.op for n in graph if is_random(n)})
     if random and module.training:

@@ -1,8 +1,9 @@
-"""``weft.compile``: a function's calls, captured as they run and made again without Python.
+"""``weft.compile``: a function's calls, captured as they run and replayed without Python.
 
-``function.py`` decides what happens in a call, ``capture.py`` records one, ``state.py`` knows what
-Python values it depends on, ``pieces.py`` cuts it at decisions, ``variant.py`` runs what was captured,
-``gradient.py`` lets gradients through, ``report.py`` tells of it all.
+In the order of a call: ``function.py`` decides how it is made, ``python_state.py`` finds the Python values
+that it depends on, ``capture.py`` records it, ``segments.py`` splits it at decisions on values,
+``backward.py`` captures its gradients, ``specialization.py`` replays it. ``dynamic.py`` does all of this for
+calls whose sizes vary. ``report.py`` describes what was captured.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def compile(
     disable: bool = False,
     exact: bool = True,
 ) -> Any:
-    """Return a function or module whose calls are captured and made again as static programs.
+    """Return a function or module whose calls are captured and replayed as static programs.
 
     A call is captured while it runs as ever: forward, backward and steps of optimisers alike. When
     two calls in a row were the same, further ones run without Python, as long as everything that

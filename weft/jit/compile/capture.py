@@ -12,7 +12,7 @@ from weft import _C
 from weft.jit.graph import Live, Node, Value
 from weft.jit.recorder import Recorder, _place
 
-from .leaving import way_out
+from .escape import escape_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
-    from .leaving import Way
+    from .escape import Escape
 
 __all__ = ["Capture", "Outside", "Read", "live", "paused", "uncollected"]
 
@@ -32,12 +32,12 @@ class Read:
     def __init__(self, at: int, value: Value, outcome: Any, what: str, line: str) -> None:
         """Note the number of ops before it, the value, what was found, and where."""
         self.at, self.value, self.outcome, self.what, self.line = at, value, outcome, what, line
-        self.way: Way | None = None  # to the caller: nothing else depends on it
+        self.escape: Escape | None = None  # to the caller: nothing else depends on it
 
     @property
     def returned(self) -> bool:
         """Whether it is only handed to the caller: nothing depends on it."""
-        return self.way is not None
+        return self.escape is not None
 
 
 class Outside:
@@ -49,19 +49,27 @@ class Outside:
         """Note the number of ops before it, what is called, and the optimiser whose step it is."""
         self.at, self.call, self.name, self.line = at, call, name, line
         self.optimizer = optimizer
-        self.grads: list[tuple[Any, Value | None]] = []  # that it can see: as at the end of a piece
+        self.grads: list[
+            tuple[Any, Value | None]
+        ] = []  # that it can see: as at the end of a segment
 
 
 class Capture(Recorder):
-    """Records a call that runs as ever. What cannot be made again is noted as a problem."""
+    """Records a call while it runs eagerly. What cannot be replayed is noted as a problem."""
 
     traces = False  # a derivative is captured too, as it runs
     keeps_control_flow = False  # it reads values as ``if`` does
 
     def __init__(self, code: Any, exact: bool = True) -> None:
-        """Start; ``code``: that of the function, if it is one written in Python."""
+        """Start, in the frame that will call the function.
+
+        Args:
+            code: that of the function, if it is one written in Python.
+            exact: results keep every bit.
+        """
         super().__init__()
         self.code, self.exact = code, exact
+        self._caller = id(sys._getframe(1))  # of the function; not kept: it holds this
         self.problem = ""
         self.reads: list[Read] = []
         self.outside: list[Outside] = []
@@ -70,7 +78,7 @@ class Capture(Recorder):
         self.optimizers: list[Any] = []
         self._fixed: set[int] = set()  # the ids of those whose options are guards
         self.derivative: Any = None  # of its results, where they have one
-        self.spent: list[Value] = []  # results whose graph was walked and freed in the call
+        self.spent: list[Value] = []  # results whose graph a backward pass in the call has freed
         self.given: dict[Tensor, Value] = {}  # tensors that did exist before
         self._made: set[int] = (
             set()
@@ -132,8 +140,8 @@ class Capture(Recorder):
         number = t.detach().item()
         outcome = bool(number) if what == "bool()" else number
         read = Read(len(self.graph.nodes), self.value(t), outcome, what, line)
-        read.way = self._way_out() if what == "item()" else None
-        if read.way is not None and not read.way.at_once:  # what comes may write to it
+        read.escape = self._escape() if what == "item()" else None
+        if read.escape is not None and not read.escape.at_once:  # what comes may write to it
             with paused():
                 kept = t.detach().clone()
             self.record("clone", (t, None), (kept,), False, line, False, False)
@@ -267,7 +275,7 @@ class Capture(Recorder):
     # ---- inside --------------------------------------------------------------------------------
 
     def fail(self, problem: str) -> None:
-        """Note why the call cannot be made again from what is recorded; the first reason stays."""
+        """Note why the call cannot be replayed; the first reason stays."""
         self.problem = self.problem or problem
 
     def _keep_live(self, node: Node, args: Any) -> None:
@@ -287,7 +295,7 @@ class Capture(Recorder):
             if any(type(a) is Live for a in node.args):
                 node.args = tuple(a.seen if type(a) is Live else a for a in node.args)
 
-    def _way_out(self) -> Way | None:
+    def _escape(self) -> Escape | None:
         """Say where in the result is what ``item()`` gives, if it only leaves the function."""
         frame = sys._getframe()
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
@@ -295,9 +303,9 @@ class Capture(Recorder):
         if frame is None or frame.f_code is not self.code:
             return None
         caller = frame.f_back
-        if caller is None or caller.f_code.co_name != "_capture":  # it was called by itself
+        if caller is None or id(caller) != self._caller:  # it was called by itself
             return None
-        return way_out(frame)
+        return escape_of(frame)
 
 
 _NUMBERS = ("bool()", "item()", "a tensor as a number", "a tensor as an index")  # one element

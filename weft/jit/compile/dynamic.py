@@ -1,6 +1,6 @@
 """Calls whose sizes vary: captured as calls from Python to weft, and replayed for any sizes.
 
-A program for one size (``variant.py``) knows every shape: its loops are fused and its memory is planned.
+A program for one size (``specialization.py``) knows every shape: its loops are fused and its memory is planned.
 It takes milliseconds to make, which pays for sizes that come often. What is captured here holds for all
 sizes: the calls that cross from Python to weft, in order, with the numbers that Python computed from sizes
 as instructions between them, and checks where Python decided by them (``weft/jit/symbols.py``). In a
@@ -20,16 +20,17 @@ import weakref
 
 import weft
 from weft import _C
+from weft.jit.guards import failing
 from weft.jit.modes import settings
-from weft.jit.structure import containers_in, flatten, node_def
+from weft.jit.pytree import containers_in, flatten, node_def
 
+from .call_sequence import PLAIN, decisions_in, names_in
 from .capture import uncollected
-from .sequence import decisions_in, names_in
+from .python_state import State
+from .rollback import contents_as_they_are
 from .side_effects import noticing
 from .slots import restore, slots_of
-from .state import State
 from .symbolic_capture import SymbolicCapture, observing
-from .undo import contents_as_they_are
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ class Dynamic:
         self.slots = list(slots)
         self._programs: list[Captured] = []
         self._waiting: list[Captured] = []
+        self._seen: tuple[State, list[Any]] | None = None  # by the last capture, of such arguments
         self._lock = threading.Lock()
         self._python_steps: set[int] = set()  # optimisers whose steps are more than one op
 
@@ -204,8 +206,7 @@ class Dynamic:
         self.captures += 1
         flat, spec = flatten((plain_args, plain_kwargs))
         containers = list(containers_in((plain_args, plain_kwargs)))
-        free = [slot.place for slot in self.slots]
-        state = State(self.func, [*flat, *{type(c) for c in containers}], free)
+        state = self._look([*flat, *{type(c) for c in containers}])
         if state.asks_type:
             self.problem = "it asks for type(...), which tells a size from an int"
             return self.func(*plain_args, **plain_kwargs)
@@ -254,6 +255,22 @@ class Dynamic:
         self._take(Captured(capture, inputs, fixed, self.any_size), inputs, spec, changed)
         return result
 
+    def _look(self, args: list[Any]) -> State:
+        """Return what the function can see; what the last capture found, if all of it is as it was.
+
+        Args:
+            args: the leaves of its arguments, and the classes of their containers.
+        """
+        given = [x for x in args if not isinstance(x, (weft.Tensor, *PLAIN))]
+        if self._seen is not None:
+            state, before = self._seen
+            same = len(given) == len(before) and all(map(operator.is_, given, before))
+            if same and not state.changed() and failing(state.options) is None:
+                return state
+        state = State(self.func, args, [slot.place for slot in self.slots])
+        self._seen = state, given
+        return state
+
     def _take(
         self, new: Captured, flat: list[Any], spec: TreeSpec, slots: list[Slot] | None
     ) -> None:
@@ -263,6 +280,7 @@ class Dynamic:
         if not problem and (changed := state.changed()):
             if slots:  # the next captures take what is in them as arguments
                 self.slots += slots
+                self._seen = None
                 self._waiting.clear()
                 self._drop(self._programs)
                 self._programs = []

@@ -1,4 +1,4 @@
-"""A compiled function: calls are captured, and from then on made again without Python."""
+"""A compiled function: calls are captured, and replayed without Python from then on."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import weakref
 
 import weft
 from weft import _C
+from weft.jit.cost_model import TOO_MANY
 from weft.jit.modes import settings
-from weft.jit.price import TOO_MANY
+from weft.jit.pytree import containers_in, flatten
 from weft.jit.specialize import Cache, Call, Signature, tensors_in
-from weft.jit.structure import containers_in, flatten
 from weft.utils.pytree import TreeSpec, find_tensors
 
+from .backward import capture_derivative
 from .capture import Capture, uncollected
 from .dynamic import Dynamic, are_marked, fixed_sizes
-from .gradient import capture_derivative
-from .pieces import Number
+from .python_state import State
+from .result_views import find_bases
+from .segment_runner import key_of
+from .segments import Number
 from .side_effects import is_profiled, noticing
 from .slots import slots_of
-from .state import State
-from .variant import NOT_TAKEN, Variant, unsuitable
-from .views import find_bases
-from .walk import key_of
+from .specialization import NOT_TAKEN, CallSpecialization, unsuitable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledFunction", "forget_all"]
 
-_MOST_VARIANTS = 64
+_MOST_SPECIALIZATIONS = 64
 _MOST_FAILURES = 8
 _MOST_CHANGING = 2  # captures that change slots, until all calls are made for any size
-_MOST_LOST = 3  # variants that are slower by pieces, until all are taken to be
+_MOST_SLOWER = 3  # specializations that are slower by segments, until all are taken to be
 _WEFT = __file__.rpartition("jit")[0]
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
@@ -53,7 +53,7 @@ class CompiledFunction(_C.CompiledBase):
     >>> f = weft.compile(lambda x: (x * 2).relu().sum())
     >>> [f(weft.arange(3.0)).item() for _ in range(3)]
     [6.0, 6.0, 6.0]
-    >>> f.variants[0].captures
+    >>> f.specializations[0].captures
     2
     """
 
@@ -77,24 +77,28 @@ class CompiledFunction(_C.CompiledBase):
 
     def forget(self) -> None:
         """Drop all that was captured: the next call begins anew."""
-        self._cache = Cache(_MOST_VARIANTS)
+        self._cache = Cache(_MOST_SPECIALIZATIONS)
         self._prefer(None)
         self._failures = 0  # captures that were good for nothing
         self._hopeless: dict[Signature, str] = {}  # what is never as it was
         self._problem = ""  # why nothing is captured any more
         self._refused: dict[str, None] = {}  # why calls were eager, whatever was captured
-        self._price = self._cache.price  # whether another program would pay
+        self._cost_model = self._cache.cost_model  # whether another program would pay
         self._any_size: dict[Any, Dynamic] = {}  # by kind of inputs but for their sizes
         self._last: tuple[Any, Any] | None = None  # of these: structure, and what ran
         self._changing = 0  # captures in which slots got other values
         self._slots: list[Slot] = []  # these
 
-    def _prefer(self, variant: Variant | None) -> None:
+    def _prefer(self, specialization: CallSpecialization | None) -> None:
         """Try this one first in the next call: it runs straight and takes no structures."""
-        whole = variant is not None and variant.whole
-        _C._try_first(self, variant.replay if variant is not None and whole else None)
+        whole = specialization is not None and specialization.whole
+        _C._try_first(self, specialization.replay if specialization is not None and whole else None)
         # Whose results have to be put into a structure; with its replay: that may be another then.
-        self._fast: Any = (None, None) if variant is None or whole else (variant, variant.replay)
+        self._fast: Any = (
+            (None, None)
+            if specialization is None or whole
+            else (specialization, specialization.replay)
+        )
 
     if TYPE_CHECKING:  # CompiledBase has it
 
@@ -112,29 +116,32 @@ class CompiledFunction(_C.CompiledBase):
         return list(self._any_size.values())
 
     @property
-    def variants(self) -> list[Variant]:
+    def specializations(self) -> list[CallSpecialization]:
         """What was captured, one for each kind of inputs and state of Python."""
         return list(self._cache)
 
     @property
     def graphs(self) -> list[Any]:
         """The graphs of all programs that were made, for ``weft.jit.show``."""
-        pieces = [p for v in self.variants if v.root is not None for p in v.root.walk()]
-        derivatives = [p.derivative for p in pieces if p.derivative is not None]
-        pieces += [way.piece for d in derivatives for way in d.ways.values()]
-        return [p.shown() for p in pieces if p.shown is not None]
+        segments = [p for v in self.specializations if v.root is not None for p in v.root.walk()]
+        derivatives = [p.derivative for p in segments if p.derivative is not None]
+        segments += [backward.segment for d in derivatives for backward in d.graphs.values()]
+        return [p.shown() for p in segments if p.shown is not None]
 
     @property
     def calls_until_graph(self) -> int:
         """How many calls like the last it takes until there is a program."""
-        if not self.variants:
-            return 3 + self._price.first_waits
-        return 1 if self.variants[-1].ready else 2
+        if not self.specializations:
+            return 3 + self._cost_model.first_waits
+        return 1 if self.specializations[-1].ready else 2
 
     @property
     def reasons(self) -> list[str]:
         """Why calls run eagerly, where they do."""
-        found = [self._problem, *[v.problem or v.trouble for v in self.variants if not v.ready]]
+        found = [
+            self._problem,
+            *[v.problem or v.trouble for v in self.specializations if not v.ready],
+        ]
         found += [f"no program for all sizes: {d.problem}" for d in self.any_size if d.problem]
         return [reason for reason in dict.fromkeys([*found, *self._refused]) if reason]
 
@@ -145,14 +152,16 @@ class CompiledFunction(_C.CompiledBase):
         if _C._compiled_runs_eagerly():
             return self.func(*args, **kwargs)
         fast, replay = self._fast
-        if fast is not None and not kwargs and (made := replay.run(args)) is not None:
-            return fast.rebuilt(made, tensors_in(args))
+        if fast is not None and not kwargs and (made := replay.run_nested(args)) is not None:
+            return fast.rebuilt(
+                made, tensors_in(args if fast.nesting is None else flatten(args)[0])
+            )
         if _C._recorder() is not None or _C._anomaly() or _C._has_saved_hooks():
             return self.func(*args, **kwargs)  # part of what another one captures, or watched
         if self._problem:
             return self._eagerly(self._problem, args, kwargs)
-        if self._price.rest:
-            self._price.rest -= 1
+        if self._cost_model.rest:
+            self._cost_model.rest -= 1
             return self._run_any_size(args, kwargs)
         call = Call(args, kwargs)
         if reason := _refusal(call.inputs):
@@ -168,48 +177,53 @@ class CompiledFunction(_C.CompiledBase):
 
     def _specialized(self, call: Call, signature: Signature) -> Any:
         """Make a call by what is captured for its signature, as far as that has come: ``Stage``."""
-        variant, reason = self._find(signature, call.inputs)
-        if variant is not None and variant.ready:
-            made = self._replay(variant, call)
+        specialization, reason = self._find(signature, call.inputs)
+        if specialization is not None and specialization.ready:
+            made = self._replay(specialization, call)
             if made is not NOT_TAKEN:
                 return made
-            reason = variant.problem
+            reason = specialization.problem
         if reason:
             return self._eagerly(reason, call.args, call.kwargs)
         if is_profiled():
             self._tell("a profiler watches its calls, and nothing else can meanwhile")
             return self.func(*call.args, **call.kwargs)
         cost = self._cache.cost_of(signature, 0)
-        if self._price.is_too_high(cost):
-            result = self._price.run_eagerly(cost, self._cheaply, (call, signature), {})
-            if self._price.rest and self._last is None:
+        if self._cost_model.is_too_high(cost):
+            result = self._cost_model.run_eagerly(cost, self._cheaply, (call, signature), {})
+            if self._cost_model.rest and self._last is None:
                 self._tell(TOO_MANY)
             return result
-        return self._capture(variant, call, signature)
+        return self._capture(specialization, call, signature)
 
-    def _find(self, signature: Signature, inputs: list[Tensor]) -> tuple[Variant | None, str]:
+    def _find(
+        self, signature: Signature, inputs: list[Tensor]
+    ) -> tuple[CallSpecialization | None, str]:
         """Return the specialisation whose guards hold, or None; and why calls run eagerly, if so."""
         group = self._cache.touch(signature)
         if group and group[0].begins and not group[0].holds(inputs):
             del group[:1]  # the first step of an optimiser, which does not come again
-        variant = next((v for v in group if v.holds(inputs)), None)
-        if variant is not None:
-            return variant, variant.problem
+        specialization = next((v for v in group if v.holds(inputs)), None)
+        if specialization is not None:
+            return specialization, specialization.problem
         if any(v.meets(inputs) for v in group):
             return None, "it may take an argument for a tensor that it knows"
         return None, self._hopeless.get(signature, "") if group else ""
 
-    def _replay(self, variant: Variant, call: Call) -> Any:
+    def _replay(self, specialization: CallSpecialization, call: Call) -> Any:
         """Make a call without Python; NOT_TAKEN where that is not possible after all."""
-        if variant.race.is_eagers_turn:
-            return self._run_race(variant, call.args, call.kwargs)
-        built = variant.seconds["built"]
-        result = variant.run(tuple(call.flat), call.inputs)
+        if specialization.autotuner.eager_is_next:
+            return self._run_timed(specialization, call.args, call.kwargs)
+        built = specialization.seconds["built"]
+        result = specialization.run(tuple(call.flat), call.inputs)
         if result is not NOT_TAKEN:
-            if variant.is_cut and variant.seconds["built"] == built:
-                variant.race.note_pieces(time.perf_counter() - call.began)
-            self._price.note_replay()
-            self._prefer(variant if call.is_plain and variant.replay is not None else None)
+            if specialization.is_cut and specialization.seconds["built"] == built:
+                specialization.autotuner.note_segments(time.perf_counter() - call.began)
+            self._cost_model.note_replay()
+            direct = specialization.replay is not None and (
+                call.is_plain or specialization.nesting is not None
+            )
+            self._prefer(specialization if direct else None)
         return result
 
     def _for_any_size(self, call: Call, signature: Signature, forever: bool) -> Any:
@@ -224,7 +238,7 @@ class CompiledFunction(_C.CompiledBase):
         found = self._any_size.get(sizeless)
         if found is None:
             found = self._any_size[sizeless] = Dynamic(self.func, bool(self.dynamic), self._slots)
-            if len(self._any_size) > _MOST_VARIANTS:
+            if len(self._any_size) > _MOST_SPECIALIZATIONS:
                 del self._any_size[next(iter(self._any_size))]
             if not forever:
                 return NOT_TAKEN
@@ -250,24 +264,26 @@ class CompiledFunction(_C.CompiledBase):
             call = Call(args, kwargs)
             if call.spec == spec and (made := found.run(tuple(call.flat))) is not NotImplemented:
                 if found.fastest is not None:  # it is tried as often before anybody looks again
-                    _C._try_sequence(self, found.fastest, self._price.rest)
-                    self._price.rest = 0
+                    _C._try_sequence(self, found.fastest, self._cost_model.rest)
+                    self._cost_model.rest = 0
                 return made
         return self.func(*args, **kwargs)
 
-    def _run_race(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run_timed(
+        self, specialization: CallSpecialization, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Make an eager call that is timed; where such are quicker, all are eager from then on."""
-        result = variant.race.run_eagerly(self.func, args, kwargs)
-        if variant.race.lost:
-            variant.trouble = (
-                f"it is split by {variant.cut}, and calls by pieces were measured to be slower "
+        result = specialization.autotuner.run_eagerly(self.func, args, kwargs)
+        if specialization.autotuner.eager_is_faster:
+            specialization.trouble = (
+                f"it is split by {specialization.cut}, and calls by segments were measured to be slower "
                 "than eager ones"
             )
-            variant.give_up(variant.trouble)
-            ended = [v.race for v in self.variants if v.race.over]
-            many = len(ended) >= _MOST_LOST or len(ended) == len(self.variants)
-            if many and all(race.lost for race in ended):
-                self._problem = variant.problem
+            specialization.give_up(specialization.trouble)
+            ended = [v.autotuner for v in self.specializations if v.autotuner.done]
+            many = len(ended) >= _MOST_SLOWER or len(ended) == len(self.specializations)
+            if many and all(autotuner.eager_is_faster for autotuner in ended):
+                self._problem = specialization.problem
         return result
 
     def _eagerly(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -276,7 +292,7 @@ class CompiledFunction(_C.CompiledBase):
             self._refused[reason] = None
             raise RuntimeError(_not_whole(self.name, reason))
         self._tell(reason)
-        self._price.note_refusal()
+        self._cost_model.note_refusal()
         return self.func(*args, **kwargs)
 
     def _tell(self, reason: str) -> None:
@@ -286,7 +302,9 @@ class CompiledFunction(_C.CompiledBase):
             text = f"compile: {self.name} runs eagerly: {reason}"
             warnings.warn(text, stacklevel=_frames_of_weft() + 1)
 
-    def _capture(self, variant: Variant | None, call: Call, signature: Signature) -> Any:
+    def _capture(
+        self, specialization: CallSpecialization | None, call: Call, signature: Signature
+    ) -> Any:
         """Run the function, and keep what it does."""
         self._prefer(None)  # what was captured may become another thing
         inputs = call.inputs
@@ -313,14 +331,14 @@ class CompiledFunction(_C.CompiledBase):
             capture.fail("it changes a mode or setting of weft, and leaves it changed")
         if self.fullgraph:
             self._check_whole(capture, state)
-        if variant is None:
-            variant = self._new_variant(call, signature)
+        if specialization is None:
+            specialization = self._new_specialization(call, signature)
         took = time.perf_counter() - start
-        variant.seconds["captured"] += took
-        self._price.note_capture(took)
-        variant.add(capture, state)
+        specialization.seconds["captured"] += took
+        self._cost_model.note_capture(took)
+        specialization.add(capture, state)
         if (
-            variant.changes
+            specialization.changes
             and not capture.problem
             and (slots := slots_of(state.broken(), state.stores))
         ):
@@ -328,24 +346,25 @@ class CompiledFunction(_C.CompiledBase):
             self._slots = slots
             if self._changing >= _MOST_CHANGING:
                 self._cache.groups.clear()
-        elif capture.problem or variant.changes:
+        elif capture.problem or specialization.changes:
             self._failures += 1
             if self._failures >= _MOST_FAILURES:
-                self._problem = variant.trouble
+                self._problem = specialization.trouble
         return result
 
-    def _new_variant(self, call: Call, signature: Signature) -> Variant:
+    def _new_specialization(self, call: Call, signature: Signature) -> CallSpecialization:
         number = {t: i for i, t in enumerate(call.inputs)}
         given = [number[x] if isinstance(x, weft.Tensor) else (x,) for x in call.flat]
-        variant = Variant(given, functools.partial(_call_with, self.func, call.spec))
+        run = functools.partial(_call_with, self.func, call.spec)
+        specialization = CallSpecialization(given, run, call.nesting)
         with self._lock:
             group = self._cache.touch(signature)
             if not group:
                 self._hopeless.pop(signature, None)
             if len(group) >= _MOST_FAILURES and not any(v.ready for v in group):
                 self._hopeless[signature] = _never_again(group, call.inputs)
-            self._cache.add(signature, variant)
-        return variant
+            self._cache.add(signature, specialization)
+        return specialization
 
     def _why_eager(self) -> str:
         """Return why calls that leave other values in slots are not captured."""
@@ -379,7 +398,7 @@ class CompiledFunction(_C.CompiledBase):
 
     def __repr__(self) -> str:
         """Return its name and how much was captured."""
-        return f"<compiled {self.name}: {len(self.variants)} variants>"
+        return f"<compiled {self.name}: {len(self.specializations)} specializations>"
 
     def report(self) -> Any:
         """Return what was captured, what is watched, and what is not compiled and why."""
@@ -414,7 +433,7 @@ def _is_plain(kind: type) -> bool:
     return kind is weft.Tensor or named
 
 
-def _never_again(group: list[Variant], inputs: list[Tensor]) -> str:
+def _never_again(group: list[CallSpecialization], inputs: list[Tensor]) -> str:
     """Say what is never as it was, of calls none of which was like another."""
     if changing := [v for v in group if v.changes]:  # what they find, an earlier one has left
         return changing[-1].trouble
@@ -463,7 +482,7 @@ def _keep_results(capture: Capture, result: Any, known: set[int]) -> None:
 def _with_numbers(capture: Capture, leaves: list[Any], spec: TreeSpec) -> list[Any]:
     """Return the leaves of a result with what stands for the numbers that ``item()`` gave."""
     leaves = list(leaves)
-    escaping = [(r, r.way.places) for r in capture.reads if r.way is not None]
+    escaping = [(r, r.escape.places) for r in capture.reads if r.escape is not None]
     numbers = spec.unflatten(range(len(leaves))) if escaping else None
     for r, places in escaping:
         found = [functools.reduce(lambda x, key: x[key], place, numbers) for place in places]
@@ -471,7 +490,7 @@ def _with_numbers(capture: Capture, leaves: list[Any], spec: TreeSpec) -> list[A
             for i in found:
                 leaves[i] = Number(r.value)
         else:  # it was converted
-            r.way = None
+            r.escape = None
     return leaves
 
 

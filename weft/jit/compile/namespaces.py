@@ -75,7 +75,7 @@ class Space:
         """
         self.where, self.members, self.name, self.cls = where, members, name, cls
         self.owner, self.closed = owner, closed
-        self.done: set[str] = set()  # what was looked at
+        self.done: set[str] = set()  # what was examined
         self.whole = False  # there is a guard on which names there are
         self.there = False  # a class, of which only objects are seen that are there already
 
@@ -86,11 +86,11 @@ class Space:
         return not self.closed and (key.startswith("__") or key in _CALLED)
 
     def missing(self, names: set[str]) -> frozenset[str]:
-        """Return those of some names that it has not."""
+        """Return those of some names that it does not have."""
         return frozenset(names - self.members.keys() - self.done - {"__class__"})
 
     def missing_operators(self) -> frozenset[str]:
-        """Return the methods that would be called without being named, and that a class has not."""
+        """Return the methods that would be called without being named, and that a class does not have."""
         if not isinstance(self.where, type):
             return frozenset()
         return _all_but(frozenset(_FOUND & self.members.keys()))

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .function import CompiledFunction
-    from .pieces import Piece
-    from .variant import Variant
+    from .segments import Segment
+    from .specialization import CallSpecialization
 
 __all__ = ["Report"]
 
@@ -22,9 +22,9 @@ class Report:
     >>> for _ in range(4):
     ...     loss = f(weft.ones(3))
     >>> print(f.report())  # doctest: +ELLIPSIS
-    <lambda>: 1 variant
+    <lambda>: 1 specialization
     (float32[3])
-      captured in 2 calls, made again in 2
+      captured in 2 calls, replayed in 2
       one program of 2 ops: mul, sum
       improved to 1 ops: fused
       memory inside: 0 bytes
@@ -36,18 +36,20 @@ class Report:
     def __init__(self, function: CompiledFunction) -> None:
         """Look at a compiled function as it is now."""
         self.name = function.name
-        self.variants = [facts(v) for v in function.variants]
+        self.specializations = [facts(v) for v in function.specializations]
         self.any_size = [d.facts() for d in function.any_size]
         self.problem = function._problem
-        shown = {v["eager"] for v in self.variants} | {v["pending"] for v in self.variants}
+        shown = {v["eager"] for v in self.specializations} | {
+            v["pending"] for v in self.specializations
+        }
         self.eager = [reason for reason in function.reasons if reason not in shown]
 
     def __str__(self) -> str:
         """Return it as text."""
-        many = "" if len(self.variants) == 1 else "s"
-        lines = [f"{self.name}: {len(self.variants)} variant{many}"]
+        many = "" if len(self.specializations) == 1 else "s"
+        lines = [f"{self.name}: {len(self.specializations)} specialization{many}"]
         lines += [f"runs eagerly: {reason}" for reason in self.eager]
-        for facts in self.variants:
+        for facts in self.specializations:
             lines.append(facts["inputs"])
             lines += [f"  {line}" for line in _lines(facts)]
         for facts in self.any_size:
@@ -58,9 +60,9 @@ class Report:
     __repr__ = __str__
 
 
-def facts(v: Variant) -> dict[str, Any]:
-    """Return what is known of a variant: inputs, calls, splits, ops, memory, guards."""
-    pieces = list(v.root.walk()) if v.root is not None else []
+def facts(v: CallSpecialization) -> dict[str, Any]:
+    """Return what is known of a specialization: inputs, calls, splits, ops, memory, guards."""
+    segments = list(v.root.walk()) if v.root is not None else []
     shown = [f"{x.kind}" for x in v.inputs]
     plain = [repr(a[0]) for a in v.arguments if not isinstance(a, int)]
     programs = [p[0] for p in v.programs()]
@@ -71,15 +73,15 @@ def facts(v: Variant) -> dict[str, Any]:
         "calls": calls,
         "eager": v.problem,
         "pending": "" if calls or v.problem else v.trouble or "one more call like the last",
-        "ops": [n.op for p in pieces for n in p.nodes],
-        "program": [op for p in pieces for op in p.improved],
-        "pieces": len(pieces),
-        "alone": list(dict.fromkeys(pair for p in pieces for pair in p.alone)),
-        "splits": list(dict.fromkeys(_split(p) for p in pieces if not p.ends)),
-        "backward": any(p.derivative is not None for p in pieces),
-        "live": sorted({number.key for p in pieces for number in p.live}),
+        "ops": [n.op for p in segments for n in p.nodes],
+        "program": [op for p in segments for op in p.improved],
+        "segments": len(segments),
+        "alone": list(dict.fromkeys(pair for p in segments for pair in p.alone)),
+        "splits": list(dict.fromkeys(_split(p) for p in segments if not p.ends)),
+        "backward": any(p.derivative is not None for p in segments),
+        "live": sorted({number.key for p in segments for number in p.live}),
         "bytes": sum(p.arena_bytes for p in programs),
-        "beside": sum(p.side_by_side for p in programs),
+        "concurrent": sum(p.concurrent_ops for p in programs),
         "seconds": dict(v.seconds),
         "guards": by_kind(v.guards()) if v.state is not None else {},
     }
@@ -96,11 +98,11 @@ def _any_size_lines(facts: dict[str, Any]) -> list[str]:
     return [*lines, *[f"decided by sizes: {text}" for text in facts["decisions"][:5]]]
 
 
-def _split(piece: Piece) -> str:
-    if piece.read is not None:
-        return f"{piece.read.what} at {piece.read.line}"
-    assert piece.outside is not None
-    return f"{piece.outside.name} at {piece.outside.line}"
+def _split(segment: Segment) -> str:
+    if segment.read is not None:
+        return f"{segment.read.what} at {segment.read.line}"
+    assert segment.outside is not None
+    return f"{segment.outside.name} at {segment.outside.line}"
 
 
 def _named(ops: list[str]) -> str:
@@ -108,14 +110,14 @@ def _named(ops: list[str]) -> str:
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    lines = [f"captured in {facts['captures']} calls, made again in {facts['calls']}"]
+    lines = [f"captured in {facts['captures']} calls, replayed in {facts['calls']}"]
     if facts["eager"]:
         return [*lines, f"runs eagerly: {facts['eager']}"]
     if facts["pending"]:
         lines.append(f"not yet a program: {facts['pending']}")
     if facts["ops"]:
         ops = facts["ops"]
-        kind = "one program" if facts["pieces"] == 1 else f"{facts['pieces']} programs"
+        kind = "one program" if facts["segments"] == 1 else f"{facts['segments']} programs"
         lines.append(f"{kind} of {len(ops)} ops: {_named(ops)}")
     if facts["program"]:
         lines.append(f"improved to {len(facts['program'])} ops: {_named(facts['program'])}")
@@ -125,8 +127,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append("gradients of the results: one more program")
     if facts["live"]:
         lines.append(f"read anew in each call: {', '.join(facts['live'])}")
-    if facts["beside"]:
-        lines.append(f"at the same time as another: {facts['beside']} ops")
+    if facts["concurrent"]:
+        lines.append(f"at the same time as another: {facts['concurrent']} ops")
     lines.append(f"memory inside: {facts['bytes']:,} bytes")
     captured, built = (facts["seconds"][k] * 1e3 for k in ("captured", "built"))
     lines.append(

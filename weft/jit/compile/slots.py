@@ -12,14 +12,14 @@ import types
 from weft.jit import guards
 from weft.jit.effects import is_library
 
-from .code import names_in
+from .bytecode import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from .code import Names
+    from .bytecode import Names
 
 __all__ = ["Slot", "Stores", "restore", "slots_of"]
 
@@ -51,7 +51,7 @@ class Slot:
 class Stores:
     """What code may set: the names of attributes, globals and variables, items of containers.
 
-    >>> from weft.jit.compile.code import names_in
+    >>> from weft.jit.compile.bytecode import names_in
     >>> from weft.jit.compile.slots import Stores
     >>> from weft.jit.guards import AttributeIs
     >>> def count(x):

@@ -17,26 +17,24 @@ from weft import _C
 from weft.jit.graph import Live
 from weft.jit.guards import native
 from weft.jit.modes import modes
-from weft.jit.structure import containers_in, flatten
+from weft.jit.pytree import containers_in, flatten, is_nested, nesting
 from weft.jit.symbols import SymbolicFloat, SymbolicInt, SymbolicNumber, elsewhere, plain, put_plain
 from weft.utils.pytree import find_tensors
 
-from .capture import live
-from .sequence import (
+from .call_sequence import (
     PLAIN,
     Instruction,
     are_equal,
     is_in_place,
-    is_nested,
     key_of,
     name_of,
     nested_pattern,
-    nesting,
     option_of,
     ordered,
     values_in,
 )
-from .undo import elements_as_they_are, grad_as_it_is, optimizer_as_it_is, quiet
+from .capture import live
+from .rollback import elements_as_they_are, grad_as_it_is, optimizer_as_it_is, quiet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +44,8 @@ if TYPE_CHECKING:
     from weft import Tensor
     from weft.utils.pytree import TreeSpec
 
+    from .python_state import State
     from .slots import Slot
-    from .state import State
 
 __all__ = ["SymbolicCapture", "observing"]
 
@@ -99,7 +97,7 @@ class SymbolicCapture:
         self._undo: list[Callable[[], Any]] = []
         self._keeps = False  # the call that is made changes elements that a replay has to keep
         self._barrier = ""  # what was done that cannot be undone
-        self._depth = 0  # inside of a call that is told
+        self._depth = 0  # inside of a call that is observed
         self._closed = False
         self._thread = threading.get_ident()
         self._stepping: Any = None  # the optimiser whose step runs
@@ -218,7 +216,7 @@ class SymbolicCapture:
             self.fail(f"a decision by sizes at {_C._here()}, after {self._barrier}")
         return self._add(f, args, None, ("constant", outcome))
 
-    # ---- what the observer is told -------------------------------------------------------------
+    # ---- as the observer -------------------------------------------------------------
 
     def shape(self, t: Tensor) -> Any:
         """Return the shape of a tensor."""
@@ -235,7 +233,7 @@ class SymbolicCapture:
         )
 
     def length(self, t: Tensor) -> None:
-        """Note that ``len()`` has told the first size to Python."""
+        """Note that ``len()`` gave Python the first size."""
         first = self.shape(t)[0]
         if isinstance(first, SymbolicNumber):
             first.escape()
@@ -368,12 +366,12 @@ class SymbolicCapture:
         self.instructions[-1].lasts = bool(self._barrier)
         return self.instructions[-1]
 
-    # ---- what the recorder is told -------------------------------------------------------------
+    # ---- as the recorder -------------------------------------------------------------
 
     def record(
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
     ) -> None:
-        """Refuse ops that no call was told of, unless they work on what a literal is made of."""
+        """Refuse ops that no observed call made, unless they work on what a literal is made of."""
         if not self._depth and any(
             id(t) in self._numbers or id(t) in self.constants for t in find_tensors(args)
         ):
@@ -420,7 +418,7 @@ class SymbolicCapture:
         self.fail(f"{name} at {line}, whose derivative is Python")
 
     def ignored(self, *facts: Any) -> None:
-        """Ignore what happens in a call that is told: a walk begins, a gradient is read or set."""
+        """Ignore what happens in an observed call: a backward pass begins, a gradient is read or set."""
 
     walks = grad_read = grad_set = ignored
 
@@ -489,7 +487,7 @@ class SymbolicCapture:
     # ---- the end -------------------------------------------------------------------------------
 
     def fail(self, problem: str) -> None:
-        """Note why the call cannot be made again; the first reason stays."""
+        """Note why the call cannot be replayed; the first reason stays."""
         self.problem = self.problem or problem
 
     def returns(self, result: Any, known: set[int]) -> Any:
@@ -570,7 +568,7 @@ class SymbolicCapture:
         sequence.set_output(
             nested_pattern(self.spec, iter(self.outputs)) if self.bare else ("list", self.outputs)
         )
-        if is_nested(spec) and not spec.child(1).num_leaves:
+        if is_nested(spec) and not spec.child(1).context:  # without keywords
             sequence.set_nesting(nesting(spec.child(0)))
         self._guard(sequence)
         return sequence
@@ -590,7 +588,7 @@ class SymbolicCapture:
 
 @contextlib.contextmanager
 def observing(capture: SymbolicCapture) -> Iterator[None]:
-    """Let a capture be told what this thread calls."""
+    """Let a capture observe what this thread calls."""
     _C._start_recording(capture)
     _C._observe(capture)
     try:

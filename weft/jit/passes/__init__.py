@@ -17,7 +17,7 @@ from .chain import chain_convolutions
 from .copies import drop_copies
 from .dead import remove_dead
 from .dropout import drop_dropout
-from .ending import fold_padding, join_endings
+from .epilogue import fold_padding, join_endings
 from .fold import fold
 from .fuse import fuse
 from .inplace import in_place, out_of_place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .memory import readers
+from .alias_analysis import readers
 from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False

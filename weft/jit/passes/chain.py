@@ -6,8 +6,8 @@ import functools
 
 import weft
 
-from .ending import ENDING
-from .memory import mutates, readers
+from .alias_analysis import mutates, readers
+from .epilogue import ENDING
 from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from weft.jit.facts import written
+from weft.jit.op_schema import written
 
-from .memory import Places, disturbs
+from .alias_analysis import AliasAnalysis, disturbs
 from .rebuild import without
 
 TYPE_CHECKING = False
@@ -25,29 +25,29 @@ def drop_copies(graph: Graph) -> Graph:
     """
     if not any(map(_copies, graph)) or disturbs(graph):
         return graph
-    places = Places(graph)
+    aliases = AliasAnalysis(graph)
     same: dict[Value, Value] = {}  # what copies are copies of
     first: dict[Value, Value] = {}
     last: dict[Value, int] = {}  # by place: when it is written to
     for now, node in enumerate(graph):
-        places.follow(node)
+        aliases.follow(node)
         for v in written(node):
-            last[places.of(v)] = now
+            last[aliases.of(v)] = now
         for v in node.outputs:
-            first.setdefault(places.of(v), v)
-    leaving = {places.of(v) for v in graph.results()}
+            first.setdefault(aliases.of(v), v)
+    leaving = {aliases.of(v) for v in graph.results()}
     for now, node in enumerate(graph):
         if not _copies(node):
             continue
         source, copy = node.inputs()[0], node.outputs[0]
-        place, leaves = places.of(source), places.of(copy) in leaving
+        place, leaves = aliases.of(source), aliases.of(copy) in leaving
         alike = (source.shape, source.dtype, source.stride) == (copy.shape, copy.dtype, copy.stride)
         ours = (
             source.stride is not None
-            and place not in places.outside
-            and not (leaves and (place in leaving or not _fills(source, first, places)))
+            and place not in aliases.outside
+            and not (leaves and (place in leaving or not _fills(source, first, aliases)))
         )
-        settled = last.get(place, -1) < now and places.of(copy) not in last
+        settled = last.get(place, -1) < now and aliases.of(copy) not in last
         if alike and ours and settled:
             same[copy] = source
             leaving |= {place} if leaves else set()
@@ -58,6 +58,6 @@ def _copies(node: Node) -> bool:
     return node.op in ("clone", "contiguous_copy") and not node.inplace
 
 
-def _fills(v: Value, first: dict[Value, Value], places: Places) -> bool:
+def _fills(v: Value, first: dict[Value, Value], aliases: AliasAnalysis) -> bool:
     """Say whether a value is as large as the memory in which it lies."""
-    return prod(v.shape) == prod(first[places.of(v)].shape)
+    return prod(v.shape) == prod(first[aliases.of(v)].shape)

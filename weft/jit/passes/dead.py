@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.jit.facts import is_random, writes
+from weft.jit.op_schema import is_random, writes
 
-from .memory import disturbs
+from .alias_analysis import disturbs
 from .rebuild import replaced
 
 TYPE_CHECKING = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.jit.facts import is_random, written
+from weft.jit.op_schema import is_random, written
 
-from .memory import Places
+from .alias_analysis import AliasAnalysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Dependence:
 
     def __init__(self, graph: Graph) -> None:
         """Look at a graph."""
-        self._places = Places(graph)
+        self._places = AliasAnalysis(graph)
         for node in graph:
             self._places.follow(node)
         self._written = {self._memory(v) for node in graph for v in written(node)}

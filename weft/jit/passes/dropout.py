@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .memory import changing, readers
+from .alias_analysis import changing, readers
 from .rebuild import Rebuild
 
 TYPE_CHECKING = False

@@ -6,9 +6,9 @@ import math
 
 import weft
 from weft import _C
-from weft.jit.facts import is_python, is_random, writes
+from weft.jit.op_schema import is_python, is_random, writes
 
-from .memory import changing, escaping
+from .alias_analysis import changing, escaping
 from .rebuild import Rebuild
 
 TYPE_CHECKING = False

@@ -6,11 +6,11 @@ import functools
 
 import weft
 from weft import _C
-from weft.jit.emit.group import KIND_OF, REDUCTIONS, Group, Ref, Step, type_argument
-from weft.jit.emit.loop import missing
-from weft.jit.emit.rows import ROWS
-from weft.jit.facts import is_pointwise
+from weft.jit.codegen.fused_group import KIND_OF, REDUCTIONS, Group, Ref, Step, type_argument
+from weft.jit.codegen.loop import missing
+from weft.jit.codegen.pointwise_ops import ROWS
 from weft.jit.graph import Live, Node, Value
+from weft.jit.op_schema import is_pointwise
 
 from .dependence import Dependence
 from .rebuild import Rebuild

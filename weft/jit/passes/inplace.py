@@ -6,10 +6,10 @@ import functools
 
 import weft
 from weft import _C
-from weft.jit.facts import is_pointwise, is_view, writes
 from weft.jit.graph import Value
+from weft.jit.op_schema import is_pointwise, is_view, writes
 
-from .memory import Places, readers
+from .alias_analysis import AliasAnalysis, readers
 from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False
@@ -36,17 +36,17 @@ def out_of_place(graph: Graph) -> Graph:
     """
     if not any(map(_may_give_new, graph)):
         return graph
-    last, places = _last_readings(graph), Places(graph)
+    last, aliases = _last_readings(graph), AliasAnalysis(graph)
     changes: dict[Node, Change] = {}
     for now, node in enumerate(graph):
-        unseen = _unseen(node, places, last, now)
-        if unseen and _moves(node, places, last, now):
+        unseen = _unseen(node, aliases, last, now)
+        if unseen and _moves(node, aliases, last, now):
             changes[node] = _leave_out
-            places.move(node.outputs[0], node.args[1])
+            aliases.move(node.outputs[0], node.args[1])
             continue
         if unseen and node.inplace and _same_kind(node):
             changes[node] = functools.partial(Rebuild.keep, inplace=False)
-        places.follow(node, node in changes)
+        aliases.follow(node, node in changes)
     return replaced(graph, changes)
 
 
@@ -62,20 +62,20 @@ def in_place(graph: Graph) -> Graph:
     [False, True, True]
     """
     last = _last_readings(graph)
-    places, new = Places(graph), Rebuild(graph)
+    aliases, new = AliasAnalysis(graph), Rebuild(graph)
     for now, node in enumerate(graph):
-        over = _overwrites(node, places, last, now)
-        places.follow(node)
+        over = _overwrites(node, aliases, last, now)
+        aliases.follow(node)
         if over:
-            places.move(node.outputs[0], node.args[0])
+            aliases.move(node.outputs[0], node.args[0])
         new.keep(node, inplace=node.inplace or over)
     return new.finish()
 
 
-def _overwrites(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
+def _overwrites(node: Node, aliases: AliasAnalysis, last: dict[Value, float], now: int) -> bool:
     """Say whether a node may write over its first argument, which it reads once."""
     target = node.args[0] if node.args else None
-    if not isinstance(target, Value) or writes(node) or not _ends(target, places, last, now):
+    if not isinstance(target, Value) or writes(node) or not _ends(target, aliases, last, now):
         return False
     return sum(v is target for v in node.inputs()) == 1 and _same_kind(node)
 
@@ -96,26 +96,26 @@ def _may_give_new(node: Node) -> bool:
     return node.inputs()[0].producer is not None
 
 
-def _unseen(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
+def _unseen(node: Node, aliases: AliasAnalysis, last: dict[Value, float], now: int) -> bool:
     """Say whether such a node changes the whole of memory that is read only through what it gives."""
-    return _may_give_new(node) and _ends(node.inputs()[0], places, last, now)
+    return _may_give_new(node) and _ends(node.inputs()[0], aliases, last, now)
 
 
-def _ends(v: Value, places: Places, last: dict[Value, float], now: int) -> bool:
+def _ends(v: Value, aliases: AliasAnalysis, last: dict[Value, float], now: int) -> bool:
     """Say whether a node of the graph made the memory of a value, all of it, for nodes until now."""
-    place = places.of(v)
-    if v.producer is None or is_view(v.producer) or place in places.outside:
+    place = aliases.of(v)
+    if v.producer is None or is_view(v.producer) or place in aliases.outside:
         return False
-    return all(last.get(member, 0) <= now for member in places.members.get(place, [place]))
+    return all(last.get(member, 0) <= now for member in aliases.members.get(place, [place]))
 
 
-def _moves(node: Node, places: Places, last: dict[Value, float], now: int) -> bool:
+def _moves(node: Node, aliases: AliasAnalysis, last: dict[Value, float], now: int) -> bool:
     """Say whether a node copies what nobody needs any more: then what it gives can be that."""
     if node.op != "copy_" or not isinstance(node.args[1], Value):
         return False
     source, out = node.args[1], node.outputs[0]
     same = (source.shape, source.dtype) == (out.shape, out.dtype)
-    return same and _ends(source, places, last, now)
+    return same and _ends(source, aliases, last, now)
 
 
 def _same_kind(node: Node) -> bool:

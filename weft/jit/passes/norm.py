@@ -6,7 +6,7 @@ import functools
 
 import weft
 
-from .memory import changing, readers
+from .alias_analysis import changing, readers
 from .rebuild import Rebuild, replaced
 
 TYPE_CHECKING = False

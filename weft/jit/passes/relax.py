@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from weft.jit.facts import writes
 from weft.jit.graph import Value
+from weft.jit.op_schema import writes
 
-from .memory import changing, disturbs, escaping
+from .alias_analysis import changing, disturbs, escaping
 from .rebuild import Rebuild
 
 TYPE_CHECKING = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from weft.jit.facts import is_random, writes
 from weft.jit.graph import Value
+from weft.jit.op_schema import is_random, writes
 
-from .memory import changing, disturbs, escaping
+from .alias_analysis import changing, disturbs, escaping
 from .rebuild import without
 
 TYPE_CHECKING = False

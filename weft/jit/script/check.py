@@ -1,7 +1,7 @@
 """What can be said of a function before it runs: its variables have values, and its types agree.
 
 One walk keeps the type of every variable that has a value on all paths: ``Any`` where it is not
-simple. Branches are walked apart and joined, loops twice, because what a round leaves is what the
+simple. Branches are checked separately and joined, loops twice, because what a round leaves is what the
 next one finds. For a function from a file only the values are checked, without any types.
 """
 
