@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/recording.h"
@@ -120,12 +121,12 @@ template <class F>
 void each_matrix(int64_t count, int64_t elements, const F& f) {
   constexpr int64_t kLong = 4096;  // elements
   struct Unlocked {
-    void* state = g_interpreter.release_lock();
-    ~Unlocked() { g_interpreter.take_lock(state); }
+    void* state = interpreter::release_lock();
+    ~Unlocked() { interpreter::take_lock(state); }
   };
   g_lapack.use_threads(num_threads());
   std::optional<Unlocked> unlocked;
-  if (elements >= kLong && g_interpreter.release_lock && !t_keeps_lock) unlocked.emplace();
+  if (elements >= kLong && !t_keeps_lock) unlocked.emplace();
   for (int64_t i = 0; i < count; ++i) {
     if (i) leave_if_interrupted();
     f(i);
