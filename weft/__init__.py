@@ -118,9 +118,9 @@ _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),
     **dict.fromkeys(("dsmm", "smm", "spmm"), "sparse"),
     **dict.fromkeys(
-        ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "ops.compressed"
+        ("sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor"), "sparse.compressed"
     ),
-    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "ops.lowrank"),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "linalg.lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "from_file", "is_storage"), "storage"),
     **dict.fromkeys(("cond", "scan", "while_loop"), "ops.control"),
     "compile": "jit.compile",

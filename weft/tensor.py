@@ -490,7 +490,7 @@ _METHODS: dict[str, Any] = {
 
 # Those that few programs call are loaded when they are first called.
 _LATER = {
-    "ops.compressed": "ccol_indices col_indices crow_indices row_indices to_sparse_csc to_sparse_csr",
+    "sparse.compressed": "ccol_indices col_indices crow_indices row_indices to_sparse_csc to_sparse_csr",
     "compat.introspection": (
         "as_subclass dim_order fill_diagonal_ hardshrink is_distributed is_same_size is_signed map2_ "
         "new"
