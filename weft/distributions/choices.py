@@ -114,8 +114,7 @@ class Categorical(_Choice):
         return -(logits * self.probs).sum(-1)
 
     def _enumerate_support(self, expand: bool) -> Tensor:
-        values = weft.arange(self._num_events).reshape(-1, *(1,) * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._along_first(weft.arange(self._num_events), expand)
 
 
 class _OfCategorical(_Choice):
@@ -183,10 +182,7 @@ class OneHotCategorical(_OfCategorical):
         return self._categorical.entropy()
 
     def _enumerate_support(self, expand: bool) -> Tensor:
-        n = self._event_shape[0]
-        values = weft.eye(n, dtype=self._param.dtype)
-        values = values.reshape(n, *(1,) * len(self._batch_shape), n)
-        return values.expand(n, *self._batch_shape, n) if expand else values
+        return self._along_first(weft.eye(self._event_shape[0], dtype=self._param.dtype), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

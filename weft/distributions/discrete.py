@@ -123,9 +123,7 @@ class Bernoulli(_Binary, ExponentialFamily):
         return self._binary_entropy()
 
     def _enumerate_support(self, expand: bool) -> Tensor:
-        values = weft.arange(2, dtype=self._param.dtype)
-        values = values.reshape(-1, *(1,) * len(self._batch_shape))
-        return values.expand(2, *self._batch_shape) if expand else values
+        return self._along_first(weft.arange(2, dtype=self._param.dtype), expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
@@ -200,9 +198,7 @@ class Binomial(_Binary):
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
-        values = weft.arange(1 + total, dtype=self._param.dtype)
-        values = values.reshape(-1, *(1,) * len(self._batch_shape))
-        return values.expand(1 + total, *self._batch_shape) if expand else values
+        return self._along_first(weft.arange(1 + total, dtype=self._param.dtype), expand)
 
 
 class Geometric(_Binary):

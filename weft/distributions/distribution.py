@@ -313,6 +313,12 @@ class Distribution:
         """
         return self._ask("enumerate_support", expand)
 
+    def _along_first(self, values: Tensor, expand: bool) -> Tensor:
+        """Return values (n, *event shape), one after the other, for each distribution of the batch."""
+        n, *event = values.shape
+        values = values.reshape(n, *(1,) * len(self._batch_shape), *event)
+        return values.expand(n, *self._batch_shape, *event) if expand else values
+
     def __repr__(self) -> str:
         """Return the class and its parameters, or their shapes."""
         given = [name for name in (self.arg_constraints or {}) if name in self.__dict__]

@@ -32,12 +32,24 @@ __all__ = [
 ]
 
 
-class _NormBase(Module):
+class ScaleAndShift(Module):
+    """What norms share: a scale and a shift, each of which may be absent."""
+
+    weight: Any
+    bias: Any
+
+    def reset_parameters(self) -> None:
+        """Set scale to one and shift to zero."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class _NormBase(ScaleAndShift):
     """What batch and instance norms share: scale, shift and running statistics."""
 
     _version = 2
-    weight: Any
-    bias: Any
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -71,10 +83,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Set scale to one, shift to zero, and forget what was seen."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if self._dims and input.ndim not in self._dims:

@@ -18,6 +18,7 @@ from weft.nn.batchnorm import (
     LazyInstanceNorm1d,
     LazyInstanceNorm2d,
     LazyInstanceNorm3d,
+    ScaleAndShift,
     SyncBatchNorm,
 )
 from weft.nn.module import Module
@@ -56,7 +57,7 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 
 
-class LayerNorm(Module):
+class LayerNorm(ScaleAndShift):
     """Normalises over the last dimensions: y = (x - mean) / sqrt(var + eps) * weight + bias.
 
     Args:
@@ -70,9 +71,6 @@ class LayerNorm(Module):
     >>> weft.nn.LayerNorm(3)(weft.randn(4, 3)).shape
     torch.Size([4, 3])
     """
-
-    weight: Any
-    bias: Any
 
     def __init__(
         self,
@@ -92,13 +90,6 @@ class LayerNorm(Module):
                 value = Parameter(weft.empty(self.normalized_shape, device=device, dtype=dtype))
             self.register_parameter(name, value)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set scale to one and shift to zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -155,7 +146,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(ScaleAndShift):
     """Normalises groups of channels of each example.
 
     Args:
@@ -170,9 +161,6 @@ class GroupNorm(Module):
     >>> weft.nn.GroupNorm(2, 4)(weft.randn(1, 4, 5)).shape
     torch.Size([1, 4, 5])
     """
-
-    weight: Any
-    bias: Any
 
     def __init__(
         self,
@@ -196,13 +184,6 @@ class GroupNorm(Module):
             value = Parameter(weft.empty(num_channels, device=device, dtype=dtype))
             self.register_parameter(name, value if wanted else None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set scale to one and shift to zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

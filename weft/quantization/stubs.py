@@ -13,7 +13,19 @@ if TYPE_CHECKING:
 __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper", "add_quant_dequant"]
 
 
-class QuantStub(Module):
+class _Stub(Module):
+    """Passes numbers on, and may have settings of its own."""
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig is not None:
+            self.qconfig = qconfig
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class QuantStub(_Stub):
     """Where numbers become quantised: passes them on until the model is converted.
 
     Args:
@@ -23,16 +35,8 @@ class QuantStub(Module):
     tensor([1.])
     """
 
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig is not None:
-            self.qconfig = qconfig
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class DeQuantStub(Module):
+class DeQuantStub(_Stub):
     """Where numbers leave the quantised part.
 
     Args:
@@ -41,14 +45,6 @@ class DeQuantStub(Module):
     >>> weft.quantization.DeQuantStub()(weft.ones(1))
     tensor([1.])
     """
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig is not None:
-            self.qconfig = qconfig
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
 
 
 class QuantWrapper(Module):
