@@ -282,7 +282,8 @@ class DeclaredOptimizer(Optimizer):
         return loss
 
     def _step_group(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
-        if self.native is None:
+        native = self.native
+        if native is None:
             self._check(params, grads)
         states = self._states_of(group, params)
         lists = [
@@ -291,11 +292,12 @@ class DeclaredOptimizer(Optimizer):
         values = {x: group[x] for x in self._singles}
         for option, one, two in self._pairs:
             values[one], values[two] = group[option]
-        differentiable = _C._grad_enabled()
-        if not (differentiable or _PLAIN.issuperset(map(type, values.values()))):
+        if _C._grad_enabled():  # differentiable: options may be tensors with derivatives
+            native = None
+        elif not _PLAIN.issuperset(map(type, values.values())):
             values = {n: x.item() if isinstance(x, Tensor) else x for n, x in values.items()}
-        once = self.native is not None and len({*map(id, params)}) == len(params)
-        if not (once and not differentiable and self.native(params, grads, *lists, **values)):  # type: ignore[misc]
+        once = native is not None and len({*map(id, params)}) == len(params)
+        if not (once and native(params, grads, *lists, **values)):  # type: ignore[misc]
             if self.native is not None:
                 self._check(params, grads)
             self._run(params, grads, lists, values)
@@ -316,7 +318,7 @@ class DeclaredOptimizer(Optimizer):
 
     def _states_of(self, group: dict[str, Any], params: list[Tensor]) -> list[dict[str, Any]]:
         """Return the state of each parameter, begun where it is empty."""
-        if self._asked and not any(group[asks] for asks in self._asked):
+        if self._asked and not any(map(group.__getitem__, self._asked)):
             return []
         states = [self.state[p] for p in params]
         if not all(states):

@@ -73,16 +73,14 @@ class SGD(DeclaredOptimizer):
         maximize: bool,
     ) -> bool:  # fmt: skip
         """Update all at once, where the tensors are plain."""
-        absent = [b is None for b in buffers]
-        first = momentum != 0 and all(absent)
-        if momentum == 0:
-            found = []
-        elif first:
-            found = [weft.empty_like(p) for p in params]
-        elif any(absent):
-            return False
-        else:
-            found = buffers
+        found, first = buffers if momentum != 0 else [], False
+        for b in found:
+            if b is None:
+                first = all(b is None for b in buffers)
+                if not first:
+                    return False  # some are begun, some not
+                found = [weft.empty_like(p) for p in params]
+                break
         done: bool = _C._sgd(
             params, grads, found, lr, weight_decay, momentum, dampening, nesterov, maximize, first
         )
