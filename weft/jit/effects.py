@@ -177,7 +177,7 @@ SETTINGS = {
 }  # fmt: skip
 # Settings of weft's own modules that steer what its layers do: module, class if it has them, names.
 STEERING = (
-    ("weft.nn.functional.attention", "Ways", ("native", "otherwise")),
+    ("weft.nn.functional.attention", "AttentionBackends", ("native", "otherwise")),
     ("weft.nn.utils.parametrize", "", ("_cache_enabled",)),
     ("weft.distributions.distribution", "Distribution", ("_validate_args",)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 
-from weft.nn.functional.attention import Ways, plain_attention
+from weft.nn.functional.attention import AttentionBackends, plain_attention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def _refuse_plain(query: Any, key: Any, value: Any, mask: Any, dropout_p: float,
 def sdpa_kernel(
     backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Allow only some ways to compute attention, inside a ``with`` or in a decorated function.
+    """Allow only some backends for attention, inside a ``with`` or in a decorated function.
 
     What none of them can do raises RuntimeError. As in PyTorch, this holds for all threads.
 
     Args:
         backends: one, or a list of those that are allowed.
-        set_priority: whether the list has the best way first; otherwise the native op comes before
-            its twin.
+        set_priority: whether the list has the best backend first; otherwise the native op comes before
+            its reference implementation.
 
     >>> from weft.nn.attention import SDPBackend, sdpa_kernel
     >>> q = weft.ones(1, 2, 4)
@@ -83,10 +83,12 @@ def sdpa_kernel(
     plain, native = SDPBackend.MATH in known, any(b in _NATIVE for b in known)
     if set_priority and known[:1] == [SDPBackend.MATH]:
         native = False
-    before = Ways.native, Ways.otherwise
-    Ways.native = native
-    Ways.otherwise = plain_attention if plain else _refuse_plain if native else _refuse_all
+    before = AttentionBackends.native, AttentionBackends.otherwise
+    AttentionBackends.native = native
+    AttentionBackends.otherwise = (
+        plain_attention if plain else _refuse_plain if native else _refuse_all
+    )
     try:
         yield {}
     finally:
-        Ways.native, Ways.otherwise = before
+        AttentionBackends.native, AttentionBackends.otherwise = before

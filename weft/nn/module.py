@@ -14,7 +14,7 @@ import weakref
 from weft import _C, Tensor
 from weft._C import ModuleBase
 from weft.nn import module_hooks as _hooks
-from weft.nn.module_arguments import ATOMS, Made, keep
+from weft.nn.module_arguments import ATOMS, ConstructorCall, keep
 from weft.nn.module_checkpoint import CheckpointMethods
 from weft.nn.module_hooks import (
     HookMethods,
@@ -193,7 +193,7 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
             args = keep(args)
         if kwargs and not ATOMS.issuperset(map(type, kwargs.values())):
             kwargs = dict(zip(kwargs, keep(kwargs.values())))
-        self.__dict__["_made"] = Made((weakref.ref(self), cls, args, kwargs))
+        self.__dict__["_made"] = ConstructorCall((weakref.ref(self), cls, args, kwargs))
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -354,7 +354,7 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         made = self.__dict__.get("_made")
         if made is None or made.module is not None:  # a shallow copy shares the original's
-            self.__dict__["_made"] = made = Made(made or (None, type(self), (), {}))
+            self.__dict__["_made"] = made = ConstructorCall(made or (None, type(self), (), {}))
         made[0] = weakref.ref(self)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -25,7 +25,7 @@ _DATA |= {weft.Size, weft.dtype, weft.device, weft.Generator}
 _DEEPEST = 32  # containers within containers
 
 
-class Made(list):
+class ConstructorCall(list):
     """The record of one module: a weak reference to it, its class, and the kept arguments.
 
     A list with names, because every module pays for making one. It is also what identifies a
@@ -47,7 +47,7 @@ class Made(list):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Copies and pickles get their reference from ``Module.__setstate__``."""
-        return Made, ((None, *self[1:]),)
+        return ConstructorCall, ((None, *self[1:]),)
 
 
 class Unkept:
@@ -82,7 +82,7 @@ def keep(values: Iterable[Any], depth: int = 0) -> tuple[Any, ...]:
 
 def _kept(value: Any, depth: int) -> Any:
     kind = type(value)
-    if kind in _DATA or kind is Made:
+    if kind in _DATA or kind is ConstructorCall:
         return value
     if issubclass(kind, weft.Tensor):
         return value if value.grad_fn is None else value.detach()

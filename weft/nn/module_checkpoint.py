@@ -1,4 +1,4 @@
-"""``save_checkpoint`` and ``load_from_checkpoint``: a file from which a module can be made again.
+"""``save_checkpoint`` and ``load_from_checkpoint``: a file from which a module can be restored.
 
 The work is done in ``weft/serialization/modules.py``, which is not loaded before it is needed.
 """
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointMethods:
-    """What ``Module`` has for files from which it can be made again."""
+    """What ``Module`` has for files from which it can be restored."""
 
     def save_checkpoint(
         self,

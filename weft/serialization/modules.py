@@ -13,7 +13,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.nn.module_arguments import Made, Unkept, keep
+from weft.nn.module_arguments import ConstructorCall, Unkept, keep
 from weft.nn.parameter import is_lazy
 
 from .common import DEEPEST, FileError, name_of
@@ -54,7 +54,7 @@ def describe(module: Any) -> dict[str, Any]:
                 "it is saved"
             )
     describer = _Describer(module)
-    made = describer.made_by(module._made or Made((None, type(module), (), None)))
+    made = describer.made_by(module._made or ConstructorCall((None, type(module), (), None)))
     return {**made, "modules": describer.modules, "state_dict": module.state_dict()}
 
 
@@ -66,7 +66,7 @@ class _Describer:
         self.numbers: dict[int, int] = {}
         self.in_state = {id(m._made) for m in root.modules()}
 
-    def made_by(self, made: Made) -> dict[str, Any]:
+    def made_by(self, made: ConstructorCall) -> dict[str, Any]:
         """The class and the arguments of a module; None if the class keeps these to itself."""
         args, kwargs = self.current(made)
         passed_on = made.cls.__new__ is weft.nn.Module.__new__ and kwargs is not None
@@ -76,7 +76,7 @@ class _Describer:
             values = {name: self.encode(value) for name, value in values.items()}
         return {"class": class_name(made.cls), "arguments": values}
 
-    def current(self, made: Made) -> tuple[Any, Any]:
+    def current(self, made: ConstructorCall) -> tuple[Any, Any]:
         """The arguments; of a container, those that would make it as it is now."""
         owner = next((k for k in made.cls.__mro__ if "_arguments_now" in vars(k)), None)
         if owner is None or made.module is None or made.cls.__init__ is not owner.__init__:
@@ -86,7 +86,7 @@ class _Describer:
     def encode(self, x: Any) -> tuple[Any, ...]:
         """Return a pair of what it is and what stands for it."""
         kind = type(x)
-        if kind is Made:
+        if kind is ConstructorCall:
             return "module", self.number(x)
         if kind is Unkept:
             return "unkept", x.text
@@ -105,7 +105,7 @@ class _Describer:
             return ("unkept", f"the function {x.__name__}") if name is None else ("function", name)
         return ("data", x) if _is_data(x) else ("unkept", f"an object of type {kind.__name__}")
 
-    def number(self, made: Made) -> int:
+    def number(self, made: ConstructorCall) -> int:
         """The place of a module among the arguments in ``modules``."""
         if id(made) not in self.numbers:
             entry: dict[str, Any] = {"state_dict": None}
@@ -340,7 +340,9 @@ class _Maker:
             if kind == "class":
                 return self.find_class(value)
             if kind == "function":
-                return _function(value) or self.absent(f"the function {value}, which weft has not")
+                return _function(value) or self.absent(
+                    f"the function {value}, which weft does not have"
+                )
             if kind == "unkept":
                 self.absent(value)
         self.damaged(x)

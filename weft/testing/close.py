@@ -188,7 +188,7 @@ def _difference(a: Any, e: Any, rules: _Rules) -> str | None:
     if isinstance(a, bool) and isinstance(e, bool):
         return None if a is e else f"Booleans mismatch: {a} is not {e}"
     if isinstance(a, Tensor):
-        return _attributes(a, e, rules) or _tensors(a.detach(), e.detach(), rules)
+        return _attributes(a, e, rules) or _compare_tensors(a.detach(), e.detach(), rules)
     if rules.check_dtype and type(a) is not type(e):
         return f"The (d)types do not match: {type(a)} != {type(e)}."
     dtypes = [_NUMBER_DTYPES.get(type(x), weft.bool) for x in (a, e)]
@@ -233,7 +233,7 @@ def _attributes(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
     return None
 
 
-def _tensors(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
+def _compare_tensors(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
     rtol, atol = rules.tolerances(a.dtype, e.dtype)
     if a.is_sparse and e.is_sparse:
         return _sparse(a, e, rules)
@@ -281,7 +281,7 @@ def _sparse(a: Tensor, e: Tensor, rules: _Rules) -> str | None:
         ("indices", a._indices(), e._indices()),
         ("values", a._values(), e._values()),
     ):
-        text = _tensors(x, y, rules)
+        text = _compare_tensors(x, y, rules)
         if text is not None:
             return text.replace("Tensor-likes", f"Sparse COO {name}")
     return None

@@ -64,8 +64,8 @@ def plain_attention(
     return like(weft.matmul(weights, v), query)
 
 
-class Ways:
-    """How attention may be computed: ``weft.nn.attention.sdpa_kernel`` changes it for a while."""
+class AttentionBackends:
+    """Which implementations of attention are allowed; ``nn.attention.sdpa_kernel`` sets them."""
 
     native = True  # whether the op that keeps no scores may be used
     otherwise: Any = staticmethod(plain_attention)
@@ -109,8 +109,12 @@ def scaled_dot_product_attention(
             )
         key = key.repeat_interleave(heads // key.shape[-3], -3)
         value = value.repeat_interleave(heads // value.shape[-3], -3)
-    if dropout_p > 0 or not (Ways.native and _fits_native(query, key, value, attn_mask)):
-        return Ways.otherwise(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if dropout_p > 0 or not (
+        AttentionBackends.native and _fits_native(query, key, value, attn_mask)
+    ):
+        return AttentionBackends.otherwise(
+            query, key, value, attn_mask, dropout_p, is_causal, scale
+        )
     if scale is None:
         scale = 1 / math.sqrt(query.size(-1))
     if attn_mask is not None and attn_mask.dtype == weft.bool:
