@@ -177,3 +177,44 @@ def test_functions_of_lists(name: str, seed: int) -> None:
             want, -g if given["maximize"] else g, state, t, given
         )
         assert np.allclose(p.numpy(), want, rtol=1e-6, atol=1e-9), (t, given)
+
+
+# What earlier versions and PyTorch call the states of the formulas in reference.py.
+SAVED: dict[str, dict[str, str]] = {
+    "SGD": {"momentum_buffer": "b"},
+    "Adam": {"exp_avg": "m", "exp_avg_sq": "v"},
+    "NAdam": {"mu_product": "mu", "exp_avg": "m", "exp_avg_sq": "v"},
+    "RAdam": {"exp_avg": "m", "exp_avg_sq": "v"},
+    "Adamax": {"exp_avg": "m", "exp_inf": "u"},
+    "Adadelta": {"square_avg": "v", "acc_delta": "u"},
+    "Adagrad": {"sum": "s"},
+    "RMSprop": {"square_avg": "v", "momentum_buffer": "b", "grad_avg": "a"},
+    "Rprop": {"prev": "g", "step_size": "size"},
+    "Adafactor": {"row_var": "r", "col_var": "c"},
+}
+RESUMED = {"SGD": {"momentum": 0.9}, "RMSprop": {"momentum": 0.5, "centered": True}}
+
+
+@pytest.mark.parametrize("name", SAVED)
+@pytest.mark.parametrize("steps", [float, weft.tensor])
+def test_checkpoints_of_earlier_versions(name: str, steps: Any) -> None:
+    """Five steps of the formula in NumPy, written as a state dict, go on here."""
+    options = {"lr": 0.1, **RESUMED.get(name, {})}
+    formula = getattr(reference, name.lower())
+    rng = np.random.RandomState(7)
+    p, s = rng.standard_normal((3, 4)), dict[str, Any]()
+    gradients = rng.standard_normal((9, 3, 4))
+    for t, g in enumerate(gradients[:5], 1):
+        p = formula(p, g, s, t, options)
+    ours = weft.tensor(p, requires_grad=True)
+    optimizer = getattr(optim, name)([ours])
+    saved = {} if name == "SGD" else {"step": steps(5.0)}
+    saved |= {ours_: weft.tensor(s[theirs]) for ours_, theirs in SAVED[name].items()}
+    group = {**options, "params": [0]}  # without options that came later
+    optimizer.load_state_dict({"state": {0: saved}, "param_groups": [group]})
+    for t, g in enumerate(gradients[5:], 6):
+        p = formula(p, g, s, t, options)
+        ours.grad = weft.tensor(g)
+        optimizer.step()
+        assert np.allclose(ours.detach().numpy(), p, rtol=1e-6, atol=1e-8), t
+    assert list(optimizer.state[ours]) == list(saved)
