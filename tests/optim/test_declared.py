@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import random
@@ -104,6 +105,19 @@ def test_what_is_refused() -> None:
     x[0].grad = weft.ones(1).to_sparse()
     with pytest.raises(RuntimeError, match="Mine does not support sparse gradients"):
         optimizer.step()
+
+
+def test_constructors_that_are_no_functions() -> None:
+    """A subclass may replace the constructor by any callable; options stay those of its base."""
+
+    class Mine(optim.Adam):
+        __init__ = functools.partialmethod(optim.Adam.__init__, lr=0.5, weight_decay=0.1)  # type: ignore[assignment]
+
+    x = weft.ones(1, requires_grad=True)
+    optimizer = Mine([x])
+    x.grad = weft.ones(1)
+    optimizer.step()
+    assert x.item() == pytest.approx(0.5) and optimizer.param_groups[0]["weight_decay"] == 0.1
 
 
 def test_signatures() -> None:

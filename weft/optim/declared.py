@@ -117,7 +117,11 @@ def options(order: str = "", **checks: Callable[[Any], None] | None) -> Callable
 
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the positional and the keyword-only parameters (``inspect`` is slow)."""
-    code = getattr(function, "__wrapped__", function).__code__
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)  # absent where a user's class has another callable
+    if code is None:
+        return (), ()
     first, n = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     return code.co_varnames[:first], code.co_varnames[first:n]
 
