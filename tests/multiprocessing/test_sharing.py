@@ -49,7 +49,7 @@ def test_views_move_along() -> None:
 
 def test_empty_and_sparse() -> None:
     assert not weft.empty(0, 3).share_memory_().is_shared()
-    with pytest.raises(NotImplementedError, match="layout torch.sparse_coo"):
+    with pytest.raises(NotImplementedError, match=r"layout torch\.sparse_coo"):
         weft.eye(2).to_sparse().share_memory_()
 
 

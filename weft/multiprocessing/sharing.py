@@ -185,6 +185,6 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """
     if new_strategy != _STRATEGY:
         raise NotImplementedError(
-            f"set_sharing_strategy: weft shares memory by 'file_descriptor' only, not by {new_strategy!r}. Too many open "
-            "files? Raise the limit: ulimit -n"
+            f"set_sharing_strategy: weft shares memory by 'file_descriptor' only, not by {new_strategy!r}. "
+            "Too many open files? Raise the limit: ulimit -n"
         )
