@@ -132,12 +132,21 @@ class UntypedStorage:
         return self
 
     def is_shared(self) -> bool:
-        """Say whether other processes see this memory: never, in weft.
+        """Say whether other processes can see this memory.
 
         >>> weft.UntypedStorage(3).is_shared()
         False
         """
-        return False
+        return self._bytes.is_shared()
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the memory to where processes can share it.
+
+        >>> weft.UntypedStorage(3).share_memory_().is_shared()
+        True
+        """
+        self._bytes.share_memory_()
+        return self
 
     def element_size(self) -> int:
         """Return the bytes of an element: one.

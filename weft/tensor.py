@@ -6,6 +6,8 @@ registry). What is left is here; ``install`` attaches it, once, when weft is imp
 
 from __future__ import annotations
 
+import sys
+
 import weft
 from weft import printing
 from weft._setting import AGNOSTIC, at_line
@@ -379,19 +381,25 @@ def _cuda_array_interface(self: Tensor) -> Any:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Say whether other processes see this memory: never, in weft.
+    """Say whether other processes can see this memory.
 
     >>> weft.ones(1).is_shared()
     False
     """
-    return False
+    sharing = sys.modules.get("weft.multiprocessing.sharing")
+    return sharing is not None and sharing.is_shared(self)
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Raise: weft cannot move a tensor to memory that several processes share."""
-    raise NotImplementedError(
-        "Tensor.share_memory_: weft has no tensors in memory that several processes share"
-    )
+    """Move the tensor's memory, with all its views, to where processes can share it.
+
+    >>> x = weft.zeros(2)
+    >>> x.share_memory_().is_shared()
+    True
+    """
+    from weft.multiprocessing import sharing
+
+    return sharing.share(self)
 
 
 def new_tensor(

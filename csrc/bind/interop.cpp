@@ -139,6 +139,26 @@ Tensor from_buffer(nb::handle o) {
   return t;
 }
 
+// Moves the memory of a tensor, and of all its views, into a buffer.
+void move_memory(const Tensor& t, nb::handle buffer) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(buffer.ptr(), view.get(), PyBUF_WRITABLE) != 0) throw PythonError();
+  auto let_go = [](void* p) {
+    PyBuffer_Release(static_cast<Py_buffer*>(p));
+    delete static_cast<Py_buffer*>(p);
+  };
+  try {
+    Storage& storage = *t->storage;
+    if (view->len < storage.bytes)
+      fail("_move_memory: a buffer of ", int64_t(view->len), " bytes is too small for ", storage.bytes);
+    storage.move_to(view->buf, view.get(), let_go);
+  } catch (...) {
+    PyBuffer_Release(view.get());
+    throw;
+  }
+  (void)view.release();  // the storage has it now
+}
+
 // ---- DLPack (the public ABI, version 0.8 layout)
 
 struct DLDevice {
@@ -335,6 +355,7 @@ void bind_interop(nb::module_& m) {
   TensorType->tp_as_buffer->bf_getbuffer = get_buffer;
   TensorType->tp_as_buffer->bf_releasebuffer = release_buffer;
   m.def("_from_buffer", [](nb::handle o) { return from_buffer(o); });
+  m.def("_move_memory", move_memory);
   m.def("_to_dlpack", to_dlpack);
   m.def("_from_dlpack", [](nb::handle o) { return from_dlpack(o); });
   m.def(

@@ -53,8 +53,10 @@ struct Storage : Counted {
   static Ref<Storage> make(int64_t bytes);
   static Ref<Storage> foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable = true);
   void resize(int64_t bytes);  // keeps the contents; the data may move
-  void forget();               // gives its block back
-  void forget_slack() {        // gives back what it holds beyond its bytes
+  // Its contents lie in foreign memory of at least as many bytes from now on.
+  void move_to(void* memory, void* owner, void (*let_go)(void*));
+  void forget();         // gives its block back
+  void forget_slack() {  // gives back what it holds beyond its bytes
     if (block) block = shrink_block(data, block, bytes);
   }
   void put_in_order();  // after which they lie as tensors say; with the interpreter's lock held

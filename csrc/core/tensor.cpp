@@ -57,6 +57,22 @@ void Storage::resize(int64_t wanted) {
   bytes = wanted;
 }
 
+void Storage::move_to(void* memory, void* new_owner, void (*new_let_go)(void*)) {
+  if (last.channels) put_in_order();
+  if (planned) fail("this memory is part of a compiled program and cannot move");
+  if (shown) fail("this memory cannot move: ", shown, " NumPy array, memoryview or DLPack capsule looks at it");
+  while (readers) interpreter::let_others_run();
+  if (bytes) std::memcpy(memory, data, size_t(bytes));
+  if (block) free_block(data, block);
+  if (let_go) let_go(owner);
+  data = static_cast<char*>(memory);
+  block = 0;
+  owner = new_owner;
+  let_go = new_let_go;
+  writable = true;
+  attached.reset();
+}
+
 void Storage::forget() {
   if (block) free_block(data, block);
   data = nullptr;

@@ -75,7 +75,6 @@ OWN = {
 WEFT_ONLY = "audio compat data text train view vision".split()
 
 HINTS = {
-    "torch.multiprocessing": "Python's own multiprocessing",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
 }
 
