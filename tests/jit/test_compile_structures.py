@@ -67,4 +67,4 @@ def test_replays_give_structures_as_the_function_does(seed: int) -> None:
     for i in range(6):
         x = weft.arange(3.0) + i
         assert same(f(x), fill(plan, x, known), [x, known])
-    assert not f.reasons and f.variants[0].captures == 2
+    assert not f.reasons and f.specializations[0].captures == 2
