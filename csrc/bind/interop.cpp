@@ -4,6 +4,7 @@
 #include "bind/args.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/order.h"
 #include "tape/views.h"
 
 namespace weft {
@@ -349,6 +350,16 @@ Tensor from_numbers(nb::handle data, nb::handle dtype) {
   return numbers.tensor(t);
 }
 
+// What Python lays out: memory_format= of contiguous().
+PyObject* g_format = nullptr;
+Tensor in_format(const Tensor& x, Opaque* format) {
+  auto* o = dynamic_cast<PyOpaque*>(format);
+  nb::object t = nb::steal(wrap(x));
+  nb::object made = nb::steal(PyObject_CallFunctionObjArgs(g_format, t.ptr(), o ? o->object : Py_None, nullptr));
+  if (!made.is_valid()) throw PythonError();
+  return to_tensor(made, "a tensor in this order");
+}
+
 }  // namespace
 
 void bind_interop(nb::module_& m) {
@@ -356,6 +367,8 @@ void bind_interop(nb::module_& m) {
   TensorType->tp_as_buffer->bf_releasebuffer = release_buffer;
   m.def("_from_buffer", [](nb::handle o) { return from_buffer(o); });
   m.def("_move_memory", move_memory);
+  m.def("_set_in_format", [](nb::object f) { g_format = f.release().ptr(); });
+  g_in_format = in_format;
   m.def("_to_dlpack", to_dlpack);
   m.def("_from_dlpack", [](nb::handle o) { return from_dlpack(o); });
   m.def(

@@ -1,7 +1,9 @@
-// Diagonals, and copies with one part replaced.
+// Diagonals, blocks along them, and copies with one part replaced.
 #include <algorithm>
 
+#include "loops/copy.h"
 #include "ops/api.h"
+#include "ops/rules.h"
 
 namespace weft {
 namespace {
@@ -126,6 +128,58 @@ tensor([[1., 0.],
   .compose =
       [](Call& c) {
         compose_replacement(c, [&](const Tensor& x) { return diagonal(x, c.arg(2), c.arg(3), c.arg(4)); });
+      },
+};
+
+WEFT_OP{
+  .signature = "block_diagonal(Tensor[] tensors, int[] rows, int[] columns) -> Tensor",
+  .doc = "Matrices of these sizes along the diagonal of one, zeros elsewhere.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const TensorList& list = c.tensors(0);
+        if (list.empty()) refuse(c, 0, "have a tensor");
+        Size rows = 0, columns = 0;
+        DType type = list[0].dtype();
+        for (int i = 0; i < int(list.size()); ++i) {
+          const Tensor& x = list[size_t(i)];
+          if (x.dim() != 2) refuse(c, 0, "be matrices");
+          for (int d : {0, 1})
+            if (c.ints(1 + d).size() != int(list.size()) || c.ints(1 + d)[i] != x.size(d))
+              refuse(c, 1 + d, "be the sizes of the matrices");
+          type = promote(type, x.dtype());
+          rows = rows + x.size(0), columns = columns + x.size(1);
+        }
+        c.give(0, meta(type, Dims{rows, columns}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        const int64_t item = item_size(y.dtype()), width = y.size(1) * item;
+        int64_t top = 0, left = 0;
+        for (const Tensor& x : c.tensors(0)) {
+          const int64_t own = x.size(1) * item, right = left + own;
+          char* first = y.data() + top * width;
+          for (int64_t i = 0; i < x.size(0); ++i) {
+            if (left) std::memset(first + i * width, 0, size_t(left));
+            if (right < width) std::memset(first + i * width + right, 0, size_t(width - right));
+          }
+          const Dims strides{y.size(1), 1};
+          if (x.numel())
+            copy_kernels().copy(y.dtype(), first + left, strides.data(), x.dtype(), x.data(), x.strides().data(),
+                                x.sizes().data(), 2);
+          top += x.size(0), left = right;
+        }
+      },
+  .back =
+      [](Grad& d) {
+        Size top = 0, left = 0;
+        const Dims &rows = d.arg(1).ints(), &columns = d.arg(2).ints();
+        for (int i = 0; i < rows.size(); ++i) {
+          const Size bottom = top + rows[i], right = left + columns[i];
+          if (d.needs(i)) d.give(i, slice(slice(d.g(), int64_t(0), top, bottom), int64_t(1), left, right));
+          top = bottom, left = right;
+        }
       },
 };
 

@@ -110,5 +110,63 @@ WEFT_OP{
   .no_derivative = "it stands for a derivative that was computed without a graph",
 };
 
+// Entries above the diagonal of a matrix, row after row.
+
+const OpRef upper_entries{"upper_entries"}, upper_matrix{"upper_matrix"};
+
+// Calls f(place in the matrix, place in the list, count) for the entries of each row.
+template <class F>
+void each_tail(int64_t n, const F& f) {
+  for (int64_t i = 0, at = 0; i + 1 < n; at += n - 1 - i++) f(i * n + i + 1, at, n - 1 - i);
+}
+
+WEFT_OP{
+  .signature = "upper_entries(Tensor input) -> Tensor",
+  .doc = "The entries above the diagonal of a square matrix, row after row.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Tensor& x = c.tensor(0);
+        expect_dim(c, 0, 2, 2);
+        if (x.size(0) != x.size(1)) refuse(c, 0, "be square");
+        c.give(0, meta(x.dtype(), Dims{Size(x.size(0)) * (std::max<int64_t>(x.size(0), 1) - 1) / 2}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        const LaidOut x(c.tensor(0), y.dtype());
+        const int64_t item = item_size(y.dtype());
+        each_tail(c.tensor(0).size(0), [&](int64_t from, int64_t to, int64_t count) {
+          std::memcpy(y.data() + to * item, x.data() + from * item, size_t(count * item));
+        });
+      },
+  .back = [](Grad& d) { d.give(0, upper_matrix(d.g(), int64_t(d.shape(0)[0]))); },
+};
+
+WEFT_OP{
+  .signature = "upper_matrix(Tensor input, int n) -> Tensor",
+  .doc = "The n by n matrix with these entries above its diagonal, row after row, and zeros elsewhere.",
+  .traits = kHidden,
+  .infer =
+      [](Call& c) {
+        const Size n = c.integer(1);
+        if (n < 0) refuse(c, 1, "not be negative");
+        expect_dim(c, 0, 1, 1);
+        expect_numel(c, 0, n * (std::max<int64_t>(n, 1) - 1) / 2);
+        c.give(0, meta(c.tensor(0).dtype(), Dims{n, n}));
+      },
+  .run =
+      [](Call& c) {
+        const Tensor& y = c.out[0];
+        const LaidOut x(c.tensor(0), y.dtype());
+        const int64_t item = item_size(y.dtype());
+        std::memset(y.data(), 0, size_t(y.numel() * item));
+        each_tail(y.size(0), [&](int64_t to, int64_t from, int64_t count) {
+          std::memcpy(y.data() + to * item, x.data() + from * item, size_t(count * item));
+        });
+      },
+  .back = [](Grad& d) { d.give(0, upper_entries(d.g())); },
+};
+
 }  // namespace
 }  // namespace weft

@@ -20,7 +20,7 @@ void refuse_zero(const Infos& infos, int dims, const char* op, const char* facto
   for (size_t i = 0; i < infos.size(); ++i)
     if (infos[i])
       fail(op, ": ", dims > 2 ? "(Batch element " + std::to_string(i) + "): " : "", factor, "[", infos[i], ",",
-           infos[i], "] is zero, and solving with these factors would divide by zero", advice);
+           infos[i], "] is exactly zero, and solving with these factors would divide by zero", advice);
 }
 
 void put(const Infos& infos, const Tensor& t) { std::copy(infos.begin(), infos.end(), t.data<int32_t>()); }

@@ -234,6 +234,34 @@ Lines lines_along(const Tensor& x, const Dims& dims, Dims* order) {
 }
 
 WEFT_OP{
+  .signature = "renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+  .doc = R"(Scales the slices along dim whose p-norm is above maxnorm down to it.
+
+>>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+tensor([[0.6000, 0.8000],
+        [0.3000, 0.4000]]))",
+  .traits = kInplace,
+  .compose =
+      [](Call& c) {
+        static const OpRef vector_norm{"linalg_vector_norm"};
+        const Tensor& input = c.tensor(0);
+        const double largest = c.real(3);
+        if (c.arg(1).tag() == Tag::Complex || c.real(1) <= 0)
+          fail("renorm: non-positive-norm not supported, got p=", c.arg(1));
+        if (largest < 0) fail("renorm: expected maxnorm to be >= 0 but got ", c.arg(3));
+        if (input.dim() < 2) fail("renorm: input needs at least 2 dimensions, got ", input.dim(), " dimensions");
+        const int own = wrap_dim(c.integer(2), input.dim(), "renorm");
+        Dims others;
+        for (int d = 0; d < input.dim(); ++d)
+          if (d != own) others.push(d);
+        const Tensor x = is_half(input.dtype()) ? to_dtype(input, DType::Float) : input;
+        const Tensor norm = vector_norm(x, c.arg(1), others, true);
+        const Tensor scale = where(norm > largest, largest / (norm + 1e-7), 1.0);
+        c.give(0, to_dtype(x * scale, input.dtype()));
+      },
+};
+
+WEFT_OP{
   .signature = "real_logsumexp(Tensor input, int[] dim, bool keepdim) -> Tensor",
   .doc = "logsumexp of real numbers.",
   .traits = kHidden,

@@ -1,9 +1,12 @@
 // Views: new sizes and strides on the same memory.
 #include <algorithm>
 
+#include "ops/order.h"
 #include "ops/strided.h"
 
 namespace weft {
+
+Tensor (*g_in_format)(const Tensor& x, Opaque* format) = nullptr;
 
 // The strides with which `sizes` can be seen in x's memory; false where a copy is needed.
 bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
@@ -116,15 +119,18 @@ tensor([[0, 1],
 };
 
 WEFT_OP{
-  .signature = "contiguous(Tensor input, *, object? memory_format=None) -> Tensor",
-  .doc = R"(input itself if its elements lie in order, else a copy that does.
+  .signature = "contiguous(Tensor input, object? memory_format=None) -> Tensor",
+  .doc = R"(input itself if its elements lie in order, or in that of memory_format, else a copy that does.
 
 >>> weft.ones(2, 3).t().contiguous().stride()
-(2, 1))",
+(2, 1)
+>>> weft.ones(1, 2, 2, 2).contiguous(memory_format=weft.channels_last).stride()
+(8, 1, 4, 2))",
   .traits = kNoFunction | kNoOut,
   .compose =
       [](Call& c) {
         static const OpRef contiguous_copy{"contiguous_copy"};
+        if (c.has(1)) return c.give(0, g_in_format(c.tensor(0), c.arg(1).object()));
         c.give(0, c.tensor(0).contiguous() ? c.tensor(0) : contiguous_copy(c.tensor(0)));
       },
 };

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.ops import op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_contiguous_copy = _C._op_function("contiguous_copy")
 
 # The view op, and arguments for its example.
 _VIEWS = {
@@ -35,7 +38,7 @@ _VIEWS = {
 def _copied(view: Any) -> Any:
     if isinstance(view, tuple):
         return tuple(_copied(v) for v in view)
-    return view.clone(memory_format=weft.contiguous_format)
+    return _contiguous_copy(view)
 
 
 def _declare(view: str, example: str) -> None:

@@ -8,7 +8,6 @@ import weft
 from weft import _C
 from weft._C import Tensor
 from weft.ops import op
-from weft.ops.shape import _wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,25 +163,3 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         return x.new_empty((x.shape[0], 0))
     powers = weft.linalg.products.powers(x, n)
     return (powers if increasing else powers.flip(0)).t().contiguous()
-
-
-@op(inplace=True, out=True)
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it.
-
-    >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
-    """
-    if isinstance(p, complex) or p <= 0:
-        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    n = input.dim()
-    if n < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {n} dimensions")
-    own = _wrap(dim, n, "renorm")
-    x = input.float() if input.dtype in (weft.float16, weft.bfloat16) else input
-    norm = weft.linalg.vector_norm(x, p, [d for d in range(n) if d != own], keepdim=True)
-    scale = weft.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
-    return (x * scale).to(input.dtype)

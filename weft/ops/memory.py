@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _layout_as = _C._op_function("layout_as")
-_clone, _contiguous, _is_contiguous = Tensor.clone, Tensor.contiguous, Tensor.is_contiguous
+_clone, _is_contiguous = Tensor.clone, Tensor.is_contiguous
 _CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}
 
 
@@ -55,7 +55,7 @@ def laid_out(t: Tensor, memory_format: Any) -> Tensor:
     if memory_format is None or memory_format is preserve_format:
         return t
     if memory_format is contiguous_format:
-        return _contiguous(t)
+        return t.contiguous()
     strides = strides_for(t.shape, memory_format)
     return t if list(t.stride()) == strides else _layout_as(t, strides)
 
@@ -74,19 +74,18 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return all(n == 1 or s == w for n, s, w in zip(self.shape, self.stride(), wanted))
 
 
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself if its elements lie in order, else a copy that does.
-
-    >>> weft.ones(1, 2, 2, 2).contiguous(memory_format=weft.channels_last).stride()
-    (8, 1, 4, 2)
-    """
-    if memory_format is None:
-        return _contiguous(self)
-    if is_contiguous(self, memory_format):
-        return self
+def _in_format(x: Tensor, memory_format: Any) -> Tensor:
+    """Return x itself if it lies in the order of ``memory_format``, else a copy that does."""
+    if not isinstance(memory_format, type(contiguous_format)):
+        raise TypeError(
+            "contiguous: argument 'memory_format' must be memory_format, not "
+            f"{type(memory_format).__name__}"
+        )
+    if is_contiguous(x, memory_format):
+        return x
     if memory_format is preserve_format:
         raise RuntimeError("contiguous: preserve_format is no order that could be asked for")
-    return laid_out(self, memory_format)
+    return laid_out(x, memory_format)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -125,6 +124,7 @@ for _name in (
     "zeros_like",
 ):  # fmt: skip
     _with_format(_name)
-for _f in (clone, contiguous, is_contiguous):
+for _f in (clone, is_contiguous):
     setattr(Tensor, _f.__name__, _f)
 weft.clone = clone
+_C._set_in_format(_in_format)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import weft
+from weft import _C
 from weft._C import Tensor
 from weft.nn.functional.common import functional
+
+_distances = _C._op_function("distances")
+_upper_entries = _C._op_function("upper_entries")
 
 
 @functional
@@ -57,6 +61,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    n = input.shape[0]
-    rows, columns = weft.triu_indices(n, n, 1).unbind(0)
-    return weft.cdist(input, input, p)[rows, columns]
+    if input.dtype.itemsize < 4:
+        return _upper_entries(weft.cdist(input, input, p))
+    x = input.unsqueeze(0)
+    return _upper_entries(_distances(x, x, float(p)).squeeze(0))

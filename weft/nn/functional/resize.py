@@ -69,6 +69,16 @@ def interpolate(
     >>> weft.nn.functional.interpolate(weft.tensor([[[1.0, 3.0]]]), 4, mode="linear")
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
+    return _interpolated(
+        input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+    )
+
+
+def _interpolated(
+    input: Tensor, size: Any, scale_factor: Any, mode: str, align_corners: bool | None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return images in another size, as ``interpolate`` is asked for them."""
     plain, ndim = mode in _PLAIN, input.ndim
     if plain and align_corners is not None:
         raise ValueError(
@@ -122,7 +132,7 @@ def upsample(
     tensor([[[1., 1., 3., 3.]]])
     """
     _warn("upsample", "interpolate")
-    return interpolate(input, size, scale_factor, mode, align_corners)
+    return _interpolated(input, size, scale_factor, mode, align_corners)
 
 
 @functional
@@ -133,7 +143,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     tensor([[[1., 1., 3., 3.]]])
     """
     _warn("upsample_nearest", "interpolate")
-    return interpolate(input, size, scale_factor, "nearest")
+    return _interpolated(input, size, scale_factor, "nearest", None)
 
 
 @functional
@@ -144,13 +154,11 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     tensor([[[[1., 2., 3.]]]])
     """
     _warn("upsample_bilinear", "interpolate")
-    return interpolate(input, size, scale_factor, "bilinear", True)
+    return _interpolated(input, size, scale_factor, "bilinear", True)
 
 
 def _warn(name: str, instead: str) -> None:
     import warnings
 
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead.",
-        stacklevel=4,
-    )
+    text = f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead."
+    warnings.warn(text, stacklevel=4)
