@@ -7,7 +7,6 @@ documented; files stay small; nothing leans on PyTorch; no code of one instructi
 from __future__ import annotations
 
 import ast
-import doctest
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -109,22 +108,6 @@ def test_ops_have_docs() -> None:
             if ">>>" not in (info.doc or "")
         ]
     )
-
-
-@pytest.mark.filterwarnings("ignore:.* is deprecated")  # which has an example too
-def test_docs_run() -> None:
-    """The examples of the docs give what they print."""
-    runner = doctest.DocTestRunner(
-        verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    )
-    parser, problems = doctest.DocTestParser(), []
-    for name, info in registry().items():
-        weft.manual_seed(0)
-        test = parser.get_doctest(info.doc or "", {"weft": weft, "torch": weft}, name, None, 0)
-        out: list[str] = []
-        if runner.run(test, out=out.append).failed:
-            problems.append(f"{name}:\n{''.join(out)}")
-    complain(problems)
 
 
 def test_ops_have_derivatives() -> None:
