@@ -94,8 +94,8 @@ jit.Final jit.Graph jit.Node jit.Value view.Node random.Generator compat.torch.t
 utils.pytree.GetAttrKey utils.pytree.LeafSpec utils.pytree.MappingKey utils.pytree.NodeDef
 utils.pytree.SequenceKey utils.pytree.TreeSpec vision.models.GoogLeNetOutputs
 vision.models.InceptionOutputs nn.utils.clip_grad_norm
-nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d_with_indices nn.functional.scaled_grouped_mm
-nn.functional.scaled_mm
+nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d_with_indices
+nn.functional.scaled_grouped_mm nn.functional.scaled_mm
 """.split()
 
 
