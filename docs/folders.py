@@ -77,7 +77,7 @@ FOLDERS = {
     "csrc": "The native module `weft._C`. Includes point one way: `bind → tape → ops → loops → core`.",
     "csrc/bind": "The Python bindings: the only files that know Python. A call begins here.",
     "csrc/ops": "What weft can do: one table row or one form per op, by family; and the dispatcher that every op passes.",
-    "csrc/tape": "The backward pass. It knows no op.",
+    "csrc/tape": "Recording and the backward pass: nodes, views, the walk back. It knows no op.",
     "csrc/loops": "Kernels: pointers, sizes and strides. They check nothing, and throw nothing but Ctrl-C and lack of memory. "
     "A file `*.isa.cpp` is compiled once per instruction set.",
     "csrc/exec": "Static programs: instructions, memory plan and schedule, which run without Python.",

@@ -546,7 +546,7 @@ def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 class _TypeOfTensors(type):
-    """The type of ``FloatTensor`` and its kin: it makes tensors of one dtype and knows them."""
+    """The type of ``FloatTensor`` and related classes: it makes tensors of one dtype and knows them."""
 
     _dtype: Any
 
@@ -560,7 +560,7 @@ class _TypeOfTensors(type):
 
 
 def legacy_type(name: str) -> type:
-    """Return ``FloatTensor`` or one of its kin: an older way to make tensors of a dtype.
+    """Return ``FloatTensor`` or a related class: an older way to make tensors of a dtype.
 
     >>> weft.LongTensor([1, 2])
     tensor([1, 2])

@@ -187,7 +187,7 @@ def test_big_endian_files_are_read() -> None:
         ({"f": print}, "needs (builtins|__builtin__).print"),
         ([torch.Tensor], "torch.Tensor as a value"),
         (torch.ones(2).to_sparse(), "needs torch._utils._rebuild_sparse_tensor"),
-        (torch.tensor([1], dtype=torch.uint16), "torch.uint16, a dtype that weft has not"),
+        (torch.tensor([1], dtype=torch.uint16), "torch.uint16, a dtype that weft does not have"),
         (torch.ones(2).untyped_storage(), "Storage as a value"),
         (np.array(["text"]), "not one of numbers"),
         (np.array([object], dtype=object), "not one of numbers"),

@@ -89,7 +89,7 @@ def load(
 
 
 def _check_location(where: Any) -> None:
-    """Refuse devices that weft has not. A function or a dict can only ever mean the CPU."""
+    """Refuse devices that weft does not have. A function or a dict can only ever mean the CPU."""
     if isinstance(where, dict):
         for value in where.values():
             weft._setting.require_cpu(value)

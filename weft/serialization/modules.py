@@ -340,7 +340,9 @@ class _Maker:
             if kind == "class":
                 return self.find_class(value)
             if kind == "function":
-                return _function(value) or self.absent(f"the function {value}, which weft has not")
+                return _function(value) or self.absent(
+                    f"the function {value}, which weft does not have"
+                )
             if kind == "unkept":
                 self.absent(value)
         self.damaged(x)

@@ -268,7 +268,7 @@ class _Torch:
         if module == "torch" and _ALIASES.get(name, name) in DTYPES:
             return Global(full, value=DTYPES[_ALIASES.get(name, name)])
         if module == "torch" and name in _FOREIGN:
-            raise FileError(f"{self.what}: holds {full}, a dtype that weft has not")
+            raise FileError(f"{self.what}: holds {full}, a dtype that weft does not have")
         if full in ("numpy.ndarray", "torch.Tensor", "torch.nn.parameter.Parameter"):
             return Global(full, value=_Kind(full))
         if full in ("builtins.int", "builtins.float", "builtins.list", "builtins.dict"):

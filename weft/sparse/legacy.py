@@ -38,7 +38,7 @@ class _TypeOfSparseTensors(type):
 
 
 def sparse_type(name: str) -> type:
-    """Return ``sparse.FloatTensor`` or one of its kin.
+    """Return ``sparse.FloatTensor`` or a related class.
 
     >>> i, v = weft.tensor([[0, 1], [1, 0]]), weft.tensor([2.0, 3.0])
     >>> weft.sparse.FloatTensor(i, v, weft.Size([2, 2])).to_dense()
