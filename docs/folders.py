@@ -20,6 +20,8 @@ ROOMS = (
     ("tests", "Tests"),
     ("bench", "Benchmarks"),
     ("examples", "Examples"),
+    ("tools", "Programs of the project"),
+    ("stubs", "Type stubs"),
     ("docs", "Documentation"),
 )
 
@@ -67,6 +69,7 @@ WHOLE = {
     "docs/pictures",
     "docs/pictures/site",
     "docs/pictures/gallery",
+    "stubs",
     "tests/fuzz/reproducers",
     "tests/scripts",
     "tests/seeds",
@@ -113,6 +116,8 @@ FOLDERS = {
     "tests/vision": "Datasets, downloads from a local server, transforms, images, models, ops.",
     "bench/results": "What was measured, as Markdown and JSON.",
     "examples": "Programs of one file, each with a goal that it must reach (`make gallery`).",
+    "tools": "Programs that write files of the project. What the pages need is in `docs/`.",
+    "stubs": "What editors and type checkers read: `.pyi` files, which `python -m tools.stubs` writes.",
     "docs": "The pages, and what makes the site of them (`make docs`).",
     "docs/architecture": "How weft is built: begin here.",
     "docs/notes": "Decisions: what was chosen, instead of what, with the measurements.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weft
 from weft import printing
-from weft._setting import AGNOSTIC, at_line
+from weft._environment import AGNOSTIC, at_line
 from weft.ops.create import warn_of_copy
 
 TYPE_CHECKING = False
@@ -529,7 +529,7 @@ def install(Tensor: type) -> None:
 def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
     """``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the numbers."""
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     kind = dtype or weft.get_default_dtype()
     if len(args) != 1 or isinstance(args[0], int):
         return weft.empty(args or 0, dtype=kind)

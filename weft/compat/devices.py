@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 import weft
-from weft._setting import AGNOSTIC, at_line
+from weft._environment import AGNOSTIC, at_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft._setting import is_tracing
+from weft._environment import is_tracing
 
 from .annotations import (
     Attribute,
