@@ -1,4 +1,4 @@
-"""Static graphs: traced at the gate while the program runs, or scripted from its source."""
+"""Static graphs: traced while the program runs, or scripted from its source."""
 
 from __future__ import annotations
 
