@@ -7,6 +7,7 @@ documented; files stay small; nothing leans on PyTorch; no code of one instructi
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -214,6 +215,26 @@ def test_nothing_imports_torch() -> None:
                 names = [node.module or ""]
             if any(n.split(".")[0] == "torch" for n in names):
                 problems.append(f"{name}:{node.lineno} imports torch")
+    complain(problems)
+
+
+# Words of older texts, for which the field has others: docs/glossary.md.
+OLD_WORDS = re.compile(
+    r"\b(?:its|their) kin\b|weft has not\b|otherwise now|plain twins?\b|told apart|made again\b"
+)
+
+
+def test_words() -> None:
+    """Sources and pages use the words of the glossary."""
+    problems = []
+    pages = [("README.md", ROOT / "README.md"), ("CHANGELOG.md", ROOT / "CHANGELOG.md")]
+    for folder in ("weft", "csrc", "docs", "examples"):
+        pages += sources(folder, ".py", ".cpp", ".h", ".md")
+    for name, path in pages:
+        if name != "docs/glossary.md" and not name.startswith("docs/reference/"):
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+                if found := OLD_WORDS.search(line):
+                    problems.append(f"{name}:{number}: {found.group()!r} (docs/glossary.md)")
     complain(problems)
 
 
