@@ -27,8 +27,8 @@ NEEDS = {
     "weft.distributed.mpi": "mpi4py",
 }
 NAMES = {"weft": weft, "torch": weft}
-# Programs, whose functions are for themselves: their examples see what they define, as those of private functions do.
-PROGRAMS = ("weft.__main__", "weft.gallery")
+# Programs and inner modules: their examples see what they define, as those of private functions do.
+INNER = ("weft.__main__", "weft.gallery", "weft.ops.signatures")
 
 
 def module_names() -> Iterator[str]:
@@ -64,7 +64,7 @@ def examples(module: ModuleType, name: str) -> list[doctest.DocTest]:
             parser = doctest.DocTestParser()
             found.append(parser.get_doctest(text, own, f"{name}.{of}", path, line))
     for test in found:
-        private = test.name.rpartition(".")[2].startswith("_") or name in PROGRAMS
+        private = test.name.rpartition(".")[2].startswith("_") or name in INNER
         test.globs = dict(own if private else NAMES)
     return found
 

@@ -62,7 +62,6 @@ class OpParameter:
     def spread(self) -> bool:
         """Whether it takes all positional arguments that follow.
 
-        >>> from weft.ops.signatures import OpParameter
         >>> OpParameter("int... size", False).spread
         True
         """
@@ -72,7 +71,6 @@ class OpParameter:
 class Schema:
     """A schema: the name, the parameters, the types and names of the results.
 
-    >>> from weft.ops.signatures import Schema
     >>> schema = Schema("sort(Tensor input, int dim=-1) -> (Tensor values, Tensor indices)")
     >>> schema.name, [p.name for p in schema.parameters], schema.results
     ('sort', ['input', 'dim'], [('Tensor', 'values'), ('Tensor', 'indices')])
