@@ -1,4 +1,4 @@
-// Random numbers whose distribution is given by tensors, permutations and choices.
+// Random draws: distributions given by tensors, permutations and choices.
 #include <algorithm>
 #include <cmath>
 #include <limits>

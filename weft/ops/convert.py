@@ -1,4 +1,4 @@
-"""Between types, devices and libraries: ``to`` and its short forms, ``numpy``, ``view(dtype)``."""
+"""Conversion between types, devices and libraries: ``to`` and its short forms, ``numpy``, ``view(dtype)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of dimensions in memory: what ``memory_format=`` asks for, as strides."""
+"""Memory formats, the order of dimensions in memory: what ``memory_format=`` asks for, as strides."""
 
 from __future__ import annotations
 
