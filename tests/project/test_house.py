@@ -172,35 +172,6 @@ def test_files_are_short() -> None:
     complain(problems)
 
 
-# What the files of a folder of csrc/ may include: its own files, and those of the folders named here.
-INCLUDES = {
-    "core": (),
-    "loops": ("core",),
-    "ops": ("loops", "core"),
-    "tape": ("ops", "loops", "core"),
-    "exec": ("ops", "loops", "core"),
-    "bind": ("exec", "tape", "ops", "loops", "core"),
-}
-
-
-def test_includes_point_one_way() -> None:
-    """A file of csrc/ includes what INCLUDES allows; only bind/ includes Python's headers."""
-    problems = []
-    for name, path in sources("csrc", ".cpp", ".h"):
-        folder = name.split("/")[1]
-        for line in path.read_text().splitlines():
-            if not line.startswith("#include"):
-                continue
-            target = line.split()[1].strip('"<>').split("/")[0]
-            if target in INCLUDES and target not in (folder, *INCLUDES[folder]):
-                problems.append(f"{name}: {line}")
-            if target in ("nanobind", "Python.h") and folder != "bind":
-                problems.append(f"{name}: {line}")
-    complain(problems)
-    folders = {p.name for p in (ROOT / "csrc").iterdir() if p.is_dir()}
-    complain([f"csrc/{f} is not in INCLUDES" for f in sorted(folders - set(INCLUDES))])
-
-
 def test_nothing_imports_torch() -> None:
     """Only parity tests and benchmarks know PyTorch."""
     problems = []
