@@ -50,7 +50,7 @@ fuzz: build $(VENV)/.test ## look for crashes and silent errors with random inpu
 
 docs: build $(VENV)/.docs ## build the documentation as a site, into build/site/
 	@$(PY) docs/generate.py
-	@$(PY) -m sphinx -q -W --keep-going -j auto -b html docs build/site
+	@$(PY) -m sphinx -q -E -W --keep-going -j auto -b html docs build/site
 	@echo "build/site/index.html"
 
 bench: build wheel $(PARITY)/.done $(INFERENCE)/.done build/bare/pkg ## measure weft, PyTorch, engines and (if installed there) JAX in one run

@@ -20,6 +20,8 @@ ROOMS = (
     ("tests", "Tests"),
     ("bench", "Benchmarks"),
     ("examples", "Examples"),
+    ("tools", "Programs of the project"),
+    ("stubs", "Type stubs"),
     ("docs", "Documentation"),
 )
 
@@ -67,6 +69,7 @@ WHOLE = {
     "docs/pictures",
     "docs/pictures/site",
     "docs/pictures/gallery",
+    "stubs",
     "tests/fuzz/reproducers",
     "tests/scripts",
     "tests/seeds",
@@ -77,7 +80,7 @@ FOLDERS = {
     "csrc": "The native module `weft._C`. Includes point one way: `bind → tape → ops → loops → core`.",
     "csrc/bind": "The Python bindings: the only files that know Python. A call begins here.",
     "csrc/ops": "What weft can do: one table row or one form per op, by family; and the dispatcher that every op passes.",
-    "csrc/tape": "The backward pass. It knows no op.",
+    "csrc/tape": "Recording and the backward pass: nodes, views, the walk back. It knows no op.",
     "csrc/loops": "Kernels: pointers, sizes and strides. They check nothing, and throw nothing but Ctrl-C and lack of memory. "
     "A file `*.isa.cpp` is compiled once per instruction set.",
     "csrc/exec": "Static programs: instructions, memory plan and schedule, which run without Python.",
@@ -113,6 +116,8 @@ FOLDERS = {
     "tests/vision": "Datasets, downloads from a local server, transforms, images, models, ops.",
     "bench/results": "What was measured, as Markdown and JSON.",
     "examples": "Programs of one file, each with a goal that it must reach (`make gallery`).",
+    "tools": "Programs that write files of the project. What the pages need is in `docs/`.",
+    "stubs": "What editors and type checkers read: `.pyi` files, which `python -m tools.stubs` writes.",
     "docs": "The pages, and what makes the site of them (`make docs`).",
     "docs/architecture": "How weft is built: begin here.",
     "docs/notes": "Decisions: what was chosen, instead of what, with the measurements.",

@@ -61,8 +61,8 @@ def entries(lines: list[str], field: str) -> Iterator[str]:
     for line in textwrap.dedent("\n".join(lines)).splitlines():
         name = re.match(r"(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*)(?: \([^)]*\))?:\s+(.*)", line)
         if name:
-            names = name.group(1).replace("*", r"\*")
-            yield f":{field} {names}: {prose(name.group(2))}"
+            for one in name.group(1).replace("*", r"\*").split(", "):
+                yield f":{field} {one}: {prose(name.group(2))}"
         elif line.strip():
             yield "    " + prose(line.strip())
 
@@ -337,7 +337,8 @@ def toctree(title: str, names: list[str]) -> str:
 def pages() -> dict[str, str]:
     """All pages, by name."""
     made = {"tensor": tensor_page(), **op_pages()}
-    chapters = [toctree("Tensors", ["tensor", *sorted(n for n in made if n != "tensor")])]
+    families = sorted((n for n in made if n != "tensor"), key=made.__getitem__)  # by title
+    chapters = [toctree("Tensors", ["tensor", *families])]
     for chapter, names in MODULES.items():
         for name in names.split():
             made[name] = module_page(f"weft.{name}")

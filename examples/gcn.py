@@ -1,7 +1,7 @@
-"""Splits a karate club with a graph network that is told the side of two members only.
+"""Splits a karate club with a graph network that knows the side of two members only.
 
 The graph is Zachary's: 34 members, 78 friendships, and the two clubs into which they parted in 1972. The
-network is told where the instructor and the president went, and tells the others from who knows whom.
+network knows where the instructor and the president went, and tells the others from who knows whom.
 
 Goal: at least 94 % of the members (32 of 34) are put into the club that they chose.
 

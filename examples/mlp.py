@@ -1,8 +1,8 @@
-"""Tells malignant from benign tumours with a multi-layer perceptron.
+"""Distinguishes malignant from benign tumours with a multi-layer perceptron.
 
 The data are 569 real diagnoses of 30 numbers each, which scikit-learn brings (Wisconsin, UCI).
 
-Goal: at least 95 % of the 143 patients that it has not seen are told right.
+Goal: at least 95 % of the 143 patients that it has not seen are classified correctly.
 
     python -m weft examples mlp
 """
@@ -64,7 +64,7 @@ def main() -> None:
         for j in (0, 1):
             middle.text(j, i, str(counts[i][j]), ha="center", va="center", size=18)
     names = ["malignant", "benign"]
-    middle.set_xticks([0, 1], [f"told {name}" for name in names])
+    middle.set_xticks([0, 1], [f"predicted {name}" for name in names])
     middle.set_yticks([0, 1], names)
     table = [("", *names), *((f"is {name}", *map(str, row)) for name, row in zip(names, counts))]
     conclude(

@@ -1,6 +1,6 @@
 """Learns from a stream that drifts: each example is seen once, and what is true changes.
 
-Points come one at a time and must be told apart by a line that turns slowly, and then jumps. A network
+Points come one at a time and must be separated by a line that turns slowly, and then jumps. A network
 that was trained on the first thousand points is left behind; one that takes a step after every answer
 keeps up.
 

@@ -2,7 +2,7 @@
 
 The program is its own speaker: each word is a row of phonemes, each phoneme a few resonances of the
 mouth (formants), and between them the resonances glide. Speakers differ in pitch, size of the mouth,
-speed and accent, and there is noise. The network hears two to four words, is told their letters but not
+speed and accent, and there is noise. The network hears two to four words, knows their letters but not
 when they were said, and is tested with recordings (WAV files) of speakers that it never heard.
 
 Goal: the word error rate with unseen speakers is at most 0.15.

@@ -3,7 +3,7 @@
 The texts are the docstrings of the Python that runs this: real, and on every machine. They are split into
 words; names of the parts themselves are hidden.
 
-Goal: at least 75 % of unseen docstrings are told right, of six parts.
+Goal: at least 75 % of unseen docstrings are classified correctly, of six parts.
 
     python -m weft examples text_classification
 """
@@ -106,9 +106,9 @@ def main() -> None:
     right.imshow((counts / counts.sum(1, keepdim=True)).numpy(), cmap="Blues")
     right.set_xticks(range(len(PARTS)), PARTS, rotation=60, size=8)
     right.set_yticks(range(len(PARTS)), PARTS, size=8)
-    right.set_title("true part (down), told part (across)", size=9)
+    right.set_title("true part (down), predicted part (across)", size=9)
     shares = counts.diagonal() / counts.sum(1)
-    table = [("part", "texts", "told right")]
+    table = [("part", "texts", "right")]
     table += [
         (p, f"{int(n)}", f"{s:.0%}")
         for p, n, s in zip(PARTS, counts.sum(1).tolist(), shares.tolist())

@@ -56,8 +56,8 @@ for _name, _method in _methods.items():
     setattr(Tensor, _name, _method)
 del _name, _method, _methods
 
-from . import _setting, autograd, ops, printing  # noqa: E402
-from ._setting import (  # noqa: E402
+from . import _environment, autograd, ops, printing  # noqa: E402
+from ._environment import (  # noqa: E402
     can_cast,
     channels_last,
     channels_last_3d,

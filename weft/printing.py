@@ -303,7 +303,7 @@ def _line(shown: list[Any], write: Write, width: int, indent: int) -> str:
 
 
 def _facts(t: Tensor) -> list[str]:
-    """Return what is told after the elements: size, dtype, where the gradient goes."""
+    """Return what follows the elements: size, dtype, where the gradient goes."""
     facts = []
     empty = t.numel() == 0
     if len(t.shape) != 1 if empty else not _options["edgeitems"]:

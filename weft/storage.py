@@ -254,10 +254,10 @@ def from_file(
         size: the number of elements.
         dtype: of the elements; the default dtype if it is not given.
 
-    >>> import os, tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "numbers")
-    ...     _ = open(path, "wb").write(bytes([1, 2, 3]))
+    ...     path = pathlib.Path(folder, "numbers")
+    ...     _ = path.write_bytes(bytes([1, 2, 3]))
     ...     weft.from_file(path, size=3, dtype=weft.uint8)
     tensor([1, 2, 3], dtype=torch.uint8)
     """

@@ -10,7 +10,7 @@ import sys
 
 import weft
 from weft import printing
-from weft._setting import AGNOSTIC, at_line
+from weft._environment import AGNOSTIC, at_line
 from weft.ops.create import warn_of_copy
 
 TYPE_CHECKING = False
@@ -537,7 +537,7 @@ def install(Tensor: type) -> None:
 def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
     """``Tensor(2, 3)`` is uninitialised, ``Tensor([1, 2])`` holds the numbers."""
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     kind = dtype or weft.get_default_dtype()
     if len(args) != 1 or isinstance(args[0], int):
         return weft.empty(args or 0, dtype=kind)
@@ -554,7 +554,7 @@ def _legacy_new(*args: Any, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 class _TypeOfTensors(type):
-    """The type of ``FloatTensor`` and related types: it makes tensors of one dtype and knows them."""
+    """The type of ``FloatTensor`` and related classes: it makes tensors of one dtype and knows them."""
 
     _dtype: Any
 
@@ -568,7 +568,7 @@ class _TypeOfTensors(type):
 
 
 def legacy_type(name: str) -> type:
-    """Return ``FloatTensor`` or a related type: an older way to make tensors of a dtype.
+    """Return ``FloatTensor`` or a related class: an older way to make tensors of a dtype.
 
     >>> weft.LongTensor([1, 2])
     tensor([1, 2])

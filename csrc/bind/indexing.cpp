@@ -39,7 +39,7 @@ bool is_literal(PyObject* o, int depth = 0) {
   return true;
 }
 
-// A list of numbers. Floats are cut to integers and an empty list is one of integers, as ever.
+// A list of numbers. Floats are cut to integers and an empty list is one of integers, as in PyTorch.
 Tensor from_sequence(PyObject* o) {
   nb::object items = items_of(o);
   Tensor t = from_module("_from_numbers", items.ptr());
@@ -105,7 +105,7 @@ Item read_item(PyObject* o) {
   fail_kind(o);
 }
 
-// A short list with anything but plain numbers in it stands for a tuple, as ever.
+// A short list with anything but plain numbers in it stands for a tuple, as in PyTorch.
 bool list_as_tuple(PyObject* o) {
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {

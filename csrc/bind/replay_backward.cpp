@@ -393,7 +393,7 @@ class CompiledNode final : public Node {
     });
   }
 
-  // Which result a hook is told the gradient of; -1: none.
+  // The result whose gradient a hook receives; -1: none.
   static int slot_of(const Ref<Hook>& h) { return h->removed ? -1 : static_cast<PyHook&>(*h.get()).slot; }
 
   // Hooks on gradients of results go to where all of the gradient is. Whether there are any.

@@ -234,7 +234,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
     t.contiguous = from.contiguous();
   });
 }
-// What differs from tensor to tensor of one geometry: a captured call that asks for it cannot be made again.
+// What differs from tensor to tensor of one geometry: a captured call that asks for it cannot be replayed.
 void tell_of_look(const char* what) {
   if (t_recorder && !t_recorder->differentiated) t_recorder->lost(what);
 }

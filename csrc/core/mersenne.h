@@ -33,7 +33,7 @@ class MersenneTwister {
   static constexpr int kWords = 624;
   uint64_t seed_;
   std::array<uint32_t, kWords> words_;
-  int left_ = 1;  // calls until the words are made again, plus one
+  int left_ = 1;  // calls until the words are regenerated, plus one
   uint32_t next_ = 0;
   std::optional<double> kept_normal_;
 };

@@ -129,7 +129,7 @@ struct Entries final : Attached {
 Tensor sparse_of(const Dims& sizes, const Tensor& indices, const Tensor& values, bool coalesced);  // no history
 Entries& entries_of(const Tensor& t);
 
-// Makers. `meta` has no memory yet: a shape rule makes it, the gate gives it memory.
+// Makers. `meta` has no memory yet: a shape rule makes it, the dispatcher gives it memory.
 Tensor meta(DType dtype, const Dims& sizes);
 Tensor meta_strided(DType dtype, const Dims& sizes, const Dims& strides);
 int64_t bytes_of(const TensorImpl& t);  // from its first element to its last

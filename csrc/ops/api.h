@@ -29,7 +29,7 @@ inline const OpRef sum_all{"sum"};
 using ref::sum_all;
 using ref::sum_dim;
 
-// The truth of a 0-d bool, for C++ that goes on in one of two ways: a trace or a program is told.
+// The truth of a 0-d bool, for C++ that goes on in one of two ways: a trace or a program is notified.
 inline bool decide(const Tensor& t) {
   if (t_recorder) t_recorder->read("bool()", t);
   return *t.data<bool>();

@@ -1,4 +1,4 @@
-// Arithmetic made of the rows: scaled sums, rounding modes, bounds that may be missing.
+// Arithmetic: scaled sums, rounding modes, bounds that may be missing; made of the rows.
 #include <cmath>
 #include <limits>
 

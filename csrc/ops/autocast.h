@@ -1,5 +1,5 @@
-// Mixed precision. Inside an autocast block the gate casts the arguments of those ops that stand on one of three lists
-// (weft/amp/lists.py), and runs them with what it cast.
+// Mixed precision. Inside an autocast block the dispatcher casts the arguments of those ops that stand on one of three
+// lists (weft/amp/lists.py), and runs them with what it cast.
 #pragma once
 
 #include "ops/op.h"
@@ -29,6 +29,6 @@ Tensor autocast_to(const Tensor& t, DType type);
 DType autocast_type(Cast cast, const TensorList& tensors);  // what ops of a list compute in
 void forget_casts();
 
-void run_cast(Call& c);  // the gate for an op on a list
+void run_cast(Call& c);  // the dispatcher for an op on a list
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Further functions of one and two operands: hyperbolic inverses, signs, logarithms of sums, whole
+// Elementary functions of one and two operands: hyperbolic inverses, signs, logarithms of sums, whole
 // numbers.
 #include "ops/rows.h"
 

@@ -1,4 +1,4 @@
-// Reading by index: gather, index_select, take, and tensors in square brackets.
+// Indexing, reading: gather, index_select, take, and tensors in square brackets.
 #include <algorithm>
 
 #include "loops/copy.h"

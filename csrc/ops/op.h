@@ -132,7 +132,7 @@ struct Op {
   bool returns_list = false;         // "-> Tensor[]"
   uint8_t required = 0;
   bool python = false;  // declared from Python
-  bool aside = false;   // composed or on a list of autocast: the gate does something else first
+  bool aside = false;   // composed or on a list of autocast: the dispatcher does something else first
   Cast cast = Cast::None;
   std::string node_name;  // "MaxBackward0"
   // For ops declared from Python: the forms above with state.
@@ -163,7 +163,7 @@ struct Register {
 
 constexpr int kMaxArgs = 14, kMaxOut = 8;
 
-// One call of an op on its way through the gate.
+// One call of an op on its way through the dispatcher.
 class Call {
  public:
   explicit Call(const Op& op) : op(op) {}
@@ -229,13 +229,13 @@ inline uint32_t keeps_of(const Call& c, uint32_t wanting) {
   return c.op.form.keeps_when ? c.op.form.keeps_when(c.op, wanting) : c.op.form.keeps;
 }
 
-void run_call(Call& c);    // the gate: shape rule, allocate, run, record
+void run_call(Call& c);    // the dispatcher: shape rule, allocate, run, record
 void infer(Call& c);       // its first part
 void run_kernel(Call& c);  // its third part, for a call whose results have their memory
 // The same for several that do not depend on each other, at the same time, each on one thread.
 void run_kernels(const std::vector<Call*>& calls);
 
-// Forwards to the gate from C++: `inline const OpRef mul{"mul"}; Tensor z = mul(x, y);`
+// Forwards to the dispatcher from C++: `inline const OpRef mul{"mul"}; Tensor z = mul(x, y);`
 class OpRef {
  public:
   constexpr explicit OpRef(const char* name) : name_(name) {}

@@ -1,4 +1,4 @@
-// Tensors filled with random numbers of one distribution.
+// Random tensors: filled with numbers of one distribution.
 #include "ops/random.h"
 
 #include <cmath>

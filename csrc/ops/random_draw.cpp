@@ -1,4 +1,4 @@
-// Random numbers whose distribution is given by tensors, permutations and choices.
+// Random draws: distributions given by tensors, permutations and choices.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -326,7 +326,7 @@ struct Weights {
   }
 };
 
-// Each uniform number falls between two partial sums: those of blocks are kept, those in a block are made again.
+// Each uniform number falls between two partial sums: those of blocks are kept, those in a block are recomputed.
 template <class T>
 void choose_with_replacement(Weights<T> w, const double* units, int64_t n, int64_t* out) {
   constexpr int64_t block = 64, lanes = 8;

@@ -1,4 +1,4 @@
-// Running sums, products and extremes, and softmax: ops along one axis.
+// Scans and softmax: running sums, products and extremes, and exponentials along one axis.
 #include "loops/scan.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Writing by index: scatter and its variants, index_add, index_copy, index_fill, index_put.
+// Indexing, writing: scatter and its variants, index_add, index_copy, index_fill, index_put.
 #include <algorithm>
 #include <limits>
 

@@ -134,7 +134,7 @@ WEFT_OP{
 
 WEFT_OP{
   .signature = "sparse_values(Tensor input, Tensor indices, int layout) -> Tensor",
-  .doc = "The values of a coalesced tensor, whose indices are given once more for the way back.",
+  .doc = "The values of a coalesced tensor, whose indices are given again for backward.",
   .traits = kHidden | kNoOut | kTakesSparse,
   .infer =
       [](Call& c) {

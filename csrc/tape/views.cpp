@@ -15,7 +15,7 @@
 
 namespace weft {
 
-// Made before its base, a leaf, was told to require a gradient.
+// Made before its base, a leaf, was set to require a gradient.
 static bool view_came_early(const TensorImpl& t) {
   return !t.grad_fn && !t.requires_grad && !t.unrecorded_view && t.base->requires_grad;
 }

@@ -1,17 +1,23 @@
 # Written by `python -m tools.stubs`. Do not edit.
 # The types of weft/_C, as far as the registry of ops does not tell; the methods that are ops are added.
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, SupportsIndex, TypeVar, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
-import numpy as np
 import numpy.typing as npt
-from typing_extensions import CapsuleType, ParamSpec, Self, TypeAlias
+from typing_extensions import CapsuleType, ParamSpec, Self
 
-from weft._setting import device as _device_type
-from weft._setting import layout as _layout_type
-from weft._setting import memory_format as _memory_format_type
+from weft._environment import device as _device_type
+from weft._environment import layout as _layout_type
+from weft._environment import memory_format as _memory_format_type
 from weft.storage import TypedStorage, UntypedStorage
 
 _int: TypeAlias = builtins.int
@@ -1119,14 +1125,8 @@ class Tensor:
         >>> x.cpu() is x
         True
         """
-    def cross(
-        self,
-        other: Tensor,
-        dim: _int | None = None,
-        *,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """Return the vector products along a dimension of size 3 (by default the first such).
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The vector products along a dimension of size 3 (by default the first such).
 
         >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
         tensor([0, 0, 1])

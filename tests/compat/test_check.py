@@ -50,7 +50,7 @@ t.optim.SGD; torch.optim.lr_scheduler.StepLR
 
 
 def test_lacking_names_have_lines() -> None:
-    """Modules, functions and classes that weft has not; each up to its first missing part."""
+    """Modules, functions and classes that weft does not have; each up to its first missing part."""
     source = """import torch
 from torch.distributed.rpc import remote
 import torch.onnx

@@ -1,4 +1,4 @@
-"""`weft.compat.torch`: PyTorch's modules are weft's, missing names are told with what is near."""
+"""`weft.compat.torch`: PyTorch's modules are weft's, missing names are reported with suggestions."""
 
 from __future__ import annotations
 

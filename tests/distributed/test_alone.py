@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import os
-import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -206,14 +203,3 @@ def test_both_wires_have_the_same_calls() -> None:
     """What a group of one does without MPI is what several do with it."""
     calls = {n for n in vars(Alone) if not n.startswith("_")} - {"rank", "size"}
     assert calls <= set(vars(MpiWire)) and len(calls) == 9
-
-
-def test_examples_in_docs() -> None:
-    """Every example prints what stands below it, and every public name has one."""
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    names = [f"weft.distributed.{m.name}" for m in pkgutil.iter_modules(dist.__path__)]
-    for name in [*names, "weft.distributed", "weft.nn.parallel.distributed"]:
-        module = importlib.import_module(name)
-        done = doctest.testmod(module, extraglobs={"weft": weft}, optionflags=flags)
-        assert not done.failed, name
-    assert all(">>>" in (getattr(dist, n).__doc__ or "") for n in dist.__all__ if n[0] != "d")

@@ -32,7 +32,7 @@ dist.destroy_process_group()
 
 
 def test_environment_of_processes() -> None:
-    """RANK and its kin, the arguments, the folder of the program."""
+    """RANK and related variables, the arguments, the folder of the program."""
     code, text = run_ranks(2, "environment.py", "--lr", "0.1")
     assert code == 0, text
     assert text.splitlines() == [

@@ -134,7 +134,7 @@ def test_second_derivatives() -> None:
 
 
 def test_a_result_that_is_given_back() -> None:
-    """The caller gets his own tensor."""
+    """The caller gets its own tensor."""
     fast = weft.compile(lambda a, b: (b, a + b))
     for _ in range(5):
         x = weft.ones(2)

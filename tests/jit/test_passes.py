@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -195,28 +193,6 @@ def test_wrong_calls() -> None:
     assert ops(optimize(traced).graph) == ops(traced.optimize().graph)
     with pytest.raises(TypeError, match="optimize: twice is traced"):
         optimize(traced, (weft.ones(2),))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rebuild",
-        "simplify",
-        "share",
-        "dead",
-        "alias_analysis",
-        "inplace",
-        "fold",
-        "norm",
-        "activation",
-        "dropout",
-    ],
-)
-def test_examples_of_docs(name: str) -> None:
-    """The examples in the docs of passes give what they print."""
-    module = importlib.import_module(f"weft.jit.passes.{name}")
-    found = doctest.testmod(module, extraglobs={"weft": weft})
-    assert found.attempted and not found.failed
 
 
 def test_simplify_leaves_what_reads_memory_that_changes() -> None:

@@ -1,4 +1,4 @@
-"""Attention without its scores in memory, against its plain twin."""
+"""Attention without its scores in memory, against its reference implementation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tensors(dtype: weft.dtype, *shapes: tuple[int, ...]) -> list[weft.Tensor]:
 
 
 def both(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None) -> list[list[Any]]:
-    """Return result and gradients of the op and of the plain twin."""
+    """Return result and gradients of the op and of the reference implementation."""
     found = []
     for f in (F.scaled_dot_product_attention, plain_attention):
         y = f(q, k, v, mask, 0.0, causal, scale)

@@ -30,7 +30,7 @@ def convolved() -> weft.Tensor:
 
 
 def in_order() -> np.ndarray[Any, Any]:
-    """Return the same numbers, made in float64 by the plain twin."""
+    """Return the same numbers, made in float64 by the reference implementation."""
     x, w = image().double(), image(1, 5, 3, 3, 3).double()
     return np.asarray(F.conv2d(x, w, padding=1))
 

@@ -1,4 +1,4 @@
-"""Modules made again from files: arguments, nested modules, errors, and what is not kept alive."""
+"""Modules rebuilt from files: arguments, nested modules, errors, and what is not kept alive."""
 
 from __future__ import annotations
 

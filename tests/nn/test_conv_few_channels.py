@@ -1,4 +1,4 @@
-"""Convolutions of few channels, which take a vector of images at a time, beside the plain twin in float64."""
+"""Convolutions of few channels, which take a vector of images at a time, against the reference in float64."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def results(case: tuple[Any, ...], dtype: weft.dtype) -> list[weft.Tensor]:
 
 
 def check(case: tuple[Any, ...], more_threads: Sequence[int] = ()) -> None:
-    """float32 is close to the plain twin, and the same on more threads."""
+    """float32 is close to the reference implementation, and the same on more threads."""
     before = weft.get_num_threads()
     try:
         weft.set_num_threads(1)

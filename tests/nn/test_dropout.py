@@ -1,4 +1,4 @@
-"""Dropout: one native pass against its plain twin, and everything that has to do with the draw."""
+"""Dropout: one native pass against its reference implementation, and everything that has to do with the draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fast functions against their plain twins: values and gradients, over many settings."""
+"""Fast functions against their reference implementations: values and gradients, over many settings."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ documented; files stay small; nothing leans on PyTorch; no code of one instructi
 from __future__ import annotations
 
 import ast
-import doctest
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -111,22 +111,6 @@ def test_ops_have_docs() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore:.* is deprecated")  # which has an example too
-def test_docs_run() -> None:
-    """The examples of the docs give what they print."""
-    runner = doctest.DocTestRunner(
-        verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    )
-    parser, problems = doctest.DocTestParser(), []
-    for name, info in registry().items():
-        weft.manual_seed(0)
-        test = parser.get_doctest(info.doc or "", {"weft": weft, "torch": weft}, name, None, 0)
-        out: list[str] = []
-        if runner.run(test, out=out.append).failed:
-            problems.append(f"{name}:\n{''.join(out)}")
-    complain(problems)
-
-
 def test_ops_have_derivatives() -> None:
     """A derivative, or the reason why there is none; never none where the row checks one."""
     problems = []
@@ -188,35 +172,6 @@ def test_files_are_short() -> None:
     complain(problems)
 
 
-# What the files of a folder of csrc/ may include: its own files, and those of the folders named here.
-INCLUDES = {
-    "core": (),
-    "loops": ("core",),
-    "ops": ("loops", "core"),
-    "tape": ("ops", "loops", "core"),
-    "exec": ("ops", "loops", "core"),
-    "bind": ("exec", "tape", "ops", "loops", "core"),
-}
-
-
-def test_includes_point_one_way() -> None:
-    """A file of csrc/ includes what INCLUDES allows; only bind/ includes Python's headers."""
-    problems = []
-    for name, path in sources("csrc", ".cpp", ".h"):
-        folder = name.split("/")[1]
-        for line in path.read_text().splitlines():
-            if not line.startswith("#include"):
-                continue
-            target = line.split()[1].strip('"<>').split("/")[0]
-            if target in INCLUDES and target not in (folder, *INCLUDES[folder]):
-                problems.append(f"{name}: {line}")
-            if target in ("nanobind", "Python.h") and folder != "bind":
-                problems.append(f"{name}: {line}")
-    complain(problems)
-    folders = {p.name for p in (ROOT / "csrc").iterdir() if p.is_dir()}
-    complain([f"csrc/{f} is not in INCLUDES" for f in sorted(folders - set(INCLUDES))])
-
-
 def test_nothing_imports_torch() -> None:
     """Only parity tests and benchmarks know PyTorch."""
     problems = []
@@ -231,6 +186,26 @@ def test_nothing_imports_torch() -> None:
                 names = [node.module or ""]
             if any(n.split(".")[0] == "torch" for n in names):
                 problems.append(f"{name}:{node.lineno} imports torch")
+    complain(problems)
+
+
+# Words of older texts, for which the field has others: docs/glossary.md.
+OLD_WORDS = re.compile(
+    r"\b(?:its|their) kin\b|weft has not\b|otherwise now|plain twins?\b|told apart|made again\b"
+)
+
+
+def test_words() -> None:
+    """Sources and pages use the words of the glossary."""
+    problems = []
+    pages = [("README.md", ROOT / "README.md"), ("CHANGELOG.md", ROOT / "CHANGELOG.md")]
+    for folder in ("weft", "csrc", "docs", "examples"):
+        pages += sources(folder, ".py", ".cpp", ".h", ".md")
+    for name, path in pages:
+        if name != "docs/glossary.md" and not name.startswith("docs/reference/"):
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+                if found := OLD_WORDS.search(line):
+                    problems.append(f"{name}:{number}: {found.group()!r} (docs/glossary.md)")
     complain(problems)
 
 

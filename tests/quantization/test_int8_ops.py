@@ -1,4 +1,4 @@
-"""Products of bytes against their plain twin in NumPy, bit for bit."""
+"""Products of bytes against their reference implementation in NumPy, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row per op: sample inputs, the NumPy twin, dtypes, bounds and errors.
+"""One row per op: sample inputs, the NumPy reference, dtypes, bounds and errors.
 
 A row buys value, dtype, layout, method, in-place, out=, gradient twice, errors, thread count, trace
 (tests/ops/test_ops.py) and parity with PyTorch (tests/parity). Rows live in tests/samples/<family>.py.

@@ -1,4 +1,4 @@
-"""Texts told apart by a recurrent network."""
+"""Texts classified by a recurrent network."""
 
 from made_up import reviews
 

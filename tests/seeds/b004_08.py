@@ -1,4 +1,4 @@
-"""Sounds told apart by 13 MFCC features."""
+"""Sounds classified by 13 MFCC features."""
 
 from made_up import tone_features
 

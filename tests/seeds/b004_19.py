@@ -1,4 +1,4 @@
-"""Images told apart by a convolutional network."""
+"""Images classified by a convolutional network."""
 
 from made_up import loader
 

@@ -1,4 +1,4 @@
-"""Sounds told apart by a convolutional network."""
+"""Sounds classified by a convolutional network."""
 
 from made_up import tones
 

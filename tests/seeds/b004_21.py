@@ -1,4 +1,4 @@
-"""Texts told apart by a Transformer."""
+"""Texts classified by a Transformer."""
 
 from made_up import reviews
 

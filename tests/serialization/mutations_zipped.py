@@ -257,7 +257,7 @@ NPZ: list[Callable[[Any, Random], None]] = [
 
 
 def foreign_dtype(draft: Any, rng: Random) -> None:
-    """Numbers that NumPy has and weft has not, in the right number of bytes."""
+    """Numbers that NumPy has and weft does not have, in the right number of bytes."""
     draft.heads[1] |= {"descr": rng.choice(("<u2", ">u2")), "shape": (1,)}
 
 

@@ -14,9 +14,9 @@ from typing import (
 import numpy.typing as npt
 from typing_extensions import CapsuleType, ParamSpec, Self
 
-from weft._setting import device as _device_type
-from weft._setting import layout as _layout_type
-from weft._setting import memory_format as _memory_format_type
+from weft._environment import device as _device_type
+from weft._environment import layout as _layout_type
+from weft._environment import memory_format as _memory_format_type
 from weft.storage import TypedStorage, UntypedStorage
 
 _int: TypeAlias = builtins.int

@@ -7,7 +7,7 @@ import warnings
 
 import weft
 from weft import _C
-from weft._setting import DEVICES
+from weft._environment import DEVICES
 from weft.utils.pytree import tree_map_only
 
 from .lists import use_lists

@@ -67,7 +67,7 @@ _NUMBERS = {"lower": 1, "float": 2, "widest": 3, "as given": 4}  # Cast in csrc/
 
 
 def use_lists() -> None:
-    """Tell the gate and the ops written in Python which lists they are on; once."""
+    """Tell the dispatcher and the ops written in Python which lists they are on; once."""
     if _cast_lists:
         return
     for names, kind in ((LOWER, "lower"), (FLOAT, "float"), (WIDEST, "widest")):

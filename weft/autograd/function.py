@@ -196,7 +196,7 @@ class Function:
     tensor([1., 1.])
     """
 
-    _pure = False  # backward does nothing but ops: it may be walked once more
+    _pure = False  # backward does nothing but ops: it may be walked again
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         import warnings

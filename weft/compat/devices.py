@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 import weft
-from weft._setting import AGNOSTIC, at_line
+from weft._environment import AGNOSTIC, at_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def get_device_module(device: Any = None) -> ModuleType:
 
 
 def refuse(what: str) -> NoReturn:
-    """Raise the error for a function that needs a device which weft has not."""
+    """Raise the error for a function that needs a device that weft does not have."""
     raise RuntimeError(at_line(f"{what}: weft has only the device 'cpu'. {AGNOSTIC}"))

@@ -97,7 +97,7 @@ class Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None
     ) -> ModuleSpec | None:
-        """Return how to load a module of PyTorch; raise if weft has nothing for it."""
+        """Return how to load a module of PyTorch; raise if weft has no such module."""
         root = fullname.partition(".")[0]
         if root not in ROOTS:
             return None

@@ -163,7 +163,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Say what ``set_warn_always`` was told.
+    """Return the value given to ``set_warn_always``.
 
     >>> weft.is_warn_always_enabled()
     False

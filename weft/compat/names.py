@@ -246,7 +246,7 @@ def _members(where: str) -> list[str]:
 
 
 def lacks(torch_name: str) -> str:
-    """Return the message for a name that weft has not.
+    """Return the message for a name that weft does not have.
 
     >>> from weft.compat.names import lacks
     >>> lacks("torch.multiprocessing")

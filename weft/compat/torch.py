@@ -19,7 +19,7 @@ from weft.compat.names import ROOTS
 
 __all__ = ["SHADOW", "install", "installed", "take_over", "uninstall"]
 
-# A folder with packages `torch` and its kin, each of which calls `take_over`. On sys.path, it makes
+# A folder with packages `torch`, `torchvision` and so on, each of which calls `take_over`. On sys.path, it makes
 # processes that import the program anew (multiprocessing's spawn) find weft, too.
 SHADOW = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shadow")
 

@@ -72,7 +72,7 @@ class _Scope:
         self.values: dict[str, list[ast.expr | None]] = {}
 
     def bind(self, target: ast.AST, value: ast.expr | None) -> None:
-        """Note an assignment; None for a value that cannot be told."""
+        """Note an assignment; None for a value that is not known."""
         if isinstance(target, ast.Name):
             self.values.setdefault(target.id, []).append(value)
         elif isinstance(target, (ast.Tuple, ast.List)):

@@ -203,7 +203,7 @@ def monitored_barrier(
     timeout: timedelta | None = None,
     wait_all_ranks: bool = False,
 ) -> None:
-    """Wait until all ranks have come here; rank 0 of the group says which have not.
+    """Wait until all ranks have come here; rank 0 of the group names those that are missing.
 
     Args:
         group: the ranks that take part (default: all).

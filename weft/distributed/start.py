@@ -164,7 +164,7 @@ def _load_mpi(timeout: float) -> Any:
 
 
 def _abort_on_error(all_of_us: Others) -> None:
-    """Let an error that ends this process end the others, once it is told."""
+    """Let an error that ends this process end the others, once it is printed."""
     tell = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -40,7 +40,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions check their arguments unless they are told.
+        """Set whether distributions check their arguments unless ``validate_args`` says so.
 
         >>> weft.distributions.Distribution.set_default_validate_args(True)
         """

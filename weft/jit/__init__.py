@@ -1,8 +1,8 @@
-"""Static graphs: traced at the gate while the program runs, or scripted from its source."""
+"""Static graphs: traced while the program runs, or scripted from its source."""
 
 from __future__ import annotations
 
-from weft._setting import is_tracing
+from weft._environment import is_tracing
 
 from .annotations import (
     Attribute,

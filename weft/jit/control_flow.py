@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weft
 from weft import _C
-from weft._setting import at_line
+from weft._environment import at_line
 from weft.ops import control
 from weft.utils.pytree import TreeSpec, tree_flatten, tree_leaves
 

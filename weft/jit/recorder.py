@@ -1,4 +1,4 @@
-"""What builds a graph from the calls that pass the gate."""
+"""``Recorder``: builds a graph from the calls that pass the dispatcher."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PLAIN = frozenset({int, float, bool, str, tuple, type(None)})  # arguments that
 
 
 class Recorder:
-    """Builds a graph from the calls that pass the gate."""
+    """Builds a graph from the calls that pass the dispatcher."""
 
     traces = True  # the graph must have a derivative: fused ops that have none run as their twins
     keeps_control_flow = True  # cond, while_loop and scan are nodes; else the ops that they run are
@@ -80,7 +80,7 @@ class Recorder:
     def record(
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool
     ) -> None:
-        """Take one call of the gate; ``given``: its results went into tensors given by out=."""
+        """Take one call of the dispatcher; ``given``: its results went into tensors given by out=."""
         taken = [a if type(a) in _PLAIN else self.value(a) for a in args]
         node = Node(op, tuple(taken), inplace, line, grad)
         if given:

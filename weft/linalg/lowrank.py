@@ -1,4 +1,4 @@
-"""Decompositions of large matrices of low rank, by products with random vectors."""
+"""Low-rank decompositions of large matrices: by products with random vectors."""
 
 from __future__ import annotations
 

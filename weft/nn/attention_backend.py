@@ -18,7 +18,7 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 class SDPBackend(enum.Enum):
     """A way to compute ``scaled_dot_product_attention``.
 
-    ``FLASH_ATTENTION`` and ``EFFICIENT_ATTENTION`` name weft's native op, ``MATH`` its plain twin.
+    ``FLASH_ATTENTION`` and ``EFFICIENT_ATTENTION`` name weft's native op, ``MATH`` its reference.
     There is no ``CUDNN_ATTENTION`` and nothing ``OVERRIDEABLE`` on a CPU.
 
     >>> weft.nn.attention.SDPBackend.MATH

@@ -1,4 +1,4 @@
-"""``save_checkpoint`` and ``load_from_checkpoint``: a file from which a module can be restored.
+"""``save_checkpoint`` and ``load_from_checkpoint``: a file from which a module can be rebuilt.
 
 The work is done in ``weft/serialization/modules.py``, which is not loaded before it is needed.
 """
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointMethods:
-    """What ``Module`` has for files from which it can be restored."""
+    """The methods of ``Module`` for files from which it can be rebuilt."""
 
     def save_checkpoint(
         self,
@@ -63,7 +63,7 @@ class CheckpointMethods:
 
         Args:
             path: the file.
-            strict: raise if the state has names that the module has not, or the other way round.
+            strict: raise if the state has names that the module does not have, or the other way round.
             return_rest: return the module and a dict of what else is in the file: ``epoch``,
                 the state of ``optimizer`` and so on, under the names they were saved by.
             arguments: of the constructor, in place of those in the file.

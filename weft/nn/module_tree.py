@@ -355,7 +355,7 @@ class TreeMethods:
         return self._apply(lambda t: t.cpu())
 
     def _no_device(self, name: str) -> Any:
-        agnostic = weft._setting.AGNOSTIC
+        agnostic = weft._environment.AGNOSTIC
         raise RuntimeError(f"Module.{name}: weft has only the device 'cpu'. {agnostic}")
 
     def cuda(self: T, device: Any = None) -> T:
@@ -376,7 +376,7 @@ class TreeMethods:
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """Give parameters and buffers new memory without initialising it."""
-        weft._setting.require_cpu("cpu" if device is None else device)
+        weft._environment.require_cpu("cpu" if device is None else device)
         return self._apply(weft.empty_like, recurse=recurse)
 
     def share_memory(self: T) -> T:
@@ -416,5 +416,5 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         elif value is not None and not isinstance(value, bool):
             raise TypeError(f"to() received an invalid argument: {value!r}")
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     return dtype, memory_format

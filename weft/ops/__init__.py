@@ -11,7 +11,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line
+from weft._environment import at_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

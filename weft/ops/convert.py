@@ -1,11 +1,11 @@
-"""Between types, devices and libraries: ``to`` and its short forms, ``numpy``, ``view(dtype)``."""
+"""Conversion between types, devices and libraries: ``to`` and its short forms, ``numpy``, ``view(dtype)``."""
 
 from __future__ import annotations
 
 import weft
 from weft import _C
 from weft._C import Tensor, dtype
-from weft._setting import at_line
+from weft._environment import at_line
 from weft.ops import op
 from weft.ops.memory import laid_out, order_of
 
@@ -41,7 +41,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(flags) > 1:
         copy = flags[1]
     if place is not None:
-        weft._setting.require_cpu(place)
+        weft._environment.require_cpu(place)
     if other is not None:
         wanted = wanted or other.dtype
     keeps_order = memory_format is None or memory_format is weft.preserve_format
@@ -122,7 +122,7 @@ def _numpy_name(t: Tensor) -> str:
 
 
 Tensor.numpy = numpy
-Tensor.device = property(lambda self: weft._setting.CPU, doc="Where the tensor lives: the CPU.")
+Tensor.device = property(lambda self: weft._environment.CPU, doc="Where the tensor lives: the CPU.")
 Tensor.is_cuda = property(lambda self: False, doc="Whether it is on a GPU: weft has none.")
 Tensor.is_quantized = property(lambda self: False, doc="Whether it is quantised.")
 Tensor.is_meta = property(lambda self: False, doc="Whether it has no memory.")

@@ -7,7 +7,7 @@ import itertools
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line
+from weft._environment import at_line
 from weft.ops import op
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def tensor(
             [3, 4]])
     """
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     if pin_memory:
         raise NotImplementedError("tensor: pin_memory=True: weft has no device to pin memory for")
     if isinstance(data, Tensor):
@@ -134,7 +134,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     tensor([1., 2.])
     """
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     return _read(data, dtype, None)
 
 
@@ -152,7 +152,7 @@ def asarray(
     tensor([1, 2])
     """
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
     t = _read(obj, dtype, copy)
     if (
         copy is False

@@ -1,4 +1,4 @@
-"""The older names of decompositions and solvers, which weft.linalg carries out."""
+"""Decompositions and solvers by their older names; ``weft.linalg`` has the newer ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products, written with one letter per dimension."""
+"""Einsum: sums of products, written with one letter per dimension."""
 
 from __future__ import annotations
 

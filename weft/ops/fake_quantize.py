@@ -1,4 +1,4 @@
-"""Numbers rounded to a grid of integers and back, with gradients that pass as if they were not."""
+"""Fake quantisation: numbers rounded to a grid and back, with gradients as if they were not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several tensors joined: ``meshgrid``, ``cartesian_prod``, ``block_diag`` and others."""
+"""Joining several tensors: ``meshgrid``, ``cartesian_prod``, ``block_diag`` and others."""
 
 from __future__ import annotations
 

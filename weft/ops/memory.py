@@ -1,11 +1,11 @@
-"""The order of dimensions in memory: what ``memory_format=`` asks for, as strides."""
+"""Memory formats, the order of dimensions in memory: what ``memory_format=`` asks for, as strides."""
 
 from __future__ import annotations
 
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import channels_last, channels_last_3d, contiguous_format, preserve_format
+from weft._environment import channels_last, channels_last_3d, contiguous_format, preserve_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

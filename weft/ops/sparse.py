@@ -8,7 +8,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line, sparse_coo, sparse_csc, sparse_csr, strided
+from weft._environment import at_line, sparse_coo, sparse_csc, sparse_csr, strided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

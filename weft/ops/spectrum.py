@@ -111,7 +111,7 @@ def stft(
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
         raise RuntimeError("stft: Cannot have onesided output if window or input is complex")
-    columns = frames.transpose(-2, -1)  # frames beside each other, as the result has them
+    columns = frames.transpose(-2, -1)  # frames side by side, as in the result
     spectra = (weft.fft.rfft if onesided else weft.fft.fft)(columns, dim=-2, norm=norm)
     return spectra if return_complex else weft.view_as_real(spectra)
 

@@ -128,5 +128,5 @@ def _refuse_hooks(module: Any, path: str) -> None:
         if hook not in (watch_input, watch_output):
             raise NotImplementedError(
                 f"the layer {path or type(module).__name__!r} has a hook, {hook!r}, which its "
-                "quantised twin would not have: remove it first (for pruned layers: prune.remove)"
+                "quantised layer would not have: remove it first (for pruned layers: prune.remove)"
             )

@@ -92,9 +92,9 @@ def _check_location(where: Any) -> None:
     """Refuse devices that weft does not have. A function or a dict can only ever mean the CPU."""
     if isinstance(where, dict):
         for value in where.values():
-            weft._setting.require_cpu(value)
+            weft._environment.require_cpu(value)
     elif where is not None and not callable(where):
-        weft._setting.require_cpu(where)
+        weft._environment.require_cpu(where)
 
 
 def _load(file: BinaryIO, what: str) -> Any:

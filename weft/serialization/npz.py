@@ -38,7 +38,7 @@ def save_npz(tensors: Mapping[str, Tensor], filename: Any) -> None:
     """Write tensors to a ``.npz`` file, for NumPy to read.
 
     Args:
-        tensors: by name; any dtype but bfloat16, which NumPy has not.
+        tensors: by name; any dtype but bfloat16, which NumPy does not have.
         filename: a path, or a file open for writing.
 
     >>> import io

@@ -245,7 +245,7 @@ def _tuple(count: int) -> Callable[[Reader, Any], None]:
 
 
 def _text_of_bytes(self: Reader, arg: Any) -> None:
-    """STRING and related instructions, of Python 2: text, as torch.load takes them."""
+    """STRING and related opcodes of Python 2: text, as torch.load takes them."""
     self.stack.append(arg if isinstance(arg, str) else arg.decode("utf-8"))
 
 

@@ -127,7 +127,7 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     >>> weft.serialization.load_file(io.BytesIO(file.getvalue()))
     {'x': tensor([0, 1, 2])}
     """
-    weft._setting.require_cpu(device)
+    weft._environment.require_cpu(device)
     if not isinstance(filename, (str, bytes, os.PathLike)):
         return read(filename, f"load_file: {name_of(filename)}")
     with open(filename, "rb") as f:

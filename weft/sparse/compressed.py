@@ -9,7 +9,7 @@ from __future__ import annotations
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import at_line, sparse_csc, sparse_csr, strided
+from weft._environment import at_line, sparse_csc, sparse_csr, strided
 from weft.ops.sparse import _by_column, to_sparse
 
 TYPE_CHECKING = False

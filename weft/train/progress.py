@@ -92,7 +92,7 @@ class Progress:
             self.next = self.start + EVERY
 
     def left(self) -> float | None:
-        """Return the seconds that are left of the training, if it can be told."""
+        """Return the seconds that are left of the training, if it can be estimated."""
         passed = self.done - self.first
         if self.total is None or not passed:
             return None

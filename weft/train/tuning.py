@@ -216,7 +216,7 @@ def search(
     direction = direction or _direction(monitor)
     run = _Run(objective, space, train, validation, monitor, direction, progress)
     verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # trials are told of here
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # trials are reported here
     try:
         study = _study(optuna, direction, prune, seed, storage, name)
         done = [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED")]

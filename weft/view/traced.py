@@ -1,4 +1,4 @@
-"""``graph``: what a module or a function does in one call, from the ops that pass the gate."""
+"""``graph``: what a module or a function does in one call, from the ops that pass the dispatcher."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
-"""Discrete Fourier transforms (native, csrc/ops/fft.cpp), frequencies and shifts."""
+"""Discrete Fourier transforms (native: ``csrc/ops/fft.cpp``), frequencies and shifts."""
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, overload

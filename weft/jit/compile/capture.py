@@ -89,7 +89,7 @@ class Capture(Recorder):
         # Of tensors that did exist before: when they were seen first.
         self._roles: dict[Tensor, tuple[int, int]] = {}
 
-    # ---- what the gate tells -------------------------------------------------------------------
+    # ---- what the dispatcher reports ------------------------------------------------------------
 
     def record(
         self, op: str, args: Any, outs: Any, inplace: bool, line: str, given: bool, grad: bool

@@ -3,7 +3,7 @@
 The capture is the observer of the thread (``csrc/bind/observer.h``): it receives each call from Python to
 weft, makes it, and records it as an instruction; it hands out symbolic numbers (``weft/jit/symbols.py``) for
 sizes and notes what Python does with them. It is the thread's recorder as well, so that what passes the
-gate without such a call does not go unseen.
+dispatcher without such a call does not go unseen.
 """
 
 from __future__ import annotations

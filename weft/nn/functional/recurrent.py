@@ -11,7 +11,7 @@ from functools import partial
 import weft
 from weft import _C
 from weft._C import Tensor
-from weft._setting import is_tracing
+from weft._environment import is_tracing
 from weft.nn.functional.common import in_autocast, like
 from weft.nn.functional.dropout import dropout as drop
 from weft.nn.functional.linear import linear

@@ -23,7 +23,7 @@ class Sequence(Function):
     """All states of a layer, and the cells of an LSTM; the derivative is one op as well.
 
     ``sizes`` says how many rows each step has, if they are packed. Derivatives of higher order
-    run the steps once more, one after the other: ``again`` returns what the op does.
+    run the steps again, one after the other: ``again`` returns what the op does.
     """
 
     _pure = True

@@ -78,7 +78,7 @@ class Int8Conv(Int8Layer):
 
     @classmethod
     def from_float(cls, mod: FloatConv, qconfig: Any = None) -> Any:
-        """Return the quantised twin of a convolution.
+        """Return the quantised form of a convolution.
 
         Args:
             mod: the layer.

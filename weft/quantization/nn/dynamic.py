@@ -65,7 +65,7 @@ class Linear(Int8Layer):
 
     @classmethod
     def from_float(cls, mod: FloatLinear, qconfig: Any = None) -> Linear:
-        """Return the quantised twin of a linear layer.
+        """Return the quantised form of a linear layer.
 
         Args:
             mod: the layer.

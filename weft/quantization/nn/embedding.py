@@ -90,7 +90,7 @@ class Embedding(_ByteTable):
 
     @classmethod
     def from_float(cls, mod: floats.Embedding, qconfig: Any = None) -> Embedding:
-        """Return the quantised twin of a table.
+        """Return the quantised form of a table.
 
         Args:
             mod: the table.
@@ -146,7 +146,7 @@ class EmbeddingBag(_ByteTable):
 
     @classmethod
     def from_float(cls, mod: floats.EmbeddingBag, qconfig: Any = None) -> EmbeddingBag:
-        """Return the quantised twin of a table.
+        """Return the quantised form of a table.
 
         Args:
             mod: the table.

@@ -53,7 +53,7 @@ class Linear(linear.Linear):
 
     @classmethod
     def from_float(cls, mod: Any) -> Linear:
-        """Return the twin of a layer with a ``qconfig``; it has the same parameters."""
+        """Return the trainable form of a layer with a ``qconfig``; it has the same parameters."""
         layer, relu = (mod[0], True) if isinstance(mod, weft.nn.Sequential) else (mod, False)
         sizes = layer.in_features, layer.out_features, layer.bias is not None
         with weft.nn.utils.no_init():
@@ -84,7 +84,7 @@ class _Conv:
 
     @classmethod
     def from_float(cls: Any, mod: Any) -> Any:
-        """Return the twin of a layer with a ``qconfig``; it has the same parameters."""
+        """Return the trainable form of a layer with a ``qconfig``; it has the same parameters."""
         layer, relu = (mod[0], True) if isinstance(mod, weft.nn.Sequential) else (mod, False)
         with weft.nn.utils.no_init():
             new = cls(
@@ -169,7 +169,7 @@ class ConvBn(Module):
 
     @classmethod
     def from_float(cls, mod: Any) -> ConvBn:
-        """Return the twin of fused layers with a ``qconfig``; it has the same parameters."""
+        """Return the trainable form of fused layers with a ``qconfig``; it has the same parameters."""
         return cls(mod)
 
     def folded(self) -> tuple[Tensor, Tensor]:

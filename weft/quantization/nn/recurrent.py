@@ -77,7 +77,7 @@ class _Int8:
 
     @classmethod
     def from_float(cls: Any, mod: Any, qconfig: Any = None) -> Any:
-        """Return the quantised twin of a recurrent layer.
+        """Return the quantised form of a recurrent layer.
 
         Args:
             mod: the layer.

@@ -122,7 +122,7 @@ class Linear(_Static):
 
     @classmethod
     def from_float(cls, mod: Any) -> Any:
-        """Return the quantised twin of a layer that ``prepare`` gave observers."""
+        """Return the quantised form of a layer that ``prepare`` gave observers."""
         layer, weight, bias = _observed(mod)
         new = cls(layer.in_features, layer.out_features, bias is not None)
         new._take_observed(mod, weight, bias)
@@ -155,7 +155,7 @@ class _Conv(_Static, Int8Conv):
 
     @classmethod
     def from_float(cls, mod: Any, qconfig: Any = None) -> Any:
-        """Return the quantised twin of a layer that ``prepare`` gave observers."""
+        """Return the quantised form of a layer that ``prepare`` gave observers."""
         if qconfig is not None:
             raise NotImplementedError("from_float: a prepared layer has its own qconfig")
         layer, weight, bias = _observed(mod)

@@ -70,7 +70,7 @@ class TextClassificationDataset:
 
 
 class TextClassification(Dataset):
-    """Texts with labels from a CSV file, as AG's news and related data sets are published.
+    """Texts with labels from a CSV file, as AG's news and similar sets are published.
 
     The first column is the label, the others are joined to the text. ``TextClassification(root,
     fields)`` with a folder gives a pair: the sets of its ``train.csv`` and ``test.csv``.

@@ -129,7 +129,7 @@ class DataLoader(Generic[T_co]):
         self.batch_sampler = batch_sampler
         self._batched = batch_sampler is not None or batch_size is not None
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
-        self._announced: int | None = None  # the length of a stream that somebody was told
+        self._announced: int | None = None  # the length of a stream that was given out
         self._pool: Pool | None = None  # of persistent workers
         self._running: weakref.ref[Iteration] | None = None
         self._resumed: dict[str, Any] | None = None  # where the next iteration begins

@@ -274,7 +274,7 @@ def seed_all(seed: int) -> None:
 
 
 def describe(e: BaseException) -> dict[str, Any]:
-    """Return what is told to the loader of an exception: all that can be pickled."""
+    """Return what the loader receives of an exception: all that can be pickled."""
     told: dict[str, Any] = {
         "name": type(e).__name__,
         "text": "".join(traceback.format_exception(type(e), e, e.__traceback__)),

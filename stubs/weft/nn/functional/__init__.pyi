@@ -120,7 +120,7 @@ from weft.nn.functional.fold import pixel_shuffle as pixel_shuffle
 from weft.nn.functional.fold import pixel_unshuffle as pixel_unshuffle
 from weft.nn.functional.loss import poisson_nll_loss as poisson_nll_loss
 from . import pooling as pooling
-from . import pooling_more as pooling_more
+from . import pooling_variants as pooling_variants
 from weft.ops.activation import prelu as prelu
 from . import recurrent as recurrent
 from weft.nn.functional.activation import relu as relu
@@ -138,6 +138,7 @@ from weft.nn.functional.activation import selu_ as selu_
 from . import sequence as sequence
 from weft.nn.functional.activation import sigmoid as sigmoid
 from weft.nn.functional.activation import silu as silu
+from . import sliding as sliding
 from weft.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
 from weft.nn.functional.loss import soft_margin_loss as soft_margin_loss
 from weft.nn.functional.activation import softmax as softmax
@@ -149,11 +150,10 @@ from weft.nn.functional.activation import tanh as tanh
 from weft.nn.functional.activation import tanhshrink as tanhshrink
 from weft.nn.functional.activation import threshold as threshold
 from weft.nn.functional.activation import threshold_ as threshold_
-from . import top as top
+from . import top_level as top_level
 from weft.nn.functional.loss import triplet_margin_loss as triplet_margin_loss
 from weft.nn.functional.loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from weft.nn.functional.fold import unfold as unfold
 from weft.nn.functional.resize import upsample as upsample
 from weft.nn.functional.resize import upsample_bilinear as upsample_bilinear
 from weft.nn.functional.resize import upsample_nearest as upsample_nearest
-from . import windows as windows

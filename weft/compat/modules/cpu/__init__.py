@@ -43,7 +43,7 @@ def set_device(device: Any) -> None:
 
     >>> weft.cpu.set_device("cpu")
     """
-    weft._setting.require_cpu(device)
+    weft._environment.require_cpu(device)
 
 
 def synchronize(device: Any = None) -> None:
@@ -52,7 +52,7 @@ def synchronize(device: Any = None) -> None:
     >>> weft.cpu.synchronize()
     """
     if device is not None:
-        weft._setting.require_cpu(device)
+        weft._environment.require_cpu(device)
 
 
 def __getattr__(name: str) -> Any:

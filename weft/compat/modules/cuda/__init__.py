@@ -289,7 +289,7 @@ for _name in _NEED_A_GPU:
 
 
 class _TypeOfTensors(type):
-    """The type of ``cuda.FloatTensor`` and its kin: no tensor is one, and none can be made."""
+    """The type of ``cuda.FloatTensor`` and related classes: no tensor is one, and none can be made."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         refuse(f"cuda.{cls.__name__}")
@@ -300,5 +300,5 @@ class _TypeOfTensors(type):
 
 for _name in _TYPE_NAMES:
     globals()[_name] = _TypeOfTensors(
-        _name, (), {"__doc__": "Tensors on a GPU, which weft has not."}
+        _name, (), {"__doc__": "Tensors on a GPU, which weft does not have."}
     )

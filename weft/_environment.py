@@ -1,4 +1,4 @@
-"""Devices, formats, limits of number types, defaults, memory: what surrounds a tensor."""
+"""What surrounds tensors: devices, layouts, limits of dtypes, defaults, modes, memory counters."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ CPU = device("cpu")
 def require_cpu(where: Any) -> device:
     """Return a device that tensors can live on; raise for all but the CPU.
 
-    >>> weft._setting.require_cpu("cpu:0")
+    >>> weft._environment.require_cpu("cpu:0")
     device(type='cpu', index=0)
     """
     found = device(where)

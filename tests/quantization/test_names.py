@@ -1,11 +1,7 @@
-"""The examples in the docs of ``weft.quantization`` and in its page run; PyTorch's names lead here."""
+"""PyTorch's names of quantisation, older and newer, lead to ``weft.quantization``."""
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import inspect
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,53 +10,6 @@ import pytest
 
 import weft
 from weft.compat.names import find
-
-ROOT = Path(weft.__file__).parent
-PAGE = Path(__file__).parents[2] / "docs" / "quantization.md"
-FILES = sorted(
-    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
-    for folder in ("quantization", "ao")
-    for path in (ROOT / folder).rglob("*.py")
-) + ["weft.backends.quantized"]
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_examples(name: str) -> None:
-    """All examples of a file."""
-    runner = doctest.DocTestRunner(
-        verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    )
-    out: list[str] = []
-    for test in doctest.DocTestFinder().find(importlib.import_module(name), globs={"weft": weft}):
-        weft.manual_seed(0)
-        runner.run(test, out=out.append)
-    assert runner.failures == 0, "".join(out)
-
-
-def test_public_names_have_examples() -> None:
-    """Every function and class that they offer shows how it is used."""
-    offered = [
-        getattr(module, name)
-        for module in map(importlib.import_module, FILES)
-        for name in getattr(module, "__all__", ())
-    ]
-    kinds = [x for x in offered if inspect.isclass(x) or inspect.isfunction(x)]
-    missing = [x.__name__ for x in kinds if ">>>" not in (x.__doc__ or "")]
-    assert len(kinds) > 60 and not missing, missing
-
-
-def test_the_page_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The snippets of docs/quantization.md, one after another."""
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    scope: dict[str, object] = {}
-    for code in blocks:
-        exec(compile(code, "docs/quantization.md", "exec"), scope)
-    assert "DynamicQuantizedLinear(in_features=64" in capsys.readouterr().out
-    assert "QuantizedConvReLU2d" in repr(scope["small"])
-
 
 NAMES = {
     "torch.quantization.quantize_dynamic": "quantize_dynamic",
