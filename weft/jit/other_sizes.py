@@ -64,7 +64,7 @@ def _unchanged(func: Any) -> Any:
     if isinstance(func, _C.ModuleBase):
         from weft.nn.summary import left_as_it_is
 
-        return left_as_it_is(func)  # type: ignore[arg-type]
+        return left_as_it_is(func)
     stack = contextlib.ExitStack()
     stack.callback(weft.set_rng_state, weft.get_rng_state())
     return stack

@@ -132,11 +132,11 @@ def trace(
     for given in examples:
         if not recorder.graph.has_other_sizes(given):
             _check(traced, given, func(*given), check_tolerance)
-    others = [given for given in examples if recorder.graph.has_other_sizes(given)]
-    if others:
+    varied = [given for given in examples if recorder.graph.has_other_sizes(given)]
+    if varied:
         from .other_sizes import OtherSizes
 
-        traced.__dict__["_others"] = OtherSizes(func, [inputs, *others])
+        traced.__dict__["_others"] = OtherSizes(func, [inputs, *varied])
     return traced
 
 

@@ -94,11 +94,8 @@ class CompiledFunction(_C.CompiledBase):
         whole = specialization is not None and specialization.whole
         _C._try_first(self, specialization.replay if specialization is not None and whole else None)
         # Whose results have to be put into a structure; with its replay: that may be another then.
-        self._fast: Any = (
-            (None, None)
-            if specialization is None or whole
-            else (specialization, specialization.replay)
-        )
+        later = None if whole else specialization
+        self._fast: Any = (later, None if later is None else later.replay)
 
     if TYPE_CHECKING:  # CompiledBase has it
 
