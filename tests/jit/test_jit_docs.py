@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def test_page() -> None:
         str(page), module_relative=False, optionflags=OPTIONS, globs={"weft": weft}
     )
     assert count > 10 and not failed
+
+
+def test_architecture_names_every_file() -> None:
+    """The listing in docs/architecture/compiler.md has the files of weft.jit and weft.jit.compile, and no other."""
+    page = Path(__file__).parents[2] / "docs" / "architecture" / "compiler.md"
+    listing = page.read_text("utf-8").partition("```\nweft/jit/\n")[2].partition("```")[0]
+    found = [path for folder in (".", "compile") for path in (ROOT / "jit" / folder).glob("*.py")]
+    names = sorted(path.name for path in found if path.name != "__init__.py")
+    assert sorted(re.findall(r"[\w]+\.py", listing)) == names
+    folders = {p.parent.name for p in (ROOT / "jit").glob("*/__init__.py")}
+    assert set(re.findall(r"^  (\w+)/", listing, re.MULTILINE)) | {"script"} == folders
