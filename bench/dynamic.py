@@ -2,8 +2,9 @@
 
 Training steps over 200 batch sizes or lengths, each five times in random order, and a decoder whose
 cache of keys and values grows by one position a call, as an argument and as an attribute. Everything
-counts: captures, passes, machine code. weft (eager, compiled) and PyTorch (eager) run in this process on
-one thread and take turns of a few calls; CPU time. Results: ``bench/results/dynamic.md``.
+counts: captures, passes, machine code. weft (eager, compiled) and PyTorch (eager; with ``--torch-compile``
+also ``torch.compile(dynamic=True)``, which needs a C++ compiler and takes minutes) run in this process on one
+thread and take turns of a few calls; CPU time. Results: ``bench/results/dynamic.md``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bench.report import amount, machine, three_digits
 RESULTS = Path(__file__).resolve().parent / "results"
 SIZES, TIMES, TURN = 200, 5, 20
 POSITIONS, FIRST = 512, 5  # decoded tokens, and from which on they count
-WAYS = ("weft eager", "weft compiled", "PyTorch eager")
+WAYS = ("weft eager", "weft compiled", "PyTorch eager", "PyTorch compiled")
 
 Step = Callable[[Any], object]
 
@@ -190,6 +191,8 @@ def measure_steps(
         step, data = make(lib)
         if way == "weft compiled":
             step = compiled = lib.compile(step)
+        elif way == "PyTorch compiled":
+            step = lib.compile(step, dynamic=True)
         given = {n: data(n) for n in set(sizes)}
         work[way] = [lambda step=step, x=given[n]: step(x) for n in sizes]
     in_turns(row, work)
@@ -207,6 +210,8 @@ def measure_decoding(name: str, in_self: bool, libs: dict[str, Any]) -> Row:
         call = model
         if way == "weft compiled":
             call = compiled = lib.compile(model)
+        elif way == "PyTorch compiled":
+            call = lib.compile(model, dynamic=True)
         work[way] = [lambda token=token, call=call: token(call)] * POSITIONS
     in_turns(row, work, skip=FIRST)
     row.note = "; ".join(getattr(compiled, "reasons", ()))[:120]
@@ -227,13 +232,14 @@ def table(rows: list[Row]) -> str:
     head = (
         "| program | "
         + " | ".join(WAYS)
-        + " | eager / compiled | PyTorch / compiled | compile says |"
+        + " | eager / compiled | PyTorch / compiled | PyTorch compiled / compiled | compile says |"
     )
-    lines = [head, "| --- " * (len(WAYS) + 4) + "|"]
+    lines = [head, "| --- " * (len(WAYS) + 5) + "|"]
     for row in rows:
         times = [amount(row.seconds[way] / row.calls) if row.seconds[way] else "" for way in WAYS]
         ratios = [
-            three_digits(row.ratio(way)) if row.seconds[way] else "" for way in (WAYS[0], WAYS[2])
+            three_digits(row.ratio(way)) if row.seconds[way] else ""
+            for way in (WAYS[0], WAYS[2], WAYS[3])
         ]
         lines.append(f"| {' | '.join([row.name, *times, *ratios, row.note])} |")
     return "\n".join(lines)
@@ -243,6 +249,7 @@ def main() -> None:
     """Measure, print and store."""
     p = argparse.ArgumentParser(prog="bench.dynamic", description=__doc__)
     p.add_argument("rows", nargs="*", help=f"which of {', '.join(ROWS)} (all, which are stored)")
+    p.add_argument("--torch-compile", action="store_true", help="torch.compile(dynamic=True) too")
     args = p.parse_args()
     import weft
 
@@ -251,6 +258,8 @@ def main() -> None:
         import torch
 
         libs["PyTorch eager"] = torch
+        if args.torch_compile:
+            libs["PyTorch compiled"] = torch
     except ImportError:
         print("PyTorch is not installed: its column stays empty")
     for lib in set(libs.values()):

@@ -35,8 +35,12 @@ def results_with_gradients(x: Any) -> list[Any]:
     return [t for v in parts for t in results_with_gradients(v)]
 
 
-def go_back(program: Program, results: list[Any], turn: int) -> None:
-    """Backward passes from results: from each, from some together, or after a change in place."""
+def go_back(program: Program, results: list[Any], turn: int, changes: list[bool]) -> None:
+    """Backward passes from results: from each, from some together, or after a change in place.
+
+    ``changes``: whether the eager result was changed, which it notes. A compiled result need not be a
+    view where nobody else sees its base.
+    """
     if program.walk == "retained":
         for t in results[: 1 + turn % 2]:
             (t * t).sum().backward(retain_graph=True)
@@ -47,8 +51,11 @@ def go_back(program: Program, results: list[Any], turn: int) -> None:
         return
     if program.walk == "changed" and results:
         changed = results[turn % len(results)]
-        # Else the gradient of its base lies otherwise: see the limits of A4 in docs/reliability.md.
-        if (changed if changed._base is None else changed._base).is_contiguous():
+        if not changes:
+            # Else the gradient of its base lies otherwise: see the limits of A4 in docs/reliability.md.
+            base = changed if changed._base is None else changed._base
+            changes.append(base.is_contiguous())
+        if changes[0]:
             changed.mul_(0.5)
     some = [t for i, t in enumerate(results) if program.walk == "changed" or (turn + i) % 3]
     if some:
@@ -56,8 +63,9 @@ def go_back(program: Program, results: list[Any], turn: int) -> None:
 
 
 def turn_of(
-    program: Program, f: Any, world: World, turn: int, vary: Callable[[int, list[Any]], None] | None
-) -> Any:
+    program: Program, f: Any, world: World, turn: int, vary: Callable[[int, list[Any]], None] | None,
+    changes: list[bool],
+) -> Any:  # fmt: skip
     """One call, and everything that can be seen after it.
 
     What eager finds first of several reasons to refuse a backward pass, and which leaves it has
@@ -73,7 +81,7 @@ def turn_of(
         result = f(*args[:3], s=args[3])
         seen.append(bits(result))
         if program.outer_backward:
-            go_back(program, results_with_gradients(result), turn)
+            go_back(program, results_with_gradients(result), turn, changes)
     except (RuntimeError, ValueError, IndexError) as e:
         reason = str(e).partition(":")[0]  # nodes have other names
         if any(part in str(e) for part in ("second time", "inplace operation", "this view was")):
@@ -106,8 +114,9 @@ def run(
     eager = program.function(worlds[0])
     compiled = weft.compile(program.function(worlds[1]), dynamic=dynamic)
     for turn in range(calls):
-        want = turn_of(program, eager, worlds[0], turn, vary)
-        got = turn_of(program, compiled, worlds[1], turn, vary)
+        changes: list[bool] = []
+        want = turn_of(program, eager, worlds[0], turn, vary, changes)
+        got = turn_of(program, compiled, worlds[1], turn, vary, changes)
         if want != got:
             parts = ["result", "inputs", "their gradients", "world", "generator"]
             bad = [n for n, a, b in zip(parts, want, got) if a != b]

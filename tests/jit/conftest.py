@@ -22,7 +22,7 @@ def _no_timing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def timed_calls() -> None:
-    """Let calls by segments be timed against eager ones."""
+    """Let calls in segments be timed against eager ones."""
 
 
 @pytest.fixture

@@ -446,7 +446,7 @@ def test_made_and_dropped_many_times() -> None:
 
 
 def test_a_thousand_sizes() -> None:
-    """Right each time; memory and specializations stay bounded; a size that comes back is captured again."""
+    """Right each time; memory and specialisations stay bounded; a size that comes back is captured again."""
     w = nn.Parameter(weft.randn(4))
     f = weft.compile(lambda x: (x * w).relu().sum())
     tensors = 0

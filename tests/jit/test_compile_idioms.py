@@ -233,7 +233,7 @@ def test_reasons_without_a_variant() -> None:
     f = weft.compile(lambda x: x + 1)
     f(weft.ones(2).as_subclass(Other))
     assert f.reasons == ["an argument is a Other"]
-    assert str(f.report()) == "<lambda>: 0 specializations\nruns eagerly: an argument is a Other"
+    assert str(f.report()) == "<lambda>: 0 specialisations\nruns eagerly: an argument is a Other"
 
 
 def test_fullgraph_raises_at_the_first_call() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:compile")
 
 
 def test_grad_modes_inference_and_anomaly() -> None:
-    """Each mode is a specialization of its own, or runs eagerly; results say what mode they are from."""
+    """Each mode is a specialisation of its own, or runs eagerly; results say what mode they are from."""
     model = nn.Linear(3, 2)
     f = weft.compile(lambda x: model(x).tanh())
     x = weft.randn(4, 3)
@@ -172,3 +174,14 @@ def test_compiled_modules_honour_hooks_modes_and_keywords() -> None:
     compiled.train()
     check()
     assert runs(compiled) >= 6 and list(inspect.signature(compiled.forward).parameters) == ["input"]
+
+
+def test_settings_that_nobody_has_asked_for() -> None:
+    """They are the same before and after the module that keeps them is loaded."""
+    program = (
+        "import sys, weft; from weft.jit.modes import settings; before = settings(); "
+        "assert 'weft.compat.kernel_settings' not in sys.modules; "
+        "weft.get_float32_matmul_precision(); assert settings() == before; "
+        "weft.set_float32_matmul_precision('high'); assert settings() != before"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

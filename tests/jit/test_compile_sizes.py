@@ -461,4 +461,4 @@ def test_random_programs_equal_eager(first: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         counts = [run_program(seed) for seed in range(first, first + 40)]
-    assert sum(n > 0 for n in counts) > len(counts) // 2
+    assert sum(n > 0 for n in counts) > 0.4 * len(counts)  # the others decide, or fail

@@ -358,6 +358,12 @@ class Graph:
         given = {*self.inputs, *self.constants}
         return list(dict.fromkeys(v for v in self.results() if v not in given))
 
+    def has_other_sizes(self, args: tuple[Any, ...]) -> bool:
+        """Say whether these are tensors for its inputs, but of other sizes than it was taken with."""
+        sizes = [tuple(t.shape) for t in args if isinstance(t, _C.Tensor)]
+        own = [v.shape for v in self.inputs]
+        return sizes != own and len(sizes) == len(args) == len(own)
+
     def _check(self, args: tuple[Any, ...]) -> None:
         """Raise unless the graph was taken with such inputs."""
         if len(args) != len(self.inputs):
@@ -369,7 +375,7 @@ class Graph:
                 kind = _kind(t.shape, t.dtype)
                 raise RuntimeError(
                     f"graph: input %{v.name} was traced as {v.kind}, got {kind}. A trace is one call, "
-                    "with its shapes and dtypes: trace again with such an input, or use "
+                    "with its shapes and dtypes: trace with check_inputs of other sizes, or use "
                     "weft.jit.script, weft.jit.fuse or weft.compile, which take others"
                 )
 

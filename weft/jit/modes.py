@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import weft
 from weft import _C
 
@@ -23,6 +25,12 @@ def modes() -> tuple[Any, ...]:
 def settings() -> tuple[Any, ...]:
     """Return the modes, and other settings that a function may change for all that comes after it."""
     return (
-        *modes(), weft.get_num_threads(), _C._anomaly(), _C._winograd(),
-        weft.are_deterministic_algorithms_enabled(), weft.get_float32_matmul_precision(),
+        *modes(), weft.get_num_threads(), _C._anomaly(), _C._winograd(), *_kernel_settings(),
     )  # fmt: skip
+
+
+def _kernel_settings() -> tuple[bool, str]:
+    """Return what kernels are asked to be: by default, unless the module that keeps it was needed."""
+    if "weft.compat.kernel_settings" not in sys.modules:
+        return False, "highest"
+    return weft.are_deterministic_algorithms_enabled(), weft.get_float32_matmul_precision()

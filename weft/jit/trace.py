@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
+    from .other_sizes import OtherSizes
+
 
 class TracedFunction:
     """A function as its graph: call it with tensors of the shapes it was traced with.
@@ -25,12 +27,14 @@ class TracedFunction:
     tensor(6.)
     """
 
-    def __init__(self, graph: Graph, name: str) -> None:
-        """Wrap a graph."""
-        self.graph, self.__name__ = graph, name
+    def __init__(self, graph: Graph, name: str, others: OtherSizes | None = None) -> None:
+        """Wrap a graph; ``others``: what makes calls of other sizes."""
+        self.graph, self.__name__, self._others = graph, name, others
 
     def __call__(self, *args: Tensor) -> Any:
         """Run the graph."""
+        if self._others is not None and self.graph.has_other_sizes(args):
+            return self._others(args)
         return self.graph.run(*args)
 
     @property
@@ -73,16 +77,21 @@ def trace(
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
     Shapes, dtypes, Python values and branches are those of this one call: inputs of other shapes are
-    refused. ``weft.jit.script``, ``weft.jit.fuse`` and ``weft.compile`` take them. Of a module, the
-    parameters stay live: the traced module sees their updates, and has the ``state_dict`` of the
-    module.
+    refused. ``weft.jit.script``, ``weft.jit.fuse`` and ``weft.compile`` take them; so does a trace that is
+    given ``check_inputs`` of other sizes. Of a module, the parameters stay live: the traced module sees
+    their updates, and has the ``state_dict`` of the module.
 
     Args:
         func: a function or a module.
         example_inputs: a tensor, or a tuple of tensors.
         optimize: not supported.
         check_trace: run the graph again on the example; it must agree.
-        check_inputs: more examples, tuples of tensors, on which function and graph must agree.
+        check_inputs: more examples, tuples of tensors, on which function and graph must agree. Where
+            their sizes differ from those of the example, the trace takes other sizes too: what was seen
+            to differ may differ. The function runs again on each of these and on the example, with
+            and without gradients. What it computes from sizes is computed anew (``x[: n // 4]``); where
+            it would decide otherwise by them, or where what it reads of Python has changed since, such a
+            call is refused. A file does not keep that.
         check_tolerance: by how much results may differ there.
         strict: of no effect: results may be lists and dicts, and are kept as they are.
 
@@ -119,9 +128,15 @@ def trace(
         _warn_of_change(reassigned(members))
     if check_trace:
         _check(traced, inputs, result, check_tolerance)
-    for more in check_inputs or ():
-        given = as_inputs(more)
-        _check(traced, given, func(*given), check_tolerance)
+    examples = [as_inputs(more) for more in check_inputs or ()]
+    for given in examples:
+        if not recorder.graph.has_other_sizes(given):
+            _check(traced, given, func(*given), check_tolerance)
+    varied = [given for given in examples if recorder.graph.has_other_sizes(given)]
+    if varied:
+        from .other_sizes import OtherSizes
+
+        traced.__dict__["_others"] = OtherSizes(func, [inputs, *varied])
     return traced
 
 

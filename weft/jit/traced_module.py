@@ -32,6 +32,10 @@ class TracedModule(ScriptModule):
                 now = part.__dict__[name]
                 if now is not v.constant or now.dtype != v.dtype:  # it was replaced, or converted
                     graph.put(v, now)
+                    self.__dict__.pop("_others", None)  # which knows the tensors of the module
+        others = self.__dict__.get("_others")
+        if others is not None and graph.has_other_sizes(args):
+            return others(args)
         return graph.run(*args)
 
     def _live_members(self) -> list[tuple[Any, Any, str]]:
@@ -49,8 +53,9 @@ class TracedModule(ScriptModule):
         return object.__reduce_ex__(self, protocol)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without those that are found again."""
-        return {name: x for name, x in super().__getstate__().items() if name != "_live"}
+        """Return the attributes without those that are found again, and what is not data."""
+        state = super().__getstate__().items()
+        return {name: x for name, x in state if name not in ("_live", "_others")}
 
     @property
     def graph(self) -> Any:

@@ -17,7 +17,7 @@ _MARGIN = 1.1
 
 
 class Autotuner:
-    """Calls by segments and eager ones, in turn. It decides how quick calls are, never what they give.
+    """Calls in segments and eager ones, in turn. It decides how quick calls are, never what they give.
 
     >>> from weft.jit.compile.autotune import Autotuner
     >>> autotuner = Autotuner()
@@ -45,13 +45,13 @@ class Autotuner:
 
     @property
     def eager_is_faster(self) -> bool:
-        """Whether calls by segments have turned out to be slower."""
+        """Whether calls in segments have turned out to be slower."""
         if not self.done:
             return False
         return statistics.median(self._segments) > _MARGIN * statistics.median(self._eager)
 
     def note_segments(self, seconds: float) -> None:
-        """Note how long a call by segments took."""
+        """Note how long a call in segments took."""
         if not self.done:
             self._segments.append(seconds)
 

@@ -174,6 +174,10 @@ class Dynamic:
         """How many calls were made by its programs."""
         return self._dropped + sum(found.program.calls for found in self._programs)
 
+    def changed(self) -> str:
+        """Return the name of something that is not as the last capture found it, or ""."""
+        return "" if self._seen is None else self._seen[0].changed()
+
     def facts(self) -> dict[str, Any]:
         """Return what ``report()`` says of it."""
         first = self._programs[0].capture.instructions if self._programs else []

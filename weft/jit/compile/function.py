@@ -42,7 +42,7 @@ __all__ = ["CompiledFunction", "forget_all"]
 _MOST_SPECIALIZATIONS = 64
 _MOST_FAILURES = 8
 _MOST_CHANGING = 2  # captures that change slots, until all calls are made for any size
-_MOST_SLOWER = 3  # specializations that are slower by segments, until all are taken to be
+_MOST_SLOWER = 3  # specialisations that are slower in segments, until all are taken to be
 _WEFT = __file__.rpartition("jit")[0]
 _living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
@@ -94,11 +94,8 @@ class CompiledFunction(_C.CompiledBase):
         whole = specialization is not None and specialization.whole
         _C._try_first(self, specialization.replay if specialization is not None and whole else None)
         # Whose results have to be put into a structure; with its replay: that may be another then.
-        self._fast: Any = (
-            (None, None)
-            if specialization is None or whole
-            else (specialization, specialization.replay)
-        )
+        later = None if whole else specialization
+        self._fast: Any = (later, None if later is None else later.replay)
 
     if TYPE_CHECKING:  # CompiledBase has it
 
@@ -276,7 +273,7 @@ class CompiledFunction(_C.CompiledBase):
         result = specialization.autotuner.run_eagerly(self.func, args, kwargs)
         if specialization.autotuner.eager_is_faster:
             specialization.trouble = (
-                f"it is split by {specialization.cut}, and calls by segments were measured to be slower "
+                f"it is split by {specialization.cut}, and calls in segments were measured to be slower "
                 "than eager ones"
             )
             specialization.give_up(specialization.trouble)
@@ -398,7 +395,7 @@ class CompiledFunction(_C.CompiledBase):
 
     def __repr__(self) -> str:
         """Return its name and how much was captured."""
-        return f"<compiled {self.name}: {len(self.specializations)} specializations>"
+        return f"<compiled {self.name}: {len(self.specializations)} specialisations>"
 
     def report(self) -> Any:
         """Return what was captured, what is watched, and what is not compiled and why."""

@@ -31,10 +31,10 @@ __all__ = ["BackwardPath"]
 
 
 class BackwardPath:
-    """How gradients go back through one path of a specialization: as programs, or with a graph."""
+    """How gradients go back through one path of a specialisation: as programs, or with a graph."""
 
     def __init__(self, specialization: CallSpecialization, path: list[Segment]) -> None:
-        """Name the specialization and the segments that run in such a call; modes are those of now."""
+        """Name the specialisation and the segments that run in such a call; modes are those of now."""
         self.specialization, self.path = specialization, path
         self._dtype, self._autocast = weft.get_default_dtype(), _C._autocast_key()
         self._refusal: str | None = None  # None: nobody has asked yet

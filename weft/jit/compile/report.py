@@ -22,7 +22,7 @@ class Report:
     >>> for _ in range(4):
     ...     loss = f(weft.ones(3))
     >>> print(f.report())  # doctest: +ELLIPSIS
-    <lambda>: 1 specialization
+    <lambda>: 1 specialisation
     (float32[3])
       captured in 2 calls, replayed in 2
       one program of 2 ops: mul, sum
@@ -47,7 +47,7 @@ class Report:
     def __str__(self) -> str:
         """Return it as text."""
         many = "" if len(self.specializations) == 1 else "s"
-        lines = [f"{self.name}: {len(self.specializations)} specialization{many}"]
+        lines = [f"{self.name}: {len(self.specializations)} specialisation{many}"]
         lines += [f"runs eagerly: {reason}" for reason in self.eager]
         for facts in self.specializations:
             lines.append(facts["inputs"])
@@ -61,7 +61,7 @@ class Report:
 
 
 def facts(v: CallSpecialization) -> dict[str, Any]:
-    """Return what is known of a specialization: inputs, calls, splits, ops, memory, guards."""
+    """Return what is known of a specialisation: inputs, calls, splits, ops, memory, guards."""
     segments = list(v.root.walk()) if v.root is not None else []
     shown = [f"{x.kind}" for x in v.inputs]
     plain = [repr(a[0]) for a in v.arguments if not isinstance(a, int)]

@@ -77,7 +77,7 @@ class PreparedSegment:
 
 
 class SegmentRunner:
-    """The stops of a specialization: its segments, from the first to each end that was reached."""
+    """The prepared segments of a specialisation: its segments, from the first to each end that was reached."""
 
     def __init__(self, specialization: CallSpecialization, root: Segment) -> None:
         """Begin with the first segment."""

@@ -70,7 +70,7 @@ class CallSpecialization(Specialization):
         self.seconds = {"captured": 0.0, "built": 0.0}  # what it took until now
         self.calls = 0  # in segments: the replay counts its own
         self.captures = self.failures = 0
-        self.autotuner = Autotuner()  # of calls by segments
+        self.autotuner = Autotuner()  # of calls in segments
         self.replay: Any = None
         self.whole = False  # its replay makes the result as the function returns it
         self._value_of: dict[Tensor, Value] = {}

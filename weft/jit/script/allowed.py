@@ -237,7 +237,7 @@ def is_data_name(name: str) -> bool:
 
 
 INTERNAL = (
-    "_methods _container _original _graph _live _frozen _is_frozen".split()
+    "_methods _container _original _graph _live _others _frozen _is_frozen".split()
 )  # of ScriptModule
 _OWN: set[str] = set()
 
