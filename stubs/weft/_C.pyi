@@ -1,14 +1,13 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 # The types of weft/_C, as far as the registry of ops does not tell; the methods that are ops are added.
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, SupportsIndex, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar, overload
 
-import numpy as np
 import numpy.typing as npt
-from typing_extensions import CapsuleType, ParamSpec, Self, TypeAlias
-
+from typing_extensions import CapsuleType, ParamSpec, Self
+from typing import TypeAlias
 from weft._setting import device as _device_type
 from weft._setting import layout as _layout_type
 from weft._setting import memory_format as _memory_format_type
@@ -101,6 +100,17 @@ class RemovableHandle:
     def remove(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class FixedMode:
+    # no_grad and enable_grad: also decorators, with parentheses and without.
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
 
 class _HasForward(Protocol[_P, _R_co]):
     @property
@@ -333,8 +343,9 @@ class Tensor:
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
-    def __eq__(self, other: _Operand, /) -> Tensor: ...  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-    def __ne__(self, other: _Operand, /) -> Tensor: ...  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __eq__(self, other: _Operand, /) -> Tensor: ...
+    def __ne__(self, other: _Operand, /) -> Tensor: ...
+    def __rdiv__(self, other: _Operand, /) -> Tensor: ...
     def __lt__(self, other: _Operand, /) -> Tensor: ...
     def __le__(self, other: _Operand, /) -> Tensor: ...
     def __gt__(self, other: _Operand, /) -> Tensor: ...
@@ -405,7 +416,6 @@ class Tensor:
         >>> copy.deepcopy(x)
         tensor([1., 1.], requires_grad=True)
         """
-    def __rdiv__(self, other: Tensor) -> Tensor: ...
     def abs(self) -> Tensor:
         """The absolute value."""
     def abs_(self) -> Self:

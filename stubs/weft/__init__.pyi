@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """weft: a dynamic computation graph without its costs, with PyTorch's API.
 
 >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
@@ -339,11 +340,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from typing_extensions import ParamSpec, Self
-
 from weft._C import Tensor as Tensor
 from weft._C import _bool as _bool
 from weft._C import _int as _int
 from weft._C import _str as _str
+
 from weft.jit.compile.function import CompiledFunction
 from weft.nn.module import Module
 
@@ -412,6 +413,16 @@ def einsum(*operands: Tensor | Sequence[_int]) -> Tensor: ...
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+@overload
+def tensordot(a: Tensor, b: Tensor, dims: _int = 2, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def tensordot(
+    a: Tensor,
+    b: Tensor,
+    dims: Sequence[Sequence[_int]] | Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 @overload
 def unique(
     input: Tensor,
@@ -4774,18 +4785,6 @@ def tensor_split(
     indices: _int | Sequence[_int],
     dim: _int = 0,
 ) -> tuple[Tensor, ...]: ...
-def tensordot(
-    a: Tensor,
-    b: Tensor,
-    dims: _Ints | None = 2,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the sum of products over some dimensions of two tensors.
-
-    >>> weft.tensordot(weft.ones(2, 3), weft.ones(3, 4), dims=1).shape
-    torch.Size([2, 4])
-    """
 def threshold(
     input: Tensor,
     threshold: _float,

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Layers, losses and containers: networks as trees of modules.
 
 >>> net = weft.nn.Sequential(weft.nn.Linear(4, 8), weft.nn.ReLU(), weft.nn.Linear(8, 1))

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Tools around training, loaded on first use: ``weft.utils.data`` and others.
 
 >>> weft.utils.data.SequentialSampler(range(3))
@@ -12,6 +13,6 @@ import numpy.typing as npt
 
 from . import checkpoint as checkpoint
 from . import data as data
+from . import tensorboard as tensorboard
 from . import download as download
 from . import pytree as pytree
-from . import tensorboard as tensorboard

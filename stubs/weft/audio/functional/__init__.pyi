@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """What ``weft.audio.transforms`` compute, as functions.
 
 >>> weft.audio.functional.resample(weft.ones(1, 100), 16000, 8000).shape

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """What turns sounds into features, as modules.
 
 >>> weft.audio.transforms.MFCC(n_mfcc=13, melkwargs={"n_mels": 40})(weft.rand(16000)).shape

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """``weft.nn.functional``: the functions that layers are made of."""
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

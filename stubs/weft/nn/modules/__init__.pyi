@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Names as PyTorch spells them, for programs that say ``torch.nn.modules.linear.Linear``.
 
 Every file of ``weft.nn`` is found here under PyTorch's name for it."""

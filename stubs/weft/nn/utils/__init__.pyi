@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Helpers for modules and their parameters: clipping, packing, norms, parametrizations, fusion."""
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,10 @@ from weft._C import _float as _float
 from weft._C import _int as _int
 from weft._C import _str as _str
 from weft._C import Generator
+from weft._C import Size
 from weft._C import Tensor
+from . import prune as prune
+from . import pruning_utils as pruning_utils
 from . import clip_grad as clip_grad
 from weft.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from weft.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
@@ -42,8 +46,6 @@ from . import memory_format as memory_format
 from weft.nn.utils.convert_parameters import parameters_to_vector as parameters_to_vector
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
-from . import prune as prune
-from . import pruning_utils as pruning_utils
 from weft.nn.utils.spectral_norm import remove_spectral_norm as remove_spectral_norm
 from weft.nn.utils.weight_norm import remove_weight_norm as remove_weight_norm
 from . import rnn as rnn

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Networks for images, with torchvision's names, modules and so names of parameters.
 
 Files of trained weights made by torchvision fit: ``model.load_state_dict(weft.load("….pth"))``.

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """What detection and segmentation need beyond layers: boxes, regions, a loss, blocks.
 
 >>> boxes = weft.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0]])

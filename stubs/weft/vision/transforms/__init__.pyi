@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Changes of images, to prepare them and to make more of them, on Pillow's images and on tensors.
 
 Random ones draw from weft's generator, so that ``weft.manual_seed`` repeats them.

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """What transforms do, as functions of one image: an image of Pillow, or a tensor [..., C, H, W].
 
 >>> image = weft.arange(6.0).reshape(1, 2, 3)
