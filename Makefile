@@ -113,7 +113,7 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.test
 	$(call install,$(PY),docs)
 
 $(VENV)/.types: pyproject.toml $(VENV)/.build
-	$(call install,$(PY),types)
+	$(call install,$(PY),types notebook)
 
 $(PARITY)/.done: pyproject.toml | $(PARITY_PY)
 	$(call install,$(PARITY_PY),project parity)
@@ -183,8 +183,8 @@ lint: $(VENV)/.lint ## check style and types: ruff, mypy, clang-format
 	@$(VENV)/bin/mypy
 	@$(if $(CXX_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES))
 
-types: build $(VENV)/.test $(VENV)/.types ## see that mypy and pyright read weft's types as they should
-	@WEFT_CHECKERS=1 $(PY) -m pytest tests/typing -q $(PYTEST_ARGS)
+types: build $(VENV)/.test $(VENV)/.types ## see weft as mypy, pyright and a notebook see it
+	@WEFT_CHECKERS=1 $(PY) -m pytest tests/typing tests/view/test_notebook.py -q $(PYTEST_ARGS)
 
 stubs: build ## write what editors know of weft (stubs/) anew from the registry of ops
 	@$(PY) -m tools.stubs

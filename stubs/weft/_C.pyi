@@ -416,6 +416,12 @@ class Tensor:
         >>> copy.deepcopy(x)
         tensor([1., 1.], requires_grad=True)
         """
+    def _repr_html_(self) -> Self:
+        """Return the tensor for a notebook.
+
+        >>> "int64 (3,)" in weft.arange(3)._repr_html_()
+        True
+        """
     def abs(self) -> Tensor:
         """The absolute value."""
     def abs_(self) -> Self:
