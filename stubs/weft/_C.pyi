@@ -1135,14 +1135,8 @@ class Tensor:
         >>> x.cpu() is x
         True
         """
-    def cross(
-        self,
-        other: Tensor,
-        dim: _int | None = None,
-        *,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """Return the vector products along a dimension of size 3 (by default the first such).
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The vector products along a dimension of size 3 (by default the first such).
 
         >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
         tensor([0, 0, 1])

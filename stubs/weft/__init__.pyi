@@ -36,9 +36,9 @@ from weft.storage import UntypedStorage as UntypedStorage
 from . import accelerator as accelerator
 from weft.nn.functional.pooling import adaptive_max_pool1d_with_indices as _adaptive_max_pool1d
 adaptive_max_pool1d = _adaptive_max_pool1d
-from weft.nn.functional.top import affine_grid_generator as affine_grid_generator
-from weft.nn.functional.top import alpha_dropout as alpha_dropout
-from weft.nn.functional.top import alpha_dropout_ as alpha_dropout_
+from weft.nn.functional.top_level import affine_grid_generator as affine_grid_generator
+from weft.nn.functional.top_level import alpha_dropout as alpha_dropout
+from weft.nn.functional.top_level import alpha_dropout_ as alpha_dropout_
 from . import amp as amp
 from . import ao as ao
 from weft.compat.kernel_settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -51,8 +51,8 @@ from weft.amp.autocast import autocast_decrement_nesting as autocast_decrement_n
 from weft.amp.autocast import autocast_increment_nesting as autocast_increment_nesting
 from . import autograd as autograd
 from . import backends as backends
-from weft.nn.functional.top import batch_norm as batch_norm
-from weft.nn.functional.top import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from weft.nn.functional.top_level import batch_norm as batch_norm
+from weft.nn.functional.top_level import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from weft.ops.shape import broadcast_shapes as broadcast_shapes
 from weft.ops.shape import broadcast_tensors as broadcast_tensors
 from weft._setting import can_cast as can_cast
@@ -61,10 +61,10 @@ from weft.ops.memory import clone as clone
 from . import compat as compat
 from . import compiler as compiler
 from weft.ops.control import cond as cond
-from weft.nn.functional.top import convolution as convolution
-from weft.nn.functional.top import cosine_embedding_loss as cosine_embedding_loss
+from weft.nn.functional.top_level import convolution as convolution
+from weft.nn.functional.top_level import cosine_embedding_loss as cosine_embedding_loss
 from . import cpu as cpu
-from weft.nn.functional.top import ctc_loss as ctc_loss
+from weft.nn.functional.top_level import ctc_loss as ctc_loss
 from . import cuda as cuda
 from . import data as data
 from weft._C import default_generator as default_generator
@@ -73,19 +73,19 @@ from weft.compat.introspection import detach_ as detach_
 from weft._setting import device as device
 from . import distributed as distributed
 from . import distributions as distributions
-from weft.nn.functional.top import dropout as dropout
-from weft.nn.functional.top import dropout_ as dropout_
+from weft.nn.functional.top_level import dropout as dropout
+from weft.nn.functional.top_level import dropout_ as dropout_
 from weft.sparse import mm as _dsmm
 dsmm = _dsmm
 from weft._C import dtype as dtype
-from weft.nn.functional.top import embedding as embedding
+from weft.nn.functional.top_level import embedding as embedding
 from weft._setting import empty_cache as empty_cache
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.ops.compare import equal as equal
-from weft.nn.functional.top import feature_alpha_dropout as feature_alpha_dropout
-from weft.nn.functional.top import feature_alpha_dropout_ as feature_alpha_dropout_
-from weft.nn.functional.top import feature_dropout as feature_dropout
-from weft.nn.functional.top import feature_dropout_ as feature_dropout_
+from weft.nn.functional.top_level import feature_alpha_dropout as feature_alpha_dropout
+from weft.nn.functional.top_level import feature_alpha_dropout_ as feature_alpha_dropout_
+from weft.nn.functional.top_level import feature_dropout as feature_dropout
+from weft.nn.functional.top_level import feature_dropout_ as feature_dropout_
 from . import fft as fft
 from weft._setting import finfo as finfo
 from weft.ops.create import from_dlpack as from_dlpack
@@ -106,20 +106,20 @@ from weft.compat.kernel_settings import get_num_interop_threads as get_num_inter
 from weft._C import get_num_threads as get_num_threads
 from weft.printing import get_printoptions as get_printoptions
 from weft.random import get_rng_state as get_rng_state
-from weft.nn.functional.top import grid_sampler as grid_sampler
-from weft.nn.functional.top import grid_sampler as _grid_sampler_2d
+from weft.nn.functional.top_level import grid_sampler as grid_sampler
+from weft.nn.functional.top_level import grid_sampler as _grid_sampler_2d
 grid_sampler_2d = _grid_sampler_2d
-from weft.nn.functional.top import grid_sampler as _grid_sampler_3d
+from weft.nn.functional.top_level import grid_sampler as _grid_sampler_3d
 grid_sampler_3d = _grid_sampler_3d
-from weft.nn.functional.top import group_norm as group_norm
-from weft.nn.functional.top import gru as gru
-from weft.nn.functional.top import gru_cell as gru_cell
-from weft.nn.functional.top import hinge_embedding_loss as hinge_embedding_loss
+from weft.nn.functional.top_level import group_norm as group_norm
+from weft.nn.functional.top_level import gru as gru
+from weft.nn.functional.top_level import gru_cell as gru_cell
+from weft.nn.functional.top_level import hinge_embedding_loss as hinge_embedding_loss
 from . import hub as hub
 from weft._setting import iinfo as iinfo
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
-from weft.nn.functional.top import instance_norm as instance_norm
+from weft.nn.functional.top_level import instance_norm as instance_norm
 from weft.compat.introspection import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from weft.compat.introspection import is_anomaly_enabled as is_anomaly_enabled
 from weft.amp.autocast import is_autocast_available as is_autocast_available
@@ -142,26 +142,26 @@ from weft.storage import is_storage as is_storage
 from weft._setting import is_tensor as is_tensor
 from weft.compat.introspection import is_warn_always_enabled as is_warn_always_enabled
 from . import jit as jit
-from weft.nn.functional.top import kl_div as kl_div
-from weft.nn.functional.top import layer_norm as layer_norm
+from weft.nn.functional.top_level import kl_div as kl_div
+from weft.nn.functional.top_level import layer_norm as layer_norm
 from weft._setting import layout as layout
 from . import linalg as linalg
 from weft.serialization.files import load as load
-from weft.nn.functional.top import lstm as lstm
-from weft.nn.functional.top import lstm_cell as lstm_cell
+from weft.nn.functional.top_level import lstm as lstm
+from weft.nn.functional.top_level import lstm_cell as lstm_cell
 from weft.random import manual_seed as manual_seed
-from weft.nn.functional.top import margin_ranking_loss as margin_ranking_loss
+from weft.nn.functional.top_level import margin_ranking_loss as margin_ranking_loss
 from . import masked as masked
 from weft._setting import max_memory_allocated as max_memory_allocated
 from weft.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
 from weft._setting import memory_allocated as memory_allocated
 from weft._setting import memory_format as memory_format
 from . import mps as mps
-from weft.nn.functional.top import native_batch_norm as native_batch_norm
-from weft.nn.functional.top import native_dropout as native_dropout
-from weft.nn.functional.top import native_dropout_backward as native_dropout_backward
-from weft.nn.functional.top import native_group_norm as native_group_norm
-from weft.nn.functional.top import native_layer_norm as native_layer_norm
+from weft.nn.functional.top_level import native_batch_norm as native_batch_norm
+from weft.nn.functional.top_level import native_dropout as native_dropout
+from weft.nn.functional.top_level import native_dropout_backward as native_dropout_backward
+from weft.nn.functional.top_level import native_group_norm as native_group_norm
+from weft.nn.functional.top_level import native_layer_norm as native_layer_norm
 from . import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.ops.convert import numel as numel
@@ -172,7 +172,7 @@ from weft.quantization.kinds import per_channel_affine_float_qparams as per_chan
 from weft.quantization.kinds import per_channel_symmetric as per_channel_symmetric
 from weft.quantization.kinds import per_tensor_affine as per_tensor_affine
 from weft.quantization.kinds import per_tensor_symmetric as per_tensor_symmetric
-from weft.nn.functional.top import poisson_nll_loss as poisson_nll_loss
+from weft.nn.functional.top_level import poisson_nll_loss as poisson_nll_loss
 from . import printing as printing
 from weft._setting import promote_types as promote_types
 from weft.quantization.kinds import qint32 as qint32
@@ -187,10 +187,10 @@ from . import random as random
 from weft._setting import reset_peak_memory_stats as reset_peak_memory_stats
 from weft.ops.shape import resize_as_ as resize_as_
 from weft.ops.convert import result_type as result_type
-from weft.nn.functional.top import rnn_relu as rnn_relu
-from weft.nn.functional.top import rnn_relu_cell as rnn_relu_cell
-from weft.nn.functional.top import rnn_tanh as rnn_tanh
-from weft.nn.functional.top import rnn_tanh_cell as rnn_tanh_cell
+from weft.nn.functional.top_level import rnn_relu as rnn_relu
+from weft.nn.functional.top_level import rnn_relu_cell as rnn_relu_cell
+from weft.nn.functional.top_level import rnn_tanh as rnn_tanh
+from weft.nn.functional.top_level import rnn_tanh_cell as rnn_tanh_cell
 from weft.nn.functional.activation import rrelu_ as rrelu_
 from weft.serialization.files import save as save
 from weft.ops.control import scan as scan
@@ -239,7 +239,7 @@ from . import text as text
 from weft.nn.functional.activation import threshold_ as threshold_
 from weft.compat.introspection import to_dlpack as to_dlpack
 from . import train as train
-from weft.nn.functional.top import triplet_margin_loss as triplet_margin_loss
+from weft.nn.functional.top_level import triplet_margin_loss as triplet_margin_loss
 from weft.compat.introspection import typename as typename
 from . import types as types
 from weft.compat.kernel_settings import use_deterministic_algorithms as use_deterministic_algorithms
@@ -1492,7 +1492,7 @@ def cross(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the vector products along a dimension of size 3 (by default the first such).
+    """The vector products along a dimension of size 3 (by default the first such).
 
     >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
     tensor([0, 0, 1])
@@ -2749,6 +2749,18 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's size."""
 def lgamma_(input: Tensor) -> Tensor:
     """The logarithm of the gamma function's size."""
+def linalg_cross(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dim: _int = -1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The vector products along a dimension of size 3.
+
+    >>> weft.linalg.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
 def linalg_matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors and batches of matrices too, with broadcasting.
 

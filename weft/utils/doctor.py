@@ -201,7 +201,7 @@ def _memory() -> Iterator[Finding]:
 
 
 def _kernels() -> Iterator[Finding]:
-    from weft.jit.emit.cache import directory
+    from weft.jit.codegen.cache import directory
 
     place = directory()
     if place is None:

@@ -1,6 +1,6 @@
 # Written by `python -m tools.stubs`. Do not edit.
 # mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
-"""Discrete Fourier transforms (native, csrc/ops/fft.cpp), frequencies and shifts."""
+"""Discrete Fourier transforms (native: ``csrc/ops/fft.cpp``), frequencies and shifts."""
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, overload

@@ -36,6 +36,10 @@ class _LDPivotsInfo(NamedTuple):
     pivots: Tensor
     info: Tensor
 
+class _LInfo(NamedTuple):
+    L: Tensor
+    info: Tensor
+
 class _LUPivotsInfo(NamedTuple):
     LU: Tensor
     pivots: Tensor
@@ -66,9 +70,9 @@ def cholesky_ex(
     *,
     upper: _bool = False,
     check_errors: _bool = False,
-    out: Tensor | None = None,
-) -> Any:
-    """Return the Cholesky factor and, per matrix, a code that is not zero where there is none.
+    out: tuple[Tensor, Tensor] | None = None,
+) -> _LInfo:
+    """The Cholesky factor and, per matrix, a code that is not zero where there is none.
 
     >>> weft.linalg.cholesky_ex(weft.eye(2)).info
     tensor(0, dtype=torch.int32)
@@ -80,7 +84,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     tensor(2.)
     """
 def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
-    """Return the vector products along a dimension of size 3.
+    """The vector products along a dimension of size 3.
 
     >>> weft.linalg.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]))
     tensor([0, 0, 1])

@@ -208,6 +208,7 @@ from . import module_hooks as module_hooks
 from . import module_state as module_state
 from . import module_tree as module_tree
 from . import modules as modules
+from . import native_calls as native_calls
 from . import normalization as normalization
 from . import padding as padding
 from . import parallel as parallel
@@ -215,7 +216,6 @@ from . import parameter as parameter
 from . import pooling as pooling
 from . import recurrent as recurrent
 from . import resize as resize
-from . import straight as straight
 from . import summary as summary
 from . import transformer as transformer
 from . import utils as utils

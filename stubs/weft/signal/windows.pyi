@@ -1,6 +1,6 @@
 # Written by `python -m tools.stubs`. Do not edit.
 # mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
-"""Windows by the names and signatures that SciPy and PyTorch give them.
+"""``weft.signal.windows``: window functions under SciPy's and PyTorch's names and signatures.
 
 Symmetric unless ``sym=False``, which leaves out the last value, for a transform that repeats."""
 import builtins

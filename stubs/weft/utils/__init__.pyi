@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from . import checkpoint as checkpoint
 from . import data as data
+from . import doctor as doctor
 from . import tensorboard as tensorboard
 from . import download as download
 from . import pytree as pytree
