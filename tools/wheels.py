@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,12 +87,18 @@ def environment(folder: Path, python: str, *packages: str) -> Path:
     return made
 
 
+def requirements() -> list[str]:
+    """Return what pyproject.toml says that a build needs."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    lists = re.findall(r"^(?:requires|build) = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)
+    return [package for found in lists for package in re.findall(r'"([^"]+)"', found)]
+
+
 def build(python: str) -> None:
     """Build a wheel into ``dist/``; what was compiled before is used again."""
     major, minor = _version(python) or (0, 0)
     folder = ROOT / "build" / "wheels" / f"cp{major}{minor}"
-    tools = ("scikit-build-core>=1.0", "nanobind==3.1.0", "cmake>=3.26", "ninja>=1.11")
-    made = environment(folder, python, *tools)
+    made = environment(folder, python, *requirements())
     wheel = ("wheel", ".", "--no-deps", "--no-build-isolation", "-w", "dist")
     run(made, "-m", "pip", "-q", "--disable-pip-version-check", *wheel, cwd=ROOT, path=made.parent)
 
