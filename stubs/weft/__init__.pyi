@@ -39,7 +39,8 @@ adaptive_max_pool1d = _adaptive_max_pool1d
 from weft.nn.functional.top_level import affine_grid_generator as affine_grid_generator
 from weft.nn.functional.top_level import alpha_dropout as alpha_dropout
 from weft.nn.functional.top_level import alpha_dropout_ as alpha_dropout_
-from . import amp as amp
+import weft.amp as _amp
+amp = _amp
 from . import ao as ao
 from weft.compat.kernel_settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from weft.compat.introspection import as_strided_ as as_strided_
@@ -49,7 +50,8 @@ from . import audio as audio
 from weft.amp.autocast import autocast as autocast
 from weft.amp.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from weft.amp.autocast import autocast_increment_nesting as autocast_increment_nesting
-from . import autograd as autograd
+import weft.autograd as _autograd
+autograd = _autograd
 from . import backends as backends
 from weft.nn.functional.top_level import batch_norm as batch_norm
 from weft.nn.functional.top_level import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
@@ -58,21 +60,26 @@ from weft.ops.shape import broadcast_tensors as broadcast_tensors
 from weft._setting import can_cast as can_cast
 from weft.amp.autocast import clear_autocast_cache as clear_autocast_cache
 from weft.ops.memory import clone as clone
-from . import compat as compat
-from . import compiler as compiler
+import weft.compat as _compat
+compat = _compat
+import weft.compiler as _compiler
+compiler = _compiler
 from weft.ops.control import cond as cond
 from weft.nn.functional.top_level import convolution as convolution
 from weft.nn.functional.top_level import cosine_embedding_loss as cosine_embedding_loss
 from . import cpu as cpu
 from weft.nn.functional.top_level import ctc_loss as ctc_loss
 from . import cuda as cuda
-from . import data as data
+import weft.data as _data
+data = _data
 from weft._C import default_generator as default_generator
 from weft.quantization.tensor import dequantize as dequantize
 from weft.compat.introspection import detach_ as detach_
 from weft._setting import device as device
-from . import distributed as distributed
-from . import distributions as distributions
+import weft.distributed as _distributed
+distributed = _distributed
+import weft.distributions as _distributions
+distributions = _distributions
 from weft.nn.functional.top_level import dropout as dropout
 from weft.nn.functional.top_level import dropout_ as dropout_
 from weft.sparse import mm as _dsmm
@@ -92,7 +99,8 @@ from weft.ops.create import from_dlpack as from_dlpack
 from weft.storage import from_file as from_file
 from weft.ops.create import from_numpy as from_numpy
 from weft.ops.create import frombuffer as frombuffer
-from . import func as func
+import weft.func as _func
+func = _func
 from . import functional as functional
 from weft.amp.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp.autocast import get_autocast_dtype as get_autocast_dtype
@@ -141,7 +149,8 @@ from weft.compat.introspection import is_signed as is_signed
 from weft.storage import is_storage as is_storage
 from weft._setting import is_tensor as is_tensor
 from weft.compat.introspection import is_warn_always_enabled as is_warn_always_enabled
-from . import jit as jit
+import weft.jit as _jit
+jit = _jit
 from weft.nn.functional.top_level import kl_div as kl_div
 from weft.nn.functional.top_level import layer_norm as layer_norm
 from weft._setting import layout as layout
@@ -151,7 +160,8 @@ from weft.nn.functional.top_level import lstm as lstm
 from weft.nn.functional.top_level import lstm_cell as lstm_cell
 from weft.random import manual_seed as manual_seed
 from weft.nn.functional.top_level import margin_ranking_loss as margin_ranking_loss
-from . import masked as masked
+import weft.masked as _masked
+masked = _masked
 from weft._setting import max_memory_allocated as max_memory_allocated
 from weft.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
 from weft._setting import memory_allocated as memory_allocated
@@ -165,25 +175,30 @@ from weft.nn.functional.top_level import native_layer_norm as native_layer_norm
 from . import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.ops.convert import numel as numel
-from . import ops as ops
-from . import optim as optim
+import weft.ops as _ops
+ops = _ops
+import weft.optim as _optim
+optim = _optim
 from weft.quantization.kinds import per_channel_affine as per_channel_affine
 from weft.quantization.kinds import per_channel_affine_float_qparams as per_channel_affine_float_qparams
 from weft.quantization.kinds import per_channel_symmetric as per_channel_symmetric
 from weft.quantization.kinds import per_tensor_affine as per_tensor_affine
 from weft.quantization.kinds import per_tensor_symmetric as per_tensor_symmetric
 from weft.nn.functional.top_level import poisson_nll_loss as poisson_nll_loss
-from . import printing as printing
+import weft.printing as _printing
+printing = _printing
 from weft._setting import promote_types as promote_types
 from weft.quantization.kinds import qint32 as qint32
 from weft.quantization.kinds import qint8 as qint8
 from weft.quantization.kinds import qscheme as qscheme
-from . import quantization as quantization
+import weft.quantization as _quantization
+quantization = _quantization
 from weft.quantization.tensor import quantize_per_channel as quantize_per_channel
 from weft.quantization.tensor import quantize_per_tensor as quantize_per_tensor
 from weft.quantization.tensor import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
 from weft.quantization.kinds import quint8 as quint8
-from . import random as random
+import weft.random as _random
+random = _random
 from weft._setting import reset_peak_memory_stats as reset_peak_memory_stats
 from weft.ops.shape import resize_as_ as resize_as_
 from weft.ops.convert import result_type as result_type
@@ -195,7 +210,8 @@ from weft.nn.functional.activation import rrelu_ as rrelu_
 from weft.serialization.files import save as save
 from weft.ops.control import scan as scan
 from weft.random import seed as seed
-from . import serialization as serialization
+import weft.serialization as _serialization
+serialization = _serialization
 from weft.amp.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
 from weft.amp.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from weft.amp.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
@@ -215,7 +231,8 @@ from weft.random import set_rng_state as set_rng_state
 from weft.compat.introspection import set_warn_always as set_warn_always
 from . import signal as signal
 from weft.sparse import smm as smm
-from . import sparse as sparse
+import weft.sparse as _sparse
+sparse = _sparse
 from weft.ops.compressed import sparse_compressed_tensor as sparse_compressed_tensor
 from weft.ops.sparse import sparse_coo_tensor as sparse_coo_tensor
 from weft.ops.compressed import sparse_csc_tensor as sparse_csc_tensor
@@ -223,7 +240,8 @@ from weft.ops.compressed import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from weft.sparse import mm as _spmm
 spmm = _spmm
-from . import storage as storage
+import weft.storage as _storage
+storage = _storage
 from weft.nn.summary import summary as summary
 from weft.compat.introspection import sym_float as sym_float
 from weft.compat.introspection import sym_int as sym_int
@@ -234,18 +252,22 @@ from weft.compat.introspection import sym_not as sym_not
 from weft.compat.introspection import sym_sqrt as sym_sqrt
 from weft.compat.introspection import sym_sum as sym_sum
 from weft.ops.create import tensor as tensor
-from . import testing as testing
-from . import text as text
+import weft.testing as _testing
+testing = _testing
+import weft.text as _text
+text = _text
 from weft.nn.functional.activation import threshold_ as threshold_
 from weft.compat.introspection import to_dlpack as to_dlpack
-from . import train as train
+import weft.train as _train
+train = _train
 from weft.nn.functional.top_level import triplet_margin_loss as triplet_margin_loss
 from weft.compat.introspection import typename as typename
 from . import types as types
 from weft.compat.kernel_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from . import utils as utils
 from . import version as version
-from . import view as view
+import weft.view as _view
+view = _view
 from . import vision as vision
 from weft.func.batching import vmap as vmap
 from weft.ops.control import while_loop as while_loop

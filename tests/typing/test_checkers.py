@@ -143,3 +143,12 @@ def test_pyright_on_programs(kind: str, installed: Path, tmp_path: Path) -> None
         else:
             pytest.fail(f"{name}:{row['range']['start']['line'] + 1}: {row['message']}")
     assert counts == (PROGRAMS_OWN if kind == "scripts" else {})
+
+
+def test_pyright_in_a_clone() -> None:
+    """Editors that open the clone are pointed to the stubs by pyproject.toml."""
+    tool = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(tool, cwd=ROOT, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout[done.stdout.index("{") :])
+    assert report["summary"]["filesAnalyzed"] > 10
+    assert report["generalDiagnostics"] == []

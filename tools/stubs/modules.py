@@ -131,6 +131,20 @@ def origin_of(name: str, value: Any) -> str | None:
     return place_of(source) if inside else None
 
 
+STUBBED: set[str] = set()  # the modules that have a stub
+
+
+def _submodule(dotted: str) -> str:
+    """Return the import of a module by its package.
+
+    In a clone the stubs lie in a folder of their own, where ``from . import x`` finds only stubs.
+    """
+    name = dotted.rpartition(".")[2]
+    if dotted in STUBBED:
+        return f"from . import {name} as {name}"
+    return f"import {dotted} as _{name}\n{name} = _{name}"
+
+
 def _import(place: str, known_as: str, name: str) -> str:
     """Return the import of a name that others may import: ``x as x`` says so."""
     if known_as == name:
@@ -221,7 +235,7 @@ def _entry(module: types.ModuleType, name: str, value: Any) -> str | list[Defini
     if isinstance(value, types.ModuleType):
         place = place_of(value)
         if value.__name__ == f"{module.__name__}.{name}":
-            return f"from . import {name} as {name}"
+            return _submodule(value.__name__)
         parent, _, last = place.rpartition(".")
         return _import(parent, last, name)
     if ops.is_native(value):
@@ -256,14 +270,14 @@ def package_stub(module: types.ModuleType) -> str:
     later = set()
     if hasattr(module, "__getattr__") and module is not weft:  # loads them when they are asked for
         later = {name for name in submodules(module) if name not in vars(module)}
-        imports += [f"from . import {name} as {name}" for name in sorted(later)]
+        imports += [_submodule(f"{module.__name__}.{name}") for name in sorted(later)]
     for name in sorted(set(names_of(module)) - later):
         entry = _entry(module, name, getattr(module, name))
         if isinstance(entry, list):
             definitions[name] = entry
         elif entry.startswith("@overload"):
             written.append(entry)
-        elif entry.startswith("from "):
+        elif entry.startswith(("from ", "import ")):
             imports.append(entry)
         else:
             constants.append(entry)

@@ -44,4 +44,5 @@ sparse = _sparse
 from weft.nn import transformer as transformer
 from weft.nn import resize as _upsampling
 upsampling = _upsampling
-from . import utils as utils
+import weft.nn.modules.utils as _utils
+utils = _utils
