@@ -24,10 +24,11 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run gallery test parity fuzz docs bench sanitize tsan lint format wheel clean distclean
+.PHONY: help build run gallery test parity fuzz docs bench sanitize tsan lint types stubs format wheel wheels \
+  check-all clean distclean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 build: build/dev/build.ninja ## build weft/_C into the source tree (again: only what changed)
@@ -111,6 +112,9 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.build
 $(VENV)/.docs: pyproject.toml $(VENV)/.test
 	$(call install,$(PY),docs)
 
+$(VENV)/.types: pyproject.toml $(VENV)/.build
+	$(call install,$(PY),types notebook)
+
 $(PARITY)/.done: pyproject.toml | $(PARITY_PY)
 	$(call install,$(PARITY_PY),project parity)
 
@@ -168,6 +172,9 @@ wheel: $(VENV)/.build ## build a wheel into dist/
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(LOCK) $(PY) $(PIP) wheel . --no-deps --no-build-isolation -w dist
 	@ls -l dist
 
+wheels: $(VENV)/.build ## build a wheel for every Python here, install each in an empty environment, try it
+	@$(PY) -m tools.wheels $(PYTHONS)
+
 # --- Care ----------------------------------------------------------------------------------------
 
 lint: $(VENV)/.lint ## check style and types: ruff, mypy, clang-format
@@ -175,6 +182,24 @@ lint: $(VENV)/.lint ## check style and types: ruff, mypy, clang-format
 	@$(VENV)/bin/ruff format --check $(wildcard $(PYTHON_FILES))
 	@$(VENV)/bin/mypy
 	@$(if $(CXX_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES))
+
+types: build $(VENV)/.test $(VENV)/.types ## see weft as mypy, pyright and a notebook see it
+	@WEFT_CHECKERS=1 $(PY) -m pytest tests/typing tests/view/test_notebook.py -q $(PYTEST_ARGS)
+
+stubs: build ## write what editors know of weft (stubs/) anew from the registry of ops
+	@$(PY) -m tools.stubs
+
+# Hours: before a release, or by night. Each part can be run by itself.
+FUZZ_MINUTES ?= 30
+check-all: ## all checks there are: tests, parity, types, long fuzzing, sanitizers, races, wheels for all Pythons
+	@$(MAKE) lint
+	@$(MAKE) test
+	@$(MAKE) parity
+	@$(MAKE) types
+	@$(MAKE) fuzz MINUTES=$(FUZZ_MINUTES)
+	@$(MAKE) sanitize
+	@$(MAKE) tsan
+	@$(MAKE) wheels
 
 format: $(VENV)/.lint ## bring the sources into that style
 	@$(VENV)/bin/ruff check --fix-only $(wildcard $(PYTHON_FILES))

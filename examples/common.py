@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ABOVE = Path(__file__).resolve().parents[1]  # the source tree, or the installed package
-BUILD = (_ABOVE if (_ABOVE / "pyproject.toml").exists() else Path.cwd()) / "build"
+BUILD = Path.cwd() / "build"  # where an example writes: below the folder it is started in
 OUTPUT = Path(os.environ.get("WEFT_GALLERY") or BUILD / "gallery")
 DATA = Path(os.environ.get("WEFT_GALLERY_DATA") or BUILD / "gallery-data")  # files made by examples
 SMOKE = "--smoke" in sys.argv

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from common import conclude
+from common import BUILD, conclude
 
 import weft
 from weft import nn
@@ -24,7 +24,7 @@ from weft.data.digits import load_digits
 from weft.nn import functional as F
 
 EPOCHS = 12
-CHECKPOINT = Path(__file__).resolve().parents[1] / "build" / "digits.weft"
+CHECKPOINT = BUILD / "digits.weft"
 AFRESH = "--fresh begins anew (make run ARGS=--fresh)."
 
 
@@ -118,7 +118,7 @@ def main() -> int:
     size = sum(p.numel() for p in run.model.parameters())
     print(f"{len(learn[0])} digits to learn from, {len(test[0])} to test with; {size} parameters")
 
-    args.checkpoint.parent.mkdir(exist_ok=True)
+    args.checkpoint.parent.mkdir(parents=True, exist_ok=True)
     saved = 0
     if not args.fresh and run.resume(args.checkpoint):
         saved = run.batches.epoch

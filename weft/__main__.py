@@ -1,6 +1,7 @@
 """The command line: ``python -m weft`` and its commands.
 
 python -m weft                   version, instruction set, threads, ops, memory
+python -m weft doctor            whether weft works here, what it uses, what could be better
 python -m weft ops               every op, by name
 python -m weft ops NAME          the signatures and the doc of one op
 python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
@@ -166,6 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("info", help="version, instruction set, threads, ops, memory (default)")
+    commands.add_parser("doctor", help="whether weft works here, and what could be better")
     commands.add_parser("run", help="run a program written for PyTorch")
     commands.add_parser("check", help="list the names of PyTorch that programs use")
     commands.add_parser("launch", help="run a program in several processes")
@@ -178,6 +180,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.command == "examples":
         return run_examples(args)
+    if args.command == "doctor":
+        from weft.utils.doctor import main as doctor
+
+        return doctor()
     if args.command != "ops":
         print(summary())
         return 0

@@ -61,6 +61,17 @@ def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return printing.tensor_repr(self, tensor_contents=tensor_contents)
 
 
+def _repr_html_(self: Tensor) -> str:
+    """Return the tensor for a notebook.
+
+    >>> "int64 (3,)" in weft.arange(3)._repr_html_()
+    True
+    """
+    from weft.view.html import tensor_html
+
+    return tensor_html(self)
+
+
 def __format__(self: Tensor, spec: str) -> str:
     """Format a tensor without dimensions like its number.
 
@@ -484,6 +495,7 @@ _METHODS: dict[str, Any] = {
     "__repr__": __repr__,
     "__reversed__": __reversed__,
     "__str__": __repr__,
+    "_repr_html_": _repr_html_,
     "apply_": apply_,
     "backward": backward,
     "cpu": cpu,

@@ -1,23 +1,16 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 # The types of weft/_C, as far as the registry of ops does not tell; the methods that are ops are added.
 import builtins
-from collections.abc import Callable, Iterator, Sequence
-from typing import (
-    Any,
-    Literal,
-    Protocol,
-    SupportsIndex,
-    TypeAlias,
-    TypeVar,
-    overload,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 from typing_extensions import CapsuleType, ParamSpec, Self
-
-from weft._environment import device as _device_type
-from weft._environment import layout as _layout_type
-from weft._environment import memory_format as _memory_format_type
+from typing import TypeAlias
+from weft._setting import device as _device_type
+from weft._setting import layout as _layout_type
+from weft._setting import memory_format as _memory_format_type
 from weft.storage import TypedStorage, UntypedStorage
 
 _int: TypeAlias = builtins.int
@@ -107,6 +100,17 @@ class RemovableHandle:
     def remove(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class FixedMode:
+    # no_grad and enable_grad: also decorators, with parentheses and without.
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
 
 class _HasForward(Protocol[_P, _R_co]):
     @property
@@ -339,8 +343,9 @@ class Tensor:
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
-    def __eq__(self, other: _Operand, /) -> Tensor: ...  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-    def __ne__(self, other: _Operand, /) -> Tensor: ...  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __eq__(self, other: _Operand, /) -> Tensor: ...
+    def __ne__(self, other: _Operand, /) -> Tensor: ...
+    def __rdiv__(self, other: _Operand, /) -> Tensor: ...
     def __lt__(self, other: _Operand, /) -> Tensor: ...
     def __le__(self, other: _Operand, /) -> Tensor: ...
     def __gt__(self, other: _Operand, /) -> Tensor: ...
@@ -411,7 +416,12 @@ class Tensor:
         >>> copy.deepcopy(x)
         tensor([1., 1.], requires_grad=True)
         """
-    def __rdiv__(self, other: Tensor) -> Tensor: ...
+    def _repr_html_(self) -> Self:
+        """Return the tensor for a notebook.
+
+        >>> "int64 (3,)" in weft.arange(3)._repr_html_()
+        True
+        """
     def abs(self) -> Tensor:
         """The absolute value."""
     def abs_(self) -> Self:

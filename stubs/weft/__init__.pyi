@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """weft: a dynamic computation graph without its costs, with PyTorch's API.
 
 >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
@@ -38,7 +39,8 @@ adaptive_max_pool1d = _adaptive_max_pool1d
 from weft.nn.functional.top_level import affine_grid_generator as affine_grid_generator
 from weft.nn.functional.top_level import alpha_dropout as alpha_dropout
 from weft.nn.functional.top_level import alpha_dropout_ as alpha_dropout_
-from . import amp as amp
+import weft.amp as _amp
+amp = _amp
 from . import ao as ao
 from weft.compat.kernel_settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from weft.compat.introspection import as_strided_ as as_strided_
@@ -48,37 +50,43 @@ from . import audio as audio
 from weft.amp.autocast import autocast as autocast
 from weft.amp.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from weft.amp.autocast import autocast_increment_nesting as autocast_increment_nesting
-from . import autograd as autograd
+import weft.autograd as _autograd
+autograd = _autograd
 from . import backends as backends
 from weft.nn.functional.top_level import batch_norm as batch_norm
 from weft.nn.functional.top_level import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from weft.ops.shape import broadcast_shapes as broadcast_shapes
 from weft.ops.shape import broadcast_tensors as broadcast_tensors
-from weft._environment import can_cast as can_cast
+from weft._setting import can_cast as can_cast
 from weft.amp.autocast import clear_autocast_cache as clear_autocast_cache
 from weft.ops.memory import clone as clone
-from . import compat as compat
-from . import compiler as compiler
+import weft.compat as _compat
+compat = _compat
+import weft.compiler as _compiler
+compiler = _compiler
 from weft.ops.control import cond as cond
 from weft.nn.functional.top_level import convolution as convolution
 from weft.nn.functional.top_level import cosine_embedding_loss as cosine_embedding_loss
 from . import cpu as cpu
 from weft.nn.functional.top_level import ctc_loss as ctc_loss
 from . import cuda as cuda
-from . import data as data
+import weft.data as _data
+data = _data
 from weft._C import default_generator as default_generator
 from weft.quantization.tensor import dequantize as dequantize
 from weft.compat.introspection import detach_ as detach_
-from weft._environment import device as device
-from . import distributed as distributed
-from . import distributions as distributions
+from weft._setting import device as device
+import weft.distributed as _distributed
+distributed = _distributed
+import weft.distributions as _distributions
+distributions = _distributions
 from weft.nn.functional.top_level import dropout as dropout
 from weft.nn.functional.top_level import dropout_ as dropout_
 from weft.sparse import mm as _dsmm
 dsmm = _dsmm
 from weft._C import dtype as dtype
 from weft.nn.functional.top_level import embedding as embedding
-from weft._environment import empty_cache as empty_cache
+from weft._setting import empty_cache as empty_cache
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.ops.compare import equal as equal
 from weft.nn.functional.top_level import feature_alpha_dropout as feature_alpha_dropout
@@ -86,17 +94,18 @@ from weft.nn.functional.top_level import feature_alpha_dropout_ as feature_alpha
 from weft.nn.functional.top_level import feature_dropout as feature_dropout
 from weft.nn.functional.top_level import feature_dropout_ as feature_dropout_
 from . import fft as fft
-from weft._environment import finfo as finfo
+from weft._setting import finfo as finfo
 from weft.ops.create import from_dlpack as from_dlpack
 from weft.storage import from_file as from_file
 from weft.ops.create import from_numpy as from_numpy
 from weft.ops.create import frombuffer as frombuffer
-from . import func as func
+import weft.func as _func
+func = _func
 from . import functional as functional
 from weft.amp.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp.autocast import get_autocast_dtype as get_autocast_dtype
-from weft._environment import get_default_device as get_default_device
-from weft._environment import get_default_dtype as get_default_dtype
+from weft._setting import get_default_device as get_default_device
+from weft._setting import get_default_dtype as get_default_dtype
 from weft.compat.kernel_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from weft.compat.introspection import get_device as get_device
 from weft.compat.devices import get_device_module as get_device_module
@@ -115,7 +124,7 @@ from weft.nn.functional.top_level import gru as gru
 from weft.nn.functional.top_level import gru_cell as gru_cell
 from weft.nn.functional.top_level import hinge_embedding_loss as hinge_embedding_loss
 from . import hub as hub
-from weft._environment import iinfo as iinfo
+from weft._setting import iinfo as iinfo
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.nn.functional.top_level import instance_norm as instance_norm
@@ -130,31 +139,33 @@ from weft.compat.introspection import is_conj as is_conj
 from weft.compat.kernel_settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from weft.compat.introspection import is_distributed as is_distributed
 from weft.ops.convert import is_floating_point as is_floating_point
-from weft._environment import is_grad_enabled as is_grad_enabled
+from weft._setting import is_grad_enabled as is_grad_enabled
 from weft.compat.introspection import is_inference as is_inference
-from weft._environment import is_inference_mode_enabled as is_inference_mode_enabled
+from weft._setting import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.compat.introspection import is_neg as is_neg
 from weft.ops.convert import is_nonzero as is_nonzero
 from weft.compat.introspection import is_same_size as is_same_size
 from weft.compat.introspection import is_signed as is_signed
 from weft.storage import is_storage as is_storage
-from weft._environment import is_tensor as is_tensor
+from weft._setting import is_tensor as is_tensor
 from weft.compat.introspection import is_warn_always_enabled as is_warn_always_enabled
-from . import jit as jit
+import weft.jit as _jit
+jit = _jit
 from weft.nn.functional.top_level import kl_div as kl_div
 from weft.nn.functional.top_level import layer_norm as layer_norm
-from weft._environment import layout as layout
+from weft._setting import layout as layout
 from . import linalg as linalg
 from weft.serialization.files import load as load
 from weft.nn.functional.top_level import lstm as lstm
 from weft.nn.functional.top_level import lstm_cell as lstm_cell
 from weft.random import manual_seed as manual_seed
 from weft.nn.functional.top_level import margin_ranking_loss as margin_ranking_loss
-from . import masked as masked
-from weft._environment import max_memory_allocated as max_memory_allocated
+import weft.masked as _masked
+masked = _masked
+from weft._setting import max_memory_allocated as max_memory_allocated
 from weft.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
-from weft._environment import memory_allocated as memory_allocated
-from weft._environment import memory_format as memory_format
+from weft._setting import memory_allocated as memory_allocated
+from weft._setting import memory_format as memory_format
 from . import mps as mps
 from weft.nn.functional.top_level import native_batch_norm as native_batch_norm
 from weft.nn.functional.top_level import native_dropout as native_dropout
@@ -164,26 +175,31 @@ from weft.nn.functional.top_level import native_layer_norm as native_layer_norm
 from . import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.ops.convert import numel as numel
-from . import ops as ops
-from . import optim as optim
+import weft.ops as _ops
+ops = _ops
+import weft.optim as _optim
+optim = _optim
 from weft.quantization.kinds import per_channel_affine as per_channel_affine
 from weft.quantization.kinds import per_channel_affine_float_qparams as per_channel_affine_float_qparams
 from weft.quantization.kinds import per_channel_symmetric as per_channel_symmetric
 from weft.quantization.kinds import per_tensor_affine as per_tensor_affine
 from weft.quantization.kinds import per_tensor_symmetric as per_tensor_symmetric
 from weft.nn.functional.top_level import poisson_nll_loss as poisson_nll_loss
-from . import printing as printing
-from weft._environment import promote_types as promote_types
+import weft.printing as _printing
+printing = _printing
+from weft._setting import promote_types as promote_types
 from weft.quantization.kinds import qint32 as qint32
 from weft.quantization.kinds import qint8 as qint8
 from weft.quantization.kinds import qscheme as qscheme
-from . import quantization as quantization
+import weft.quantization as _quantization
+quantization = _quantization
 from weft.quantization.tensor import quantize_per_channel as quantize_per_channel
 from weft.quantization.tensor import quantize_per_tensor as quantize_per_tensor
 from weft.quantization.tensor import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
 from weft.quantization.kinds import quint8 as quint8
-from . import random as random
-from weft._environment import reset_peak_memory_stats as reset_peak_memory_stats
+import weft.random as _random
+random = _random
+from weft._setting import reset_peak_memory_stats as reset_peak_memory_stats
 from weft.ops.shape import resize_as_ as resize_as_
 from weft.ops.convert import result_type as result_type
 from weft.nn.functional.top_level import rnn_relu as rnn_relu
@@ -194,14 +210,15 @@ from weft.nn.functional.activation import rrelu_ as rrelu_
 from weft.serialization.files import save as save
 from weft.ops.control import scan as scan
 from weft.random import seed as seed
-from . import serialization as serialization
+import weft.serialization as _serialization
+serialization = _serialization
 from weft.amp.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
 from weft.amp.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from weft.amp.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from weft.amp.autocast import set_autocast_dtype as set_autocast_dtype
 from weft.amp.autocast import set_autocast_enabled as set_autocast_enabled
-from weft._environment import set_default_device as set_default_device
-from weft._environment import set_default_dtype as set_default_dtype
+from weft._setting import set_default_device as set_default_device
+from weft._setting import set_default_dtype as set_default_dtype
 from weft.compat.kernel_settings import set_default_tensor_type as set_default_tensor_type
 from weft.compat.kernel_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from weft.compat.kernel_settings import set_float32_matmul_precision as set_float32_matmul_precision
@@ -214,15 +231,17 @@ from weft.random import set_rng_state as set_rng_state
 from weft.compat.introspection import set_warn_always as set_warn_always
 from . import signal as signal
 from weft.sparse import smm as smm
-from . import sparse as sparse
-from weft.sparse.compressed import sparse_compressed_tensor as sparse_compressed_tensor
+import weft.sparse as _sparse
+sparse = _sparse
+from weft.ops.compressed import sparse_compressed_tensor as sparse_compressed_tensor
 from weft.ops.sparse import sparse_coo_tensor as sparse_coo_tensor
-from weft.sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
-from weft.sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
+from weft.ops.compressed import sparse_csc_tensor as sparse_csc_tensor
+from weft.ops.compressed import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from weft.sparse import mm as _spmm
 spmm = _spmm
-from . import storage as storage
+import weft.storage as _storage
+storage = _storage
 from weft.nn.summary import summary as summary
 from weft.compat.introspection import sym_float as sym_float
 from weft.compat.introspection import sym_int as sym_int
@@ -233,18 +252,22 @@ from weft.compat.introspection import sym_not as sym_not
 from weft.compat.introspection import sym_sqrt as sym_sqrt
 from weft.compat.introspection import sym_sum as sym_sum
 from weft.ops.create import tensor as tensor
-from . import testing as testing
-from . import text as text
+import weft.testing as _testing
+testing = _testing
+import weft.text as _text
+text = _text
 from weft.nn.functional.activation import threshold_ as threshold_
 from weft.compat.introspection import to_dlpack as to_dlpack
-from . import train as train
+import weft.train as _train
+train = _train
 from weft.nn.functional.top_level import triplet_margin_loss as triplet_margin_loss
 from weft.compat.introspection import typename as typename
 from . import types as types
 from weft.compat.kernel_settings import use_deterministic_algorithms as use_deterministic_algorithms
 from . import utils as utils
 from . import version as version
-from . import view as view
+import weft.view as _view
+view = _view
 from . import vision as vision
 from weft.func.batching import vmap as vmap
 from weft.ops.control import while_loop as while_loop
@@ -412,6 +435,16 @@ def einsum(*operands: Tensor | Sequence[_int]) -> Tensor: ...
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+@overload
+def tensordot(a: Tensor, b: Tensor, dims: _int = 2, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def tensordot(
+    a: Tensor,
+    b: Tensor,
+    dims: Sequence[Sequence[_int]] | Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 @overload
 def unique(
     input: Tensor,
@@ -4786,18 +4819,6 @@ def tensor_split(
     indices: _int | Sequence[_int],
     dim: _int = 0,
 ) -> tuple[Tensor, ...]: ...
-def tensordot(
-    a: Tensor,
-    b: Tensor,
-    dims: _Ints | None = 2,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the sum of products over some dimensions of two tensors.
-
-    >>> weft.tensordot(weft.ones(2, 3), weft.ones(3, 4), dims=1).shape
-    torch.Size([2, 4])
-    """
 def threshold(
     input: Tensor,
     threshold: _float,

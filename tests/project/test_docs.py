@@ -101,17 +101,17 @@ def test_readme_snippets_run(number: int) -> None:
 
 def test_readme_names_every_target() -> None:
     """The table of targets is the Makefile's."""
-    targets = set(re.findall(r"^([a-z]+):.*## ", text_of("Makefile"), re.MULTILINE))
-    listed = set(re.findall(r"^\| `make ([a-z]+)` \|", text_of("README.md"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):.*## ", text_of("Makefile"), re.MULTILINE))
+    listed = set(re.findall(r"^\| `make ([a-z-]+)` \|", text_of("README.md"), re.MULTILINE))
     assert listed == targets
 
 
 def test_versions_agree() -> None:
     """One version, in the package, the project file and the change log."""
-    project = re.search(r'^version = "(.+)"$', text_of("pyproject.toml"), re.MULTILINE)
+    project = text_of("pyproject.toml")
+    assert 'dynamic = ["version"]' in project and 'input = "weft/__init__.py"' in project
     newest = re.search(r"^## (\d+\.\d+\.\d+)", text_of("CHANGELOG.md"), re.MULTILINE)
-    assert project and newest
-    assert weft.__version__ == project.group(1) == newest.group(1)
+    assert newest and weft.__version__ == newest.group(1)
 
 
 def test_dependencies_are_explained() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.stubs.modules import (
     PACKAGE,
+    STUBBED,
     alias_stub,
     facade_stub,
     native_stub,
@@ -48,8 +49,11 @@ def facades() -> list[str]:
 
 def files() -> dict[str, str]:
     """Return the text of each stub by its path below ``stubs/weft``."""
+    described = {*DYNAMIC, *passing_on()}
+    described |= {name.rpartition(".")[0] for name in described} - {""}  # no folder without its own
+    STUBBED.update((*described, *facades()))
     texts = {"_C.pyi": native_stub()}
-    for name in sorted({*DYNAMIC, *passing_on()}):
+    for name in sorted(described):
         module = package(name)
         file = Path(place_of(module).replace(".", "/")).relative_to("weft")
         is_package = Path(module.__file__ or "").name == "__init__.py"

@@ -72,6 +72,16 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @overload
+def tensordot(a: Tensor, b: Tensor, dims: _int = 2, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def tensordot(
+    a: Tensor,
+    b: Tensor,
+    dims: Sequence[Sequence[_int]] | Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
 def unique(
     input: Tensor,
     sorted: _bool = True,

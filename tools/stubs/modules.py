@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import pkgutil
 import sys
@@ -17,7 +18,10 @@ from tools.stubs.render import Definition, definition
 from weft import _C
 from weft.ops.signatures import rows_of
 
-HEAD = "# Written by `python -m tools.stubs`. Do not edit.\n"
+HEAD = """\
+# Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
+"""
 PACKAGE = Path(weft.__file__).parent
 ALIASES = (
     "_Device _DType _Hook _Index _Ints _Layout _MemoryFormat _Number _Operand _bool _complex _float _int _str"
@@ -103,10 +107,6 @@ def names_of(module: types.ModuleType) -> list[str]:
     names = set(listed) if listed is not None and module is not weft else set(dir(module))
     hidden = {"TYPE_CHECKING", "annotations", "Any"}
     names = {n for n in names if not n.startswith("_") or n in (listed or ())} - hidden
-    if hasattr(module, "__path__") and hasattr(module, "__getattr__") and module is not weft:
-        names |= {
-            part.name for part in pkgutil.iter_modules(module.__path__) if part.name[0] != "_"
-        }
     return sorted(name for name in names if not _is_foreign(getattr(module, name, None)))
 
 
@@ -126,8 +126,23 @@ def origin_of(name: str, value: Any) -> str | None:
     source = sys.modules.get(module)
     if not module.startswith("weft") or source is None or not getattr(source, "__file__", None):
         return None
-    inside = vars(source).get(getattr(value, "__name__", name))
-    return place_of(source) if inside is value else None
+    known_as = getattr(value, "__name__", name)
+    inside = vars(source).get(known_as) is value and _is_static(known_as, source)
+    return place_of(source) if inside else None
+
+
+STUBBED: set[str] = set()  # the modules that have a stub
+
+
+def _submodule(dotted: str) -> str:
+    """Return the import of a module by its package.
+
+    In a clone the stubs lie in a folder of their own, where ``from . import x`` finds only stubs.
+    """
+    name = dotted.rpartition(".")[2]
+    if dotted in STUBBED:
+        return f"from . import {name} as {name}"
+    return f"import {dotted} as _{name}\n{name} = _{name}"
 
 
 def _import(place: str, known_as: str, name: str) -> str:
@@ -188,7 +203,12 @@ def foreach() -> dict[str, list[Definition]]:
 
 def _is_static(name: str, module: types.ModuleType) -> bool:
     """Say whether a checker finds a name in the source of a module."""
-    tree = ast.parse(Path(module.__file__ or "").read_text())
+    return name in _static_names(module.__file__ or "")
+
+
+@functools.cache
+def _static_names(path: str) -> set[str]:
+    tree = ast.parse(Path(path).read_text())
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -197,7 +217,7 @@ def _is_static(name: str, module: types.ModuleType) -> bool:
             found.add(node.id)
         elif isinstance(node, ast.ImportFrom | ast.Import):
             found |= {alias.asname or alias.name for alias in node.names}
-    return name in found
+    return found
 
 
 def _function(name: str, value: Any) -> list[Definition]:
@@ -215,7 +235,7 @@ def _entry(module: types.ModuleType, name: str, value: Any) -> str | list[Defini
     if isinstance(value, types.ModuleType):
         place = place_of(value)
         if value.__name__ == f"{module.__name__}.{name}":
-            return f"from . import {name} as {name}"
+            return _submodule(value.__name__)
         parent, _, last = place.rpartition(".")
         return _import(parent, last, name)
     if ops.is_native(value):
@@ -247,13 +267,17 @@ def package_stub(module: types.ModuleType) -> str:
     """Return the stub of a module: each public name imported from its home, or declared."""
     imports, constants, written = [], [], []
     definitions: dict[str, list[Definition]] = {}
-    for name in names_of(module):
+    later = set()
+    if hasattr(module, "__getattr__") and module is not weft:  # loads them when they are asked for
+        later = {name for name in submodules(module) if name not in vars(module)}
+        imports += [_submodule(f"{module.__name__}.{name}") for name in sorted(later)]
+    for name in sorted(set(names_of(module)) - later):
         entry = _entry(module, name, getattr(module, name))
         if isinstance(entry, list):
             definitions[name] = entry
         elif entry.startswith("@overload"):
             written.append(entry)
-        elif entry.startswith("from "):
+        elif entry.startswith(("from ", "import ")):
             imports.append(entry)
         else:
             constants.append(entry)
@@ -265,41 +289,60 @@ def package_stub(module: types.ModuleType) -> str:
     body += "\n".join(definition(name, overloads) for name, overloads in definitions.items())
     text = HEAD + IMPORTS
     if constants or definitions:
-        text += "".join(f"from weft._C import {alias} as {alias}\n" for alias in ALIASES)
-        have = "\n".join(imports)
-        for name in ("Generator", "Tensor"):
-            text += "" if f" {name} as {name}\n" in have + "\n" else f"from weft._C import {name}\n"
+        text += _aliases(imports)
     text += "\n".join(imports) + "\n\n" + body.strip() + "\n"
     doc = (module.__doc__ or "").strip()
     return text.replace(HEAD, f'{HEAD}"""{doc}"""\n' if doc else HEAD, 1).rstrip() + "\n"
 
 
+def _imported(module: types.ModuleType) -> set[str]:
+    """Return the names that the source of a module imports, and so does not offer itself."""
+    nodes = ast.walk(ast.parse(Path(module.__file__ or "").read_text()))
+    imports = [n for n in nodes if isinstance(n, ast.ImportFrom | ast.Import)]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
 def facade_stub(module: types.ModuleType) -> str:
     """Return the stub of ``weft.cuda`` and others, which lie in weft/compat/modules."""
     place = place_of(module)
-    lines = []
-    shown = {n for n in dir(module) if not n.startswith("_")} - {"annotations", "TYPE_CHECKING"}
-    for name in sorted({*names_of(module), *shown}):
+    listed = set(names_of(module)) if hasattr(module, "__all__") else set()
+    shown = {n for n in dir(module) if not n.startswith("_")} - _imported(module)
+    imports, definitions = [], []
+    for name in sorted((listed | shown) - {"TYPE_CHECKING"}):
         value = getattr(module, name)
-        if isinstance(value, types.ModuleType) or _is_foreign(value):
-            continue
-        if _is_static(name, module):
-            lines.append(f"from {place} import {name} as {name}")
+        if isinstance(value, types.ModuleType):
+            inside = value.__name__ == f"{module.__name__}.{name}"
+            imports += [f"from . import {name} as {name}"] if inside else []
+        elif _is_static(name, module):
+            imports.append(f"from {place} import {name} as {name}")
+        elif getattr(weft, name, None) is value:
+            imports.append(f"from weft import {name} as {name}")
+        elif origin_of(name, value):
+            imports.append(_import(origin_of(name, value) or "", value.__name__, name))
         elif isinstance(value, type):
-            lines.append(f"class {name}(Tensor): ...")
+            definitions.append(f"class {name}(Tensor): ...")
         elif inspect.isfunction(value):
-            lines.append(definition(name, _function(name, value)))
+            definitions.append(definition(name, _function(name, value)))
         else:
-            lines.append(_constant(name, value))
-    for name in dir(module):
-        value = getattr(module, name)
-        inside = isinstance(value, types.ModuleType) and value.__name__.startswith(module.__name__)
-        if inside and not name.startswith("_"):
-            lines.append(f"from . import {name} as {name}")
-    lines.sort(key=lambda line: (not line.startswith("from"), line))
-    uses = [("(Tensor)", "from weft._C import Tensor\n"), ("Any", "from typing import Any\n\n")]
-    body = "\n".join(lines) + "\n"
-    return HEAD + "".join(line for word, line in uses if word in body) + body
+            definitions.append(_constant(name, value))
+    for name in submodules(module):
+        imports.append(f"from . import {name} as {name}")
+    head = IMPORTS + _aliases(imports) if definitions else ""
+    return HEAD + head + "\n".join(dict.fromkeys(imports + definitions)) + "\n"
+
+
+def submodules(module: types.ModuleType) -> list[str]:
+    """Return the public modules of a package."""
+    parts = pkgutil.iter_modules(getattr(module, "__path__", []))
+    return [part.name for part in parts if not part.name.startswith("_")]
+
+
+def _aliases(imports: list[str]) -> str:
+    """Return the imports of the names that annotations use."""
+    lines = [f"from weft._C import {alias} as {alias}" for alias in ALIASES]
+    taken = {line.rpartition(" as ")[2] for line in imports}
+    lines += [f"from weft._C import {n}" for n in ("Generator", "Size", "Tensor") if n not in taken]
+    return "\n".join(lines) + "\n"
 
 
 def alias_stub(module: types.ModuleType) -> str:

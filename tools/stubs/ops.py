@@ -97,7 +97,7 @@ def native(name: str, method: bool) -> list[Definition]:
     rows = [row for row in rows_of(name) if row["method" if method else "function"]]
     rows = rows or rows_of(name)
     twin = name.endswith("_") and any(row["inplace"] or row["inplace_only"] for row in rows)
-    found = []
+    found: list[Definition] = []
     for row in rows:
         schema = Schema(row["signature"])
         if method and not schema.parameters[0].type.startswith("Tensor"):

@@ -14,7 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from types import TracebackType
-    from typing import Any
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -114,7 +116,7 @@ class _FixedMode(_C.FixedMode):
     def _decorate(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         return cls() if orig_func is None else _decorated(orig_func, _set_grad, cls._mode)
 
-    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, orig_func: F) -> F:
         """Decorate ``orig_func``."""
         return _decorated(orig_func, _set_grad, self._mode)
 
@@ -197,7 +199,7 @@ class set_grad_enabled:
         before, self._before, _ = self._before
         _set_grad(before)
 
-    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, orig_func: F) -> F:
         """Decorate ``orig_func`` and undo what the constructor switched."""
         if self._before:
             _set_grad(self._before[0])
@@ -247,6 +249,6 @@ class inference_mode:
         before, self._before = self._before
         _both(before)
 
-    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, orig_func: F) -> F:
         """Decorate ``orig_func``."""
         return _decorated(orig_func, _both, (self.mode, not self.mode))

@@ -463,6 +463,12 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         """Return what stands between the brackets when the module is printed."""
         return ""
 
+    def _repr_html_(self) -> str:
+        """Return the tree of modules for a notebook."""
+        from weft.view.html import module_html
+
+        return module_html(self)
+
     def __repr__(self) -> str:
         """Return the tree of modules as text."""
         extra = self.extra_repr()

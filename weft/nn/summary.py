@@ -55,10 +55,13 @@ class Summary:
         self.output_bytes = totals["outputs"]
         self.total_macs = totals["macs"]
 
-    def __str__(self) -> str:
-        """Return the table as text."""
-        head = ("Layer", "Output shape", "Parameters", "Bytes", "Multiply-adds")
-        lines = [head]
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the head and the rows of the table as texts.
+
+        >>> weft.summary(weft.nn.Linear(2, 3), weft.ones(1, 2)).lines()[1]
+        ('Linear', '(1, 3)', '9', '36', '6')
+        """
+        lines = [("Layer", "Output shape", "Parameters", "Bytes", "Multiply-adds")]
         for row in self.rows:
             name = "  " * row.depth + (f"{row.name.rpartition('.')[2]}: " if row.name else "")
             lines.append(
@@ -70,7 +73,27 @@ class Summary:
                     f"{row.macs:,}" if row.macs else "-",
                 )
             )
-        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        return lines  # type: ignore[return-value]
+
+    def totals(self) -> list[str]:
+        """Return what stands below the table.
+
+        >>> weft.summary(weft.nn.Linear(2, 3), weft.ones(1, 2)).totals()[0]
+        'Parameters: 9 (9 trainable, 0 not)'
+        """
+        frozen = self.total_params - self.trainable_params
+        return [
+            f"Parameters: {self.total_params:,} ({self.trainable_params:,} trainable, "
+            f"{frozen:,} not)",
+            f"Memory: {_size_text(self.total_bytes)} of parameters and buffers, "
+            f"{_size_text(self.output_bytes)} of outputs",
+            f"Multiply-adds: {self.total_macs:,}",
+        ]
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        lines = self.lines()
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
         text = []
         for line in lines:
@@ -78,20 +101,12 @@ class Summary:
                 c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))
             ]
             text.append("  ".join(cells).rstrip())
-        frozen = self.total_params - self.trainable_params
-        return "\n".join(
-            [
-                text[0],
-                rule,
-                *text[1:],
-                rule,
-                f"Parameters: {self.total_params:,} ({self.trainable_params:,} trainable, "
-                f"{frozen:,} not)",
-                f"Memory: {_size_text(self.total_bytes)} of parameters and buffers, "
-                f"{_size_text(self.output_bytes)} of outputs",
-                f"Multiply-adds: {self.total_macs:,}",
-            ]
-        )
+        return "\n".join([text[0], rule, *text[1:], rule, *self.totals()])
+
+    def _repr_html_(self) -> str:
+        from weft.view.html import summary_html
+
+        return summary_html(self)
 
     __repr__ = __str__
 

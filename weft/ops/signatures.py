@@ -177,7 +177,8 @@ def _joined(schemas: list[Schema]) -> list[Parameter]:
             if p.name in found:
                 continue
             by_name = p.keyword_only or spread
-            default: Any = default_of(p)
+            same = [q for other in schemas for q in other.parameters if q.name == p.name]
+            default: Any = next((default_of(q) for q in same if q.default is not None), ...)
             everywhere = all(p.name in known for known in names)
             late = any(q.default is not Parameter.empty for q in found.values())
             if p.spread or (default is ... and everywhere and (not late or by_name)):

@@ -227,7 +227,9 @@ class Trainer:
         finally:
             self.progress.close()
             self.batch = None
-        return self.history
+        from weft.view.html import History
+
+        return History(self.history)
 
     def validate(self, data: Any) -> dict[str, Any]:
         """Return loss and metrics for data, without training.
@@ -485,6 +487,13 @@ class Trainer:
         if plateau and asked == "step":
             raise ValueError("ReduceLROnPlateau needs results: scheduler_interval must be 'epoch'")
         return asked or ("step" if by_step else "epoch")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from weft.view.html import History
+
+        return f"<b>{escape(repr(self))}</b>" + History(self.history)._repr_html_()
 
     def __repr__(self) -> str:
         """Return model, optimiser and epochs."""

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from . import cpu as cpu
 from . import cuda as cuda
 from . import cudnn as cudnn

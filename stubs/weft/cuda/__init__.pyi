@@ -1,10 +1,32 @@
 # Written by `python -m tools.stubs`. Do not edit.
-from weft._C import Tensor
-from typing import Any
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, overload
 
-from . import amp as amp
+import numpy as np
+import numpy.typing as npt
+
+from weft._C import _Device as _Device
+from weft._C import _DType as _DType
+from weft._C import _Hook as _Hook
+from weft._C import _Index as _Index
+from weft._C import _Ints as _Ints
+from weft._C import _Layout as _Layout
+from weft._C import _MemoryFormat as _MemoryFormat
+from weft._C import _Number as _Number
+from weft._C import _Operand as _Operand
+from weft._C import _bool as _bool
+from weft._C import _complex as _complex
+from weft._C import _float as _float
+from weft._C import _int as _int
+from weft._C import _str as _str
+from weft._C import Generator
+from weft._C import Size
+from weft._C import Tensor
 from weft.compat.modules.cuda import Event as Event
 from weft.compat.modules.cuda import Stream as Stream
+from . import amp as amp
 from weft.compat.modules.cuda import device as device
 from weft.compat.modules.cuda import device_count as device_count
 from weft.compat.modules.cuda import device_of as device_of
@@ -21,7 +43,6 @@ from weft.compat.modules.cuda import max_memory_reserved as max_memory_reserved
 from weft.compat.modules.cuda import memory_allocated as memory_allocated
 from weft.compat.modules.cuda import memory_reserved as memory_reserved
 from weft.compat.modules.cuda import memory_stats as memory_stats
-from weft.compat.modules.cuda import refuse as refuse
 from weft.compat.modules.cuda import seed as seed
 from weft.compat.modules.cuda import seed_all as seed_all
 from weft.compat.modules.cuda import set_rng_state_all as set_rng_state_all

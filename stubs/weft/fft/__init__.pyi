@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Discrete Fourier transforms (native: ``csrc/ops/fft.cpp``), frequencies and shifts."""
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from weft._C import _float as _float
 from weft._C import _int as _int
 from weft._C import _str as _str
 from weft._C import Generator
+from weft._C import Size
 from weft._C import Tensor
 
 

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.compat.modules.mps import device_count as device_count
 from weft.compat.modules.mps import empty_cache as empty_cache
 from weft.compat.modules.mps import is_available as is_available

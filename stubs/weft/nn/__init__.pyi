@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Layers, losses and containers: networks as trees of modules.
 
 >>> net = weft.nn.Sequential(weft.nn.Linear(4, 8), weft.nn.ReLU(), weft.nn.Linear(8, 1))
@@ -179,42 +180,77 @@ from weft.nn.resize import UpsamplingNearest2d as UpsamplingNearest2d
 from weft.nn.padding import ZeroPad1d as ZeroPad1d
 from weft.nn.padding import ZeroPad2d as ZeroPad2d
 from weft.nn.padding import ZeroPad3d as ZeroPad3d
-from . import activation as activation
-from . import attention as attention
-from . import attention_backend as attention_backend
-from . import batchnorm as batchnorm
-from . import common_types as common_types
-from . import container as container
-from . import conv as conv
-from . import distance as distance
-from . import dropout as dropout
-from . import embedding as embedding
+import weft.nn.activation as _activation
+activation = _activation
+import weft.nn.attention as _attention
+attention = _attention
+import weft.nn.attention_backend as _attention_backend
+attention_backend = _attention_backend
+import weft.nn.batchnorm as _batchnorm
+batchnorm = _batchnorm
+import weft.nn.common_types as _common_types
+common_types = _common_types
+import weft.nn.container as _container
+container = _container
+import weft.nn.conv as _conv
+conv = _conv
+import weft.nn.distance as _distance
+distance = _distance
+import weft.nn.dropout as _dropout
+dropout = _dropout
+import weft.nn.embedding as _embedding
+embedding = _embedding
 from weft.nn.parameter import factory_kwargs as factory_kwargs
-from . import flatten as flatten
-from . import fold as fold
+import weft.nn.flatten as _flatten
+flatten = _flatten
+import weft.nn.fold as _fold
+fold = _fold
 from . import functional as functional
-from . import grad as grad
-from . import init as init
-from . import lazy as lazy
-from . import linear as linear
-from . import loss as loss
-from . import loss_linear as loss_linear
-from . import module as module
-from . import module_arguments as module_arguments
-from . import module_backward as module_backward
-from . import module_checkpoint as module_checkpoint
-from . import module_hooks as module_hooks
-from . import module_state as module_state
-from . import module_tree as module_tree
+import weft.nn.grad as _grad
+grad = _grad
+import weft.nn.init as _init
+init = _init
+import weft.nn.lazy as _lazy
+lazy = _lazy
+import weft.nn.linear as _linear
+linear = _linear
+import weft.nn.loss as _loss
+loss = _loss
+import weft.nn.loss_linear as _loss_linear
+loss_linear = _loss_linear
+import weft.nn.module as _module
+module = _module
+import weft.nn.module_arguments as _module_arguments
+module_arguments = _module_arguments
+import weft.nn.module_backward as _module_backward
+module_backward = _module_backward
+import weft.nn.module_checkpoint as _module_checkpoint
+module_checkpoint = _module_checkpoint
+import weft.nn.module_hooks as _module_hooks
+module_hooks = _module_hooks
+import weft.nn.module_state as _module_state
+module_state = _module_state
+import weft.nn.module_tree as _module_tree
+module_tree = _module_tree
 from . import modules as modules
-from . import native_calls as native_calls
-from . import normalization as normalization
-from . import padding as padding
-from . import parallel as parallel
-from . import parameter as parameter
-from . import pooling as pooling
-from . import recurrent as recurrent
-from . import resize as resize
-from . import summary as summary
-from . import transformer as transformer
+import weft.nn.native_calls as _native_calls
+native_calls = _native_calls
+import weft.nn.normalization as _normalization
+normalization = _normalization
+import weft.nn.padding as _padding
+padding = _padding
+import weft.nn.parallel as _parallel
+parallel = _parallel
+import weft.nn.parameter as _parameter
+parameter = _parameter
+import weft.nn.pooling as _pooling
+pooling = _pooling
+import weft.nn.recurrent as _recurrent
+recurrent = _recurrent
+import weft.nn.resize as _resize
+resize = _resize
+import weft.nn.summary as _summary
+summary = _summary
+import weft.nn.transformer as _transformer
+transformer = _transformer
 from . import utils as utils

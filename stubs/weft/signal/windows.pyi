@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """``weft.signal.windows``: window functions under SciPy's and PyTorch's names and signatures.
 
 Symmetric unless ``sym=False``, which leaves out the last value, for a transform that repeats."""
@@ -24,6 +25,7 @@ from weft._C import _float as _float
 from weft._C import _int as _int
 from weft._C import _str as _str
 from weft._C import Generator
+from weft._C import Size
 from weft._C import Tensor
 
 

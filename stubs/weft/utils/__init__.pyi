@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Tools around training, loaded on first use: ``weft.utils.data`` and others.
 
 >>> weft.utils.data.SequentialSampler(range(3))
@@ -10,8 +11,15 @@ from typing import Any, NamedTuple, NoReturn, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import checkpoint as checkpoint
-from . import data as data
-from . import download as download
-from . import pytree as pytree
-from . import tensorboard as tensorboard
+import weft.utils.checkpoint as _checkpoint
+checkpoint = _checkpoint
+import weft.utils.data as _data
+data = _data
+import weft.utils.doctor as _doctor
+doctor = _doctor
+import weft.utils.tensorboard as _tensorboard
+tensorboard = _tensorboard
+import weft.utils.download as _download
+download = _download
+import weft.utils.pytree as _pytree
+pytree = _pytree

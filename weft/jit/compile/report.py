@@ -59,6 +59,12 @@ class Report:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from weft.view.html import text_html
+
+        title, _, rest = str(self).partition("\n")
+        return text_html(title, rest)
+
 
 def facts(v: CallSpecialization) -> dict[str, Any]:
     """Return what is known of a specialisation: inputs, calls, splits, ops, memory, guards."""

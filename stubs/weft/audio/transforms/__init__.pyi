@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """What turns sounds into features, as modules.
 
 >>> weft.audio.transforms.MFCC(n_mfcc=13, melkwargs={"n_mels": 40})(weft.rand(16000)).shape
@@ -30,7 +31,11 @@ from weft.audio.transforms.spectrum import Spectrogram as Spectrogram
 from weft.audio.transforms.augment import TimeMasking as TimeMasking
 from weft.audio.transforms.augment import TimeStretch as TimeStretch
 from weft.audio.transforms.signal import Vol as Vol
-from . import augment as augment
-from . import cepstrum as cepstrum
-from . import signal as signal
-from . import spectrum as spectrum
+import weft.audio.transforms.augment as _augment
+augment = _augment
+import weft.audio.transforms.cepstrum as _cepstrum
+cepstrum = _cepstrum
+import weft.audio.transforms.signal as _signal
+signal = _signal
+import weft.audio.transforms.spectrum as _spectrum
+spectrum = _spectrum

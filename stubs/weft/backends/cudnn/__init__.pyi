@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.compat.modules.backends.cudnn import allow_tf32 as allow_tf32
 from weft.compat.modules.backends.cudnn import benchmark as benchmark
 from weft.compat.modules.backends.cudnn import benchmark_limit as benchmark_limit

@@ -1,3 +1,4 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.compat.modules.backends.mkldnn import enabled as enabled
 from weft.compat.modules.backends.mkldnn import is_available as is_available

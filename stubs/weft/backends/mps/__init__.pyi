@@ -1,3 +1,4 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.compat.modules.backends.mps import is_available as is_available
 from weft.compat.modules.backends.mps import is_built as is_built

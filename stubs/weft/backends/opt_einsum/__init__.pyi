@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.compat.modules.backends.opt_einsum import enabled as enabled
 from weft.compat.modules.backends.opt_einsum import is_available as is_available
 from weft.compat.modules.backends.opt_einsum import strategy as strategy

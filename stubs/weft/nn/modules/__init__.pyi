@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Names as PyTorch spells them, for programs that say ``torch.nn.modules.linear.Linear``.
 
 Every file of ``weft.nn`` is found here under PyTorch's name for it."""
@@ -43,4 +44,5 @@ sparse = _sparse
 from weft.nn import transformer as transformer
 from weft.nn import resize as _upsampling
 upsampling = _upsampling
-from . import utils as utils
+import weft.nn.modules.utils as _utils
+utils = _utils

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Networks for images, with torchvision's names, modules and so names of parameters.
 
 Files of trained weights made by torchvision fit: ``model.load_state_dict(weft.load("….pth"))``.
@@ -27,7 +28,8 @@ from weft.vision.models.vgg import VGG as VGG
 from weft.vision.models.vision_transformer import VisionTransformer as VisionTransformer
 from weft.vision.models.yolo import YOLO as YOLO
 from weft.vision.models.alexnet import alexnet as alexnet
-from . import densenet as densenet
+import weft.vision.models.densenet as _densenet
+densenet = _densenet
 from weft.vision.models.densenet import densenet121 as densenet121
 from weft.vision.models.densenet import densenet161 as densenet161
 from weft.vision.models.densenet import densenet169 as densenet169
@@ -35,14 +37,18 @@ from weft.vision.models.densenet import densenet201 as densenet201
 from weft.vision.models.registry import get_model as get_model
 from weft.vision.models.registry import get_model_builder as get_model_builder
 from weft.vision.models.googlenet import googlenet as googlenet
-from . import inception as inception
+import weft.vision.models.inception as _inception
+inception = _inception
 from weft.vision.models.inception import inception_v3 as inception_v3
 from weft.vision.models.lenet import lenet as lenet
 from weft.vision.models.registry import list_models as list_models
-from . import mobilenet as mobilenet
+import weft.vision.models.mobilenet as _mobilenet
+mobilenet = _mobilenet
 from weft.vision.models.mobilenet import mobilenet_v2 as mobilenet_v2
-from . import registry as registry
-from . import resnet as resnet
+import weft.vision.models.registry as _registry
+registry = _registry
+import weft.vision.models.resnet as _resnet
+resnet = _resnet
 from weft.vision.models.resnet import resnet101 as resnet101
 from weft.vision.models.resnet import resnet152 as resnet152
 from weft.vision.models.resnet import resnet18 as resnet18
@@ -51,11 +57,13 @@ from weft.vision.models.resnet import resnet50 as resnet50
 from weft.vision.models.resnet import resnext101_32x8d as resnext101_32x8d
 from weft.vision.models.resnet import resnext101_64x4d as resnext101_64x4d
 from weft.vision.models.resnet import resnext50_32x4d as resnext50_32x4d
-from . import squeezenet as squeezenet
+import weft.vision.models.squeezenet as _squeezenet
+squeezenet = _squeezenet
 from weft.vision.models.squeezenet import squeezenet1_0 as squeezenet1_0
 from weft.vision.models.squeezenet import squeezenet1_1 as squeezenet1_1
 from weft.vision.models.unet import unet as unet
-from . import vgg as vgg
+import weft.vision.models.vgg as _vgg
+vgg = _vgg
 from weft.vision.models.vgg import vgg11 as vgg11
 from weft.vision.models.vgg import vgg11_bn as vgg11_bn
 from weft.vision.models.vgg import vgg13 as vgg13
@@ -64,7 +72,8 @@ from weft.vision.models.vgg import vgg16 as vgg16
 from weft.vision.models.vgg import vgg16_bn as vgg16_bn
 from weft.vision.models.vgg import vgg19 as vgg19
 from weft.vision.models.vgg import vgg19_bn as vgg19_bn
-from . import vision_transformer as vision_transformer
+import weft.vision.models.vision_transformer as _vision_transformer
+vision_transformer = _vision_transformer
 from weft.vision.models.vision_transformer import vit_b_16 as vit_b_16
 from weft.vision.models.vision_transformer import vit_b_32 as vit_b_32
 from weft.vision.models.vision_transformer import vit_h_14 as vit_h_14

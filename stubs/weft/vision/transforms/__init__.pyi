@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 """Changes of images, to prepare them and to make more of them, on Pillow's images and on tensors.
 
 Random ones draw from weft's generator, so that ``weft.manual_seed`` repeats them.
@@ -58,11 +59,18 @@ from weft.vision.transforms.crops import TenCrop as TenCrop
 from weft.vision.transforms.convert import ToPILImage as ToPILImage
 from weft.vision.transforms.convert import ToTensor as ToTensor
 from weft.vision.transforms.augment import TrivialAugmentWide as TrivialAugmentWide
-from . import augment as augment
-from . import color as color
-from . import common as common
-from . import compose as compose
-from . import convert as convert
-from . import crops as crops
+import weft.vision.transforms.augment as _augment
+augment = _augment
+import weft.vision.transforms.color as _color
+color = _color
+import weft.vision.transforms.common as _common
+common = _common
+import weft.vision.transforms.compose as _compose
+compose = _compose
+import weft.vision.transforms.convert as _convert
+convert = _convert
+import weft.vision.transforms.crops as _crops
+crops = _crops
 from . import functional as functional
-from . import warp as warp
+import weft.vision.transforms.warp as _warp
+warp = _warp

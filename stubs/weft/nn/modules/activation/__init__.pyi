@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.activation import CELU as CELU
 from weft.nn.activation import ELU as ELU
 from weft.nn.activation import F as F

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.resize import ChannelShuffle as ChannelShuffle
 from weft.nn.resize import F as F
 from weft.nn.resize import Module as Module

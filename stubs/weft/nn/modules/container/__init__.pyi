@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.container import Container as Container
 from weft.nn.container import Module as Module
 from weft.nn.container import ModuleDict as ModuleDict

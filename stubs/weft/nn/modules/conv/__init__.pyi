@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.conv import Conv1d as Conv1d
 from weft.nn.conv import Conv2d as Conv2d
 from weft.nn.conv import Conv3d as Conv3d

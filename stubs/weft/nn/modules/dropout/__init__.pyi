@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.dropout import AlphaDropout as AlphaDropout
 from weft.nn.dropout import Dropout as Dropout
 from weft.nn.dropout import Dropout1d as Dropout1d

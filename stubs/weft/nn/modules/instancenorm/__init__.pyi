@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.batchnorm import BatchNorm1d as BatchNorm1d
 from weft.nn.batchnorm import BatchNorm2d as BatchNorm2d
 from weft.nn.batchnorm import BatchNorm3d as BatchNorm3d

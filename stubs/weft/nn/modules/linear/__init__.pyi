@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.linear import Bilinear as Bilinear
 from weft.nn.linear import F as F
 from weft.nn.linear import Identity as Identity

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.loss_linear import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from weft.nn.loss_linear import F as F
 from weft.nn.loss_linear import Linear as Linear

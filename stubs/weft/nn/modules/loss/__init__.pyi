@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.loss import BCELoss as BCELoss
 from weft.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from weft.nn.loss import CTCLoss as CTCLoss

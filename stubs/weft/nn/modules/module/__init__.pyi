@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.module import ATOMS as ATOMS
 from weft.nn.module import Buffer as Buffer
 from weft.nn.module import CheckpointMethods as CheckpointMethods

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.padding import CircularPad1d as CircularPad1d
 from weft.nn.padding import CircularPad2d as CircularPad2d
 from weft.nn.padding import CircularPad3d as CircularPad3d

@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from weft.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from weft.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d

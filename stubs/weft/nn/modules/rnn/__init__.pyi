@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.recurrent import GRU as GRU
 from weft.nn.recurrent import GRUCell as GRUCell
 from weft.nn.recurrent import LSTM as LSTM

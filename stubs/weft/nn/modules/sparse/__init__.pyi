@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.embedding import Embedding as Embedding
 from weft.nn.embedding import EmbeddingBag as EmbeddingBag
 from weft.nn.embedding import F as F

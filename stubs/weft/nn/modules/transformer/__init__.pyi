@@ -1,4 +1,5 @@
 # Written by `python -m tools.stubs`. Do not edit.
+# mypy: disable-error-code="misc, no-redef, overload-cannot-match, overload-overlap, override"
 from weft.nn.transformer import Dropout as Dropout
 from weft.nn.transformer import F as F
 from weft.nn.transformer import LayerNorm as LayerNorm

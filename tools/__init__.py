@@ -1,0 +1,1 @@
+"""Programs of the project that users do not need: stubs, wheels."""
