@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar, o
 import numpy.typing as npt
 from typing_extensions import CapsuleType, ParamSpec, Self
 from typing import TypeAlias
-from weft._setting import device as _device_type
-from weft._setting import layout as _layout_type
-from weft._setting import memory_format as _memory_format_type
+from weft._environment import device as _device_type
+from weft._environment import layout as _layout_type
+from weft._environment import memory_format as _memory_format_type
 from weft.storage import TypedStorage, UntypedStorage
 
 _int: TypeAlias = builtins.int
@@ -1079,8 +1079,10 @@ class Tensor:
         tensor([1.-2.j])
         """
     def contiguous(self, memory_format: _MemoryFormat | None = None) -> Tensor:
-        """Return the tensor itself if its elements lie in order, else a copy that does.
+        """input itself if its elements lie in order, or in that of memory_format, else a copy that does.
 
+        >>> weft.ones(2, 3).t().contiguous().stride()
+        (2, 1)
         >>> weft.ones(1, 2, 2, 2).contiguous(memory_format=weft.channels_last).stride()
         (8, 1, 4, 2)
         """
@@ -1765,7 +1767,7 @@ class Tensor:
         False
         """
     def is_shared(self) -> _bool:
-        """Say whether other processes see this memory: never, in weft.
+        """Say whether other processes can see this memory.
 
         >>> weft.ones(1).is_shared()
         False
@@ -2618,22 +2620,20 @@ class Tensor:
         """The remainder with the sign of other, as Python's % gives."""
     def remainder_(self, other: Tensor | _Number) -> Self:
         """The remainder with the sign of other, as Python's % gives."""
-    def renorm(
-        self,
-        p: _float,
-        dim: _int,
-        maxnorm: _float,
-        *,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it.
+    def renorm(self, p: Tensor | _Number, dim: _int, maxnorm: Tensor | _Number) -> Tensor:
+        """Scales the slices along dim whose p-norm is above maxnorm down to it.
 
         >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
         tensor([[0.6000, 0.8000],
                 [0.3000, 0.4000]])
         """
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Self:
-        """In-place twin of ``renorm``."""
+    def renorm_(self, p: Tensor | _Number, dim: _int, maxnorm: Tensor | _Number) -> Self:
+        """Scales the slices along dim whose p-norm is above maxnorm down to it.
+
+        >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+        """
     @overload
     def repeat(self, *repeats: _int) -> Tensor:
         """input as many times along each dimension as repeats says.
@@ -2852,7 +2852,12 @@ class Tensor:
     def sgn_(self) -> Self:
         """-1, 0 or 1; of a complex number, its direction."""
     def share_memory_(self) -> Self:
-        """Raise: weft cannot move a tensor to memory that several processes share."""
+        """Move the tensor's memory, with all its views, to where processes can share it.
+
+        >>> x = weft.zeros(2)
+        >>> x.share_memory_().is_shared()
+        True
+        """
     def short(self, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Return the tensor as torch.int16.
 

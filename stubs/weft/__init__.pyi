@@ -57,7 +57,7 @@ from weft.nn.functional.top_level import batch_norm as batch_norm
 from weft.nn.functional.top_level import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from weft.ops.shape import broadcast_shapes as broadcast_shapes
 from weft.ops.shape import broadcast_tensors as broadcast_tensors
-from weft._setting import can_cast as can_cast
+from weft._environment import can_cast as can_cast
 from weft.amp.autocast import clear_autocast_cache as clear_autocast_cache
 from weft.ops.memory import clone as clone
 import weft.compat as _compat
@@ -75,7 +75,7 @@ data = _data
 from weft._C import default_generator as default_generator
 from weft.quantization.tensor import dequantize as dequantize
 from weft.compat.introspection import detach_ as detach_
-from weft._setting import device as device
+from weft._environment import device as device
 import weft.distributed as _distributed
 distributed = _distributed
 import weft.distributions as _distributions
@@ -86,7 +86,7 @@ from weft.sparse import mm as _dsmm
 dsmm = _dsmm
 from weft._C import dtype as dtype
 from weft.nn.functional.top_level import embedding as embedding
-from weft._setting import empty_cache as empty_cache
+from weft._environment import empty_cache as empty_cache
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.ops.compare import equal as equal
 from weft.nn.functional.top_level import feature_alpha_dropout as feature_alpha_dropout
@@ -94,7 +94,7 @@ from weft.nn.functional.top_level import feature_alpha_dropout_ as feature_alpha
 from weft.nn.functional.top_level import feature_dropout as feature_dropout
 from weft.nn.functional.top_level import feature_dropout_ as feature_dropout_
 from . import fft as fft
-from weft._setting import finfo as finfo
+from weft._environment import finfo as finfo
 from weft.ops.create import from_dlpack as from_dlpack
 from weft.storage import from_file as from_file
 from weft.ops.create import from_numpy as from_numpy
@@ -104,8 +104,8 @@ func = _func
 from . import functional as functional
 from weft.amp.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp.autocast import get_autocast_dtype as get_autocast_dtype
-from weft._setting import get_default_device as get_default_device
-from weft._setting import get_default_dtype as get_default_dtype
+from weft._environment import get_default_device as get_default_device
+from weft._environment import get_default_dtype as get_default_dtype
 from weft.compat.kernel_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from weft.compat.introspection import get_device as get_device
 from weft.compat.devices import get_device_module as get_device_module
@@ -124,7 +124,7 @@ from weft.nn.functional.top_level import gru as gru
 from weft.nn.functional.top_level import gru_cell as gru_cell
 from weft.nn.functional.top_level import hinge_embedding_loss as hinge_embedding_loss
 from . import hub as hub
-from weft._setting import iinfo as iinfo
+from weft._environment import iinfo as iinfo
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.nn.functional.top_level import instance_norm as instance_norm
@@ -139,21 +139,21 @@ from weft.compat.introspection import is_conj as is_conj
 from weft.compat.kernel_settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from weft.compat.introspection import is_distributed as is_distributed
 from weft.ops.convert import is_floating_point as is_floating_point
-from weft._setting import is_grad_enabled as is_grad_enabled
+from weft._environment import is_grad_enabled as is_grad_enabled
 from weft.compat.introspection import is_inference as is_inference
-from weft._setting import is_inference_mode_enabled as is_inference_mode_enabled
+from weft._environment import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.compat.introspection import is_neg as is_neg
 from weft.ops.convert import is_nonzero as is_nonzero
 from weft.compat.introspection import is_same_size as is_same_size
 from weft.compat.introspection import is_signed as is_signed
 from weft.storage import is_storage as is_storage
-from weft._setting import is_tensor as is_tensor
+from weft._environment import is_tensor as is_tensor
 from weft.compat.introspection import is_warn_always_enabled as is_warn_always_enabled
 import weft.jit as _jit
 jit = _jit
 from weft.nn.functional.top_level import kl_div as kl_div
 from weft.nn.functional.top_level import layer_norm as layer_norm
-from weft._setting import layout as layout
+from weft._environment import layout as layout
 from . import linalg as linalg
 from weft.serialization.files import load as load
 from weft.nn.functional.top_level import lstm as lstm
@@ -162,11 +162,13 @@ from weft.random import manual_seed as manual_seed
 from weft.nn.functional.top_level import margin_ranking_loss as margin_ranking_loss
 import weft.masked as _masked
 masked = _masked
-from weft._setting import max_memory_allocated as max_memory_allocated
+from weft._environment import max_memory_allocated as max_memory_allocated
 from weft.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
-from weft._setting import memory_allocated as memory_allocated
-from weft._setting import memory_format as memory_format
+from weft._environment import memory_allocated as memory_allocated
+from weft._environment import memory_format as memory_format
 from . import mps as mps
+import weft.multiprocessing as _multiprocessing
+multiprocessing = _multiprocessing
 from weft.nn.functional.top_level import native_batch_norm as native_batch_norm
 from weft.nn.functional.top_level import native_dropout as native_dropout
 from weft.nn.functional.top_level import native_dropout_backward as native_dropout_backward
@@ -187,7 +189,7 @@ from weft.quantization.kinds import per_tensor_symmetric as per_tensor_symmetric
 from weft.nn.functional.top_level import poisson_nll_loss as poisson_nll_loss
 import weft.printing as _printing
 printing = _printing
-from weft._setting import promote_types as promote_types
+from weft._environment import promote_types as promote_types
 from weft.quantization.kinds import qint32 as qint32
 from weft.quantization.kinds import qint8 as qint8
 from weft.quantization.kinds import qscheme as qscheme
@@ -199,7 +201,7 @@ from weft.quantization.tensor import quantize_per_tensor_dynamic as quantize_per
 from weft.quantization.kinds import quint8 as quint8
 import weft.random as _random
 random = _random
-from weft._setting import reset_peak_memory_stats as reset_peak_memory_stats
+from weft._environment import reset_peak_memory_stats as reset_peak_memory_stats
 from weft.ops.shape import resize_as_ as resize_as_
 from weft.ops.convert import result_type as result_type
 from weft.nn.functional.top_level import rnn_relu as rnn_relu
@@ -217,8 +219,8 @@ from weft.amp.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from weft.amp.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from weft.amp.autocast import set_autocast_dtype as set_autocast_dtype
 from weft.amp.autocast import set_autocast_enabled as set_autocast_enabled
-from weft._setting import set_default_device as set_default_device
-from weft._setting import set_default_dtype as set_default_dtype
+from weft._environment import set_default_device as set_default_device
+from weft._environment import set_default_dtype as set_default_dtype
 from weft.compat.kernel_settings import set_default_tensor_type as set_default_tensor_type
 from weft.compat.kernel_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from weft.compat.kernel_settings import set_float32_matmul_precision as set_float32_matmul_precision
@@ -233,10 +235,10 @@ from . import signal as signal
 from weft.sparse import smm as smm
 import weft.sparse as _sparse
 sparse = _sparse
-from weft.ops.compressed import sparse_compressed_tensor as sparse_compressed_tensor
+from weft.sparse.compressed import sparse_compressed_tensor as sparse_compressed_tensor
 from weft.ops.sparse import sparse_coo_tensor as sparse_coo_tensor
-from weft.ops.compressed import sparse_csc_tensor as sparse_csc_tensor
-from weft.ops.compressed import sparse_csr_tensor as sparse_csr_tensor
+from weft.sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
+from weft.sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from weft.sparse import mm as _spmm
 spmm = _spmm
@@ -3945,20 +3947,25 @@ def remainder_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The remainder with the sign of other, as Python's % gives."""
 def renorm(
     input: Tensor,
-    p: _float,
+    p: Tensor | _Number,
     dim: _int,
-    maxnorm: _float,
+    maxnorm: Tensor | _Number,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it.
+    """Scales the slices along dim whose p-norm is above maxnorm down to it.
 
     >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-def renorm_(input: Tensor, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-    """In-place twin of ``renorm``."""
+def renorm_(input: Tensor, p: Tensor | _Number, dim: _int, maxnorm: Tensor | _Number) -> Tensor:
+    """Scales the slices along dim whose p-norm is above maxnorm down to it.
+
+    >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
 @overload
 def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Tensor:
     """Every element of input repeated, one after the other; of repeats alone, its positions.

@@ -16,6 +16,7 @@ from weft.nn.batchnorm import LazyInstanceNorm3d as LazyInstanceNorm3d
 from weft.nn.batchnorm import LazyModuleMixin as LazyModuleMixin
 from weft.nn.batchnorm import Module as Module
 from weft.nn.batchnorm import Parameter as Parameter
+from weft.nn.batchnorm import ScaleAndShift as ScaleAndShift
 from weft.nn.batchnorm import SyncBatchNorm as SyncBatchNorm
 from weft.nn.batchnorm import TYPE_CHECKING as TYPE_CHECKING
 from weft.nn.batchnorm import UninitializedBuffer as UninitializedBuffer

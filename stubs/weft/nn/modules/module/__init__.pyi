@@ -3,8 +3,8 @@
 from weft.nn.module import ATOMS as ATOMS
 from weft.nn.module import Buffer as Buffer
 from weft.nn.module import CheckpointMethods as CheckpointMethods
+from weft.nn.module import ConstructorCall as ConstructorCall
 from weft.nn.module import HookMethods as HookMethods
-from weft.nn.module import Made as Made
 from weft.nn.module import Members as Members
 from weft.nn.module import Module as Module
 from weft.nn.module import ModuleBase as ModuleBase

@@ -20,6 +20,7 @@ from weft.nn.normalization import LocalResponseNorm as LocalResponseNorm
 from weft.nn.normalization import Module as Module
 from weft.nn.normalization import Parameter as Parameter
 from weft.nn.normalization import RMSNorm as RMSNorm
+from weft.nn.normalization import ScaleAndShift as ScaleAndShift
 from weft.nn.normalization import SyncBatchNorm as SyncBatchNorm
 from weft.nn.normalization import TYPE_CHECKING as TYPE_CHECKING
 from weft.nn.normalization import _shape as _shape
