@@ -45,7 +45,6 @@ ORDER = (
     "weft/quantization",
     "weft/serialization",
     "weft/utils",
-    "weft/data",
     "weft/distributed",
     "weft/train",
     "weft/view",
@@ -102,6 +101,8 @@ FOLDERS = {
     "tests/optim": "Optimisers against their formulas, schedules, resuming.",
     "tests/parity": "The same work in weft and PyTorch (`make parity`).",
     "tests/project": "The project itself: its rules, its pages, its examples.",
+    "tests/typing": "Programs that type checkers read: what they accept, what they must find.",
+    "tests/multiprocessing": "Tensors in memory that processes share; spawn.",
     "tests/robustness": "What must not happen: hostile arguments and objects, impossible sizes, signals, threads, fork, leaks.",
     "tests/tensor": "Tensors: printing, copying, storage.",
     "tests/quantization": "int8 products bit for bit, layers, observers, quantisation-aware training.",
@@ -137,7 +138,7 @@ FILES = {
     "pyproject.toml": "the package, its requirements, and the settings of pytest, ruff and mypy",
     "CMakeLists.txt": "how `weft/_C` is built: once per instruction set for `*.isa.cpp`, once for the rest",
     "tests/robustness/tsan.supp": "What ThreadSanitizer does not report",
-    "weft/data/digits.csv.gz": "The bundled handwritten digits",
+    "weft/utils/data/digits.csv.gz": "The bundled handwritten digits",
     "weft/py.typed": "Says that the package has types",
 }
 HIDDEN = {

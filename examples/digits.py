@@ -19,8 +19,8 @@ from common import BUILD, conclude
 
 import weft
 from weft import nn
-from weft.data import ShuffledBatches
-from weft.data.digits import load_digits
+from weft.utils.data import ShuffledBatches
+from weft.utils.data.digits import load_digits
 from weft.nn import functional as F
 
 EPOCHS = 12

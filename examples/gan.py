@@ -14,7 +14,7 @@ from common import arguments, conclude, figure, rounds, say
 
 import weft
 from weft import nn
-from weft.data.digits import load_digits
+from weft.utils.data.digits import load_digits
 from weft.nn import functional as F
 
 NOISE = 24

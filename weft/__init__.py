@@ -110,7 +110,7 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "accelerator amp ao audio backends compat compiler cpu cuda data distributed distributions fft func functional "
+    "accelerator amp ao audio backends compat compiler cpu cuda distributed distributions fft func functional "
     "hub jit linalg masked mps multiprocessing nn optim quantization serialization signal sparse special testing text "
     "train types utils version view vision xpu"
 ).split()

@@ -134,7 +134,7 @@ def run_examples(args: argparse.Namespace) -> int:
     >>> run_examples(argparse.Namespace(name="no_such_example", options=[], page=None))
     1
     """
-    from weft import gallery
+    from weft.utils import gallery
 
     if args.page:
         return min(gallery.run_all(args.page), 1)

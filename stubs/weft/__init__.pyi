@@ -62,16 +62,13 @@ from weft.amp.autocast import clear_autocast_cache as clear_autocast_cache
 from weft.ops.memory import clone as clone
 import weft.compat as _compat
 compat = _compat
-import weft.compiler as _compiler
-compiler = _compiler
+from . import compiler as compiler
 from weft.ops.control import cond as cond
 from weft.nn.functional.top_level import convolution as convolution
 from weft.nn.functional.top_level import cosine_embedding_loss as cosine_embedding_loss
 from . import cpu as cpu
 from weft.nn.functional.top_level import ctc_loss as ctc_loss
 from . import cuda as cuda
-import weft.data as _data
-data = _data
 from weft._C import default_generator as default_generator
 from weft.quantization.tensor import dequantize as dequantize
 from weft.compat.introspection import detach_ as detach_

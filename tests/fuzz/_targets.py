@@ -21,7 +21,7 @@ DENIED_MODULES = {
     "weft.compat": "runs programs",
     "weft.cuda": "asks for devices that are not there",
     "weft.distributed": "starts processes and waits for others",
-    "weft.gallery": "trains for minutes",
+    "weft.utils.gallery": "trains for minutes",
     "weft.hub": "reads from the network",
     "weft.jit": "keeps compiled code in files; has a fuzzer of its own",
     "weft.multiprocessing": "starts processes",

@@ -28,7 +28,7 @@ NEEDS = {
 }
 NAMES = {"weft": weft, "torch": weft}
 # Programs and inner modules: their examples see what they define, as those of private functions do.
-INNER = ("weft.__main__", "weft.gallery", "weft.ops.signatures")
+INNER = ("weft.__main__", "weft.utils.gallery", "weft.ops.signatures")
 
 
 def module_names() -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft import gallery
+from weft.utils import gallery
 
 ROOT = Path(weft.__file__).resolve().parents[1]
 ELSEWHERE = {

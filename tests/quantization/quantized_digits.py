@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import nn
-from weft.data.digits import load_digits
+from weft.utils.data.digits import load_digits
 from weft.quantization import DeQuantStub, QuantStub
 
 SHOWN = 1400  # images to learn from; the others are for judging

@@ -66,7 +66,7 @@ def start(name: str) -> weft.TrainingState:
             else lr_scheduler.ExponentialLR(optimizer, 0.95),
             lr_scheduler.ReduceLROnPlateau(optimizer, patience=1),
         ],
-        batches=weft.data.ShuffledBatches(SAMPLES, BATCH),
+        batches=weft.utils.data.ShuffledBatches(SAMPLES, BATCH),
         noise=np.random.default_rng(5),
         loss_sum=0.0,
         step=0,

@@ -19,7 +19,7 @@ from serialization import resumable
 
 import weft
 from weft import nn
-from weft.data import digits
+from weft.utils.data import digits
 from weft.serialization import FileError
 
 HERE = Path(__file__).resolve().parent
@@ -216,41 +216,41 @@ def test_previous_file(path: Path) -> None:
 
 
 def test_examples_run() -> None:
-    """The docs of weft.data."""
-    for module in (weft.data, importlib.import_module("weft.data.batches"), digits):
+    """The docs of weft.utils.data."""
+    for module in (weft.utils.data, importlib.import_module("weft.utils.data.batches"), digits):
         done = doctest.testmod(module, extraglobs={"weft": weft})
         assert not done.failed, module
-        assert done.attempted or module is weft.data
+        assert done.attempted or module is weft.utils.data
 
 
 def test_shuffled_batches() -> None:
     """Every sample once, another order each epoch, the same for the same seed; restored anywhere."""
-    batches = weft.data.ShuffledBatches(10, 3, seed=4)
+    batches = weft.utils.data.ShuffledBatches(10, 3, seed=4)
     epochs = [[index.tolist() for index in batches] for _ in range(3)]
     assert all(sorted(chain(*epoch)) == list(range(10)) for epoch in epochs)
     assert [len(b) for b in epochs[0]] == [3, 3, 3, 1] and len(batches) == 4
     assert epochs[0] != epochs[1] != epochs[2]
     flat = list(chain(*epochs))
     for at in range(12):
-        batches = weft.data.ShuffledBatches(10, 3, seed=4)
+        batches = weft.utils.data.ShuffledBatches(10, 3, seed=4)
         taken: list[Any] = []
         while len(taken) < at:
             for index in batches:
                 taken.append(index.tolist())
                 if len(taken) == at:
                     break
-        resumed = weft.data.ShuffledBatches(10, 3)
+        resumed = weft.utils.data.ShuffledBatches(10, 3)
         resumed.load_state_dict(batches.state_dict())
         while len(taken) < 12:
             taken += [index.tolist() for index in resumed]
         assert taken == flat, at
-    assert len(weft.data.ShuffledBatches(10, 3, drop_last=True)) == 3
-    assert list(weft.data.ShuffledBatches(0, 3)) == []
+    assert len(weft.utils.data.ShuffledBatches(10, 3, drop_last=True)) == 3
+    assert list(weft.utils.data.ShuffledBatches(0, 3)) == []
     weft.manual_seed(1)
-    seeds = {weft.data.ShuffledBatches(1, 1).seed for _ in range(5)}
+    seeds = {weft.utils.data.ShuffledBatches(1, 1).seed for _ in range(5)}
     weft.manual_seed(1)
-    assert len(seeds) == 5 and weft.data.ShuffledBatches(1, 1).seed in seeds
+    assert len(seeds) == 5 and weft.utils.data.ShuffledBatches(1, 1).seed in seeds
     with pytest.raises(ValueError, match="batch_size=3, these have 4"):
-        weft.data.ShuffledBatches(10, 4).load_state_dict(batches.state_dict())
+        weft.utils.data.ShuffledBatches(10, 4).load_state_dict(batches.state_dict())
     with pytest.raises(ValueError, match="at least 1, got 3 and 0"):
-        weft.data.ShuffledBatches(3, 0)
+        weft.utils.data.ShuffledBatches(3, 0)

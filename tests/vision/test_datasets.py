@@ -379,7 +379,7 @@ def test_damaged_images_are_named(tmp_path: Path, cut: int) -> None:
 
 def test_digits_are_those_of_the_file() -> None:
     """The two parts together are all of the bundled digits."""
-    from weft.data.digits import load_digits
+    from weft.utils.data.digits import load_digits
 
     images, labels = load_digits()
     parts = [datasets.Digits(train=True), datasets.Digits(train=False)]

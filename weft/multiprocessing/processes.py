@@ -139,7 +139,7 @@ class ProcessContext:
             return True
         failed: int | None = None
         for ended in connection.wait(list(self.sentinels), timeout=timeout):
-            index = self.sentinels.pop(ended)  # type: ignore[call-overload]
+            index = self.sentinels.pop(ended)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
                 failed = index if failed is None else failed

@@ -28,7 +28,7 @@ class TrainingState:
 
     Args:
         members: by name. Objects with ``state_dict`` and ``load_state_dict`` (modules, optimisers,
-            schedulers, ``DataLoader``, ``weft.data.ShuffledBatches``), tensors, generators of
+            schedulers, ``DataLoader``, ``weft.utils.data.ShuffledBatches``), tensors, generators of
             random numbers, and lists and dicts of these are restored in place. Anything else must
             be data, such as a number of an epoch: it is an attribute, to be read and set.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.data import ShuffledBatches
+from weft.utils.data import ShuffledBatches
 from weft.random import all_states, set_all_states
 from weft.serialization.training import is_stateful
 

@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 import weft.utils.checkpoint as _checkpoint
 checkpoint = _checkpoint
-import weft.utils.data as _data
-data = _data
 import weft.utils.doctor as _doctor
 doctor = _doctor
+import weft.utils.gallery as _gallery
+gallery = _gallery
 import weft.utils.tensorboard as _tensorboard
 tensorboard = _tensorboard
+import weft.utils.data as _data
+data = _data
 import weft.utils.download as _download
 download = _download
 import weft.utils.pytree as _pytree

@@ -10,6 +10,7 @@ tensor([2, 3]) tensor([4, 9])
 from __future__ import annotations
 
 from . import dataloader, dataset, distributed, sampler
+from .batches import ShuffledBatches
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import (
@@ -44,6 +45,7 @@ __all__ = [
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "ShuffledBatches",
     "StackDataset",
     "Subset",
     "SubsetRandomSampler",

@@ -45,7 +45,7 @@ class Digits(VisionDataset):
         transform: Callable[..., Any] | None = None,
         target_transform: Callable[..., Any] | None = None,
     ) -> None:
-        from weft.data.digits import load_digits
+        from weft.utils.data.digits import load_digits
 
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train

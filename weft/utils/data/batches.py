@@ -27,7 +27,7 @@ class ShuffledBatches:
         drop_last: leave out a last batch that is not full.
         seed: of the orders; by default drawn from weft's random numbers.
 
-    >>> batches = weft.data.ShuffledBatches(5, batch_size=2, seed=0)
+    >>> batches = weft.utils.data.ShuffledBatches(5, batch_size=2, seed=0)
     >>> [len(index) for index in batches]  # one epoch
     [2, 2, 1]
     >>> batches.epoch
@@ -63,7 +63,7 @@ class ShuffledBatches:
     def parts(self) -> Iterator[slice]:
         """Iterate over what is left of the epoch: where the batches lie in its order.
 
-        >>> list(weft.data.ShuffledBatches(5, batch_size=4).parts())
+        >>> list(weft.utils.data.ShuffledBatches(5, batch_size=4).parts())
         [slice(0, 4, None), slice(4, 8, None)]
         """
         while self.next_batch < len(self):
@@ -76,7 +76,7 @@ class ShuffledBatches:
     def state_dict(self) -> dict[str, Any]:
         """Return the position, and what must be the same where it is restored.
 
-        >>> weft.data.ShuffledBatches(5, 2, seed=7).state_dict()["next_batch"]
+        >>> weft.utils.data.ShuffledBatches(5, 2, seed=7).state_dict()["next_batch"]
         0
         """
         return dict(self.__dict__)
@@ -84,10 +84,10 @@ class ShuffledBatches:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go to a position that ``state_dict`` returned.
 
-        >>> batches = weft.data.ShuffledBatches(5, 2, seed=7)
+        >>> batches = weft.utils.data.ShuffledBatches(5, 2, seed=7)
         >>> order = iter(batches)
         >>> first, state, second = next(order), batches.state_dict(), next(order)
-        >>> resumed = weft.data.ShuffledBatches(5, 2)
+        >>> resumed = weft.utils.data.ShuffledBatches(5, 2)
         >>> resumed.load_state_dict(state)
         >>> bool((next(iter(resumed)) == second).all())
         True

@@ -22,7 +22,7 @@ def load_digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         labels: int64 of shape (1797,), from 0 to 9.
 
     Example:
-        >>> from weft.data.digits import load_digits
+        >>> from weft.utils.data.digits import load_digits
         >>> images, labels = load_digits()
         >>> images.shape, labels[:5].tolist()
         ((1797, 8, 8), [0, 1, 2, 3, 4])

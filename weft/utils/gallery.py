@@ -17,7 +17,7 @@ def folder() -> Path:
     >>> (folder() / "linear_regression.py").exists()
     True
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     inside = package / "examples"
     return inside if inside.is_dir() else package.parent / "examples"
 
@@ -68,7 +68,7 @@ def run(name: str, arguments: list[str]) -> int:
             f"did you mean {' or '.join(near)}?" if near else "python -m weft examples lists them"
         )
         raise LookupError(f"weft has no example named '{name}'; {hint}")
-    home = str(Path(__file__).resolve().parents[1])
+    home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
     command = [sys.executable, str(folder() / f"{name}.py"), *arguments]
     return subprocess.call(command, env={**os.environ, "PYTHONPATH": path})
