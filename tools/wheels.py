@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import glob
+import importlib.util
 import os
 import re
 import shutil
@@ -70,6 +71,7 @@ def _version(python: str) -> tuple[int, int] | None:
 def run(*command: str | Path, cwd: Path | None = None, path: Path | None = None) -> None:
     """Run a command, with a folder in front of PATH; exit if it fails."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment.setdefault("CXX", "c++")  # as CMake calls it: ccache keys files by that name, too
     if path:
         environment["PATH"] = f"{path}{os.pathsep}{environment['PATH']}"
     done = subprocess.run([*map(str, command)], cwd=cwd, env=environment, check=False)
@@ -97,8 +99,11 @@ def requirements() -> list[str]:
 def build(python: str) -> None:
     """Build a wheel into ``dist/``; what was compiled before is used again."""
     major, minor = _version(python) or (0, 0)
-    folder = ROOT / "build" / "wheels" / f"cp{major}{minor}"
-    made = environment(folder, python, *requirements())
+    if (major, minor) == sys.version_info[:2] and importlib.util.find_spec("nanobind"):
+        made = Path(sys.executable)  # it has what a build needs, and ccache knows its files
+    else:
+        folder = ROOT / "build" / "wheels" / f"cp{major}{minor}"
+        made = environment(folder, python, *requirements())
     wheel = ("wheel", ".", "--no-deps", "--no-build-isolation", "-w", "dist")
     run(made, "-m", "pip", "-q", "--disable-pip-version-check", *wheel, cwd=ROOT, path=made.parent)
 

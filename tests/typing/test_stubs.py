@@ -6,6 +6,8 @@ import ast
 import functools
 import importlib
 import inspect
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -192,3 +194,31 @@ def test_typed_training_runs(capsys: pytest.CaptureFixture[str]) -> None:
         sys.path.pop(0)
     assert training.main() > 0.95
     assert "loss" in capsys.readouterr().out
+
+
+def test_installed_stubs_hide_no_module(tmp_path: Path) -> None:
+    """Beside the sources, as a wheel has them, the folders of stubs are no modules of their own."""
+    package = tmp_path / "weft"
+    shutil.copytree(STUBS, package)
+    for path in (ROOT / "weft").rglob("*"):
+        target = package / path.relative_to(ROOT / "weft")
+        if path.suffix in (".py", ".so") and "__pycache__" not in path.parts:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(path)
+    names = [
+        ".".join(("weft", *Path(name).with_suffix("").parts)).removesuffix(".__init__")
+        for name in stub_names()
+    ]
+    code = (
+        "import importlib, sys, weft\n"
+        "assert weft.__file__.startswith(sys.argv[1]), weft.__file__\n"
+        "for name in sys.argv[2:]:\n"
+        "    assert importlib.import_module(name).__file__, name\n"
+        "assert not weft.cuda.is_available()"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path), *names]
+    done = subprocess.run(
+        run, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
