@@ -24,7 +24,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build run gallery test parity fuzz docs bench sanitize tsan lint types stubs format wheel wheels \
+.PHONY: help build run gallery test parity fuzz docs bench sanitize tsan clang lint types stubs format wheel wheels \
   check-all clean distclean
 
 help: ## list the targets
@@ -177,7 +177,27 @@ wheels: $(VENV)/.build ## build a wheel for every Python here, install each in a
 
 # --- Care ----------------------------------------------------------------------------------------
 
-lint: $(VENV)/.lint ## check style and types: ruff, mypy, clang-format
+# Calls clang++ for each file as CMake would, but only to check it.
+define CLANG
+import concurrent.futures, json, os, shlex, subprocess, sys
+def check(row):
+    args = [a for a in shlex.split(row["command"]) if not a.endswith("ccache")]
+    del args[args.index("-o") : args.index("-o") + 2]
+    run = subprocess.run([*args, "-fsyntax-only"], cwd=row["directory"], capture_output=True, text=True)
+    return run.stderr
+with open("build/clang/compile_commands.json") as f:
+    rows = [row for row in json.load(f) if "/csrc/" in row["file"]]
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    found = [text for text in pool.map(check, rows) if text]
+sys.exit("\n".join(found)[-20000:] if found else 0)
+endef
+export CLANG
+
+clang: $(VENV)/.build ## check that clang++ (apt-get install clang) compiles csrc without a warning
+	@$(CONFIGURE) -B build/clang -DCMAKE_CXX_COMPILER=clang++ -DWEFT_PACKAGE_DIR=$(CURDIR)/build/clang/pkg > /dev/null
+	@$(PY) -c "$$CLANG"
+
+lint: $(VENV)/.lint $(if $(shell command -v clang++),clang) ## check style and types: ruff, mypy, clang-format, and clang++ if there is one
 	@$(VENV)/bin/ruff check $(wildcard $(PYTHON_FILES))
 	@$(VENV)/bin/ruff format --check $(wildcard $(PYTHON_FILES))
 	@$(VENV)/bin/mypy

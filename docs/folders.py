@@ -58,6 +58,7 @@ ORDER = (
     "csrc/ops",
     "csrc/tape",
     "csrc/loops",
+    "csrc/simd",
     "csrc/exec",
     "csrc/core",
 )
@@ -76,12 +77,14 @@ WHOLE = {
 
 FOLDERS = {
     "weft": "The package: what `import weft` gives.",
-    "csrc": "The native module `weft._C`. Includes point one way: `bind → tape → ops → loops → core`.",
+    "csrc": "The native module `weft._C`. Includes point one way: `bind → tape → ops → loops → simd → core`.",
     "csrc/bind": "The Python bindings: the only files that know Python. A call begins here.",
     "csrc/ops": "What weft can do: one table row or one form per op, by family; and the dispatcher that every op passes.",
     "csrc/tape": "Recording and the backward pass: nodes, views, the walk back. It knows no op.",
     "csrc/loops": "Kernels: pointers, sizes and strides. They check nothing, and throw nothing but Ctrl-C and lack of memory. "
     "A file `*.isa.cpp` is compiled once per instruction set.",
+    "csrc/simd": "Vector types and operations: one header per instruction set, and the list of the sets. Intrinsics stand nowhere "
+    "else.",
     "csrc/exec": "Static programs: instructions, memory plan and schedule, which run without Python.",
     "csrc/core": "What a tensor is: element types, sizes, storage, allocator, graph nodes. It knows no op and no Python.",
     "tests": "The tests. The folders are those of `weft/`, and a few for what concerns all of it.",

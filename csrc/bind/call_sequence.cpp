@@ -185,7 +185,7 @@ class CallSequence : public Preconditions {
     DType dtype;
     std::vector<int64_t> sizes;  // -1: any
     bool fits(const TensorImpl& t) const {
-      if (t.dtype != dtype || t.sizes.size() != sizes.size() || t.layout != Layout::Strided) return false;
+      if (t.dtype != dtype || size_t(t.sizes.size()) != sizes.size() || t.layout != Layout::Strided) return false;
       for (size_t d = 0; d < sizes.size(); ++d)
         if (sizes[d] >= 0 && t.sizes[d] != sizes[d]) return false;
       return true;

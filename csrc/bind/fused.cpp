@@ -3,7 +3,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/args.h"
-#include "loops/isa.h"
 
 namespace weft {
 namespace {
@@ -75,7 +74,6 @@ void bind_fused(nb::module_& m) {
   m.attr("_MAX_FUSED") = kMaxFused;
   m.attr("_MAX_FUSED_KERNELS") = kMaxFusedKernels;
   m.attr("_MAX_OUTPUTS") = kMaxOut;
-  m.def("_isa", [] { return machine_isa() == Isa::avx512 ? "avx512" : machine_isa() == Isa::avx2 ? "avx2" : "base"; });
 }
 
 }  // namespace weft

@@ -352,7 +352,10 @@ Tensor from_numbers(nb::handle data, nb::handle dtype) {
 
 // What Python lays out: memory_format= of contiguous().
 PyObject* g_format = nullptr;
-Tensor in_format(const Tensor& x, Opaque* format) {
+
+}  // namespace
+
+Tensor interpreter::in_format(const Tensor& x, Opaque* format) {
   auto* o = dynamic_cast<PyOpaque*>(format);
   nb::object t = nb::steal(wrap(x));
   nb::object made = nb::steal(PyObject_CallFunctionObjArgs(g_format, t.ptr(), o ? o->object : Py_None, nullptr));
@@ -360,15 +363,12 @@ Tensor in_format(const Tensor& x, Opaque* format) {
   return to_tensor(made, "a tensor in this order");
 }
 
-}  // namespace
-
 void bind_interop(nb::module_& m) {
   TensorType->tp_as_buffer->bf_getbuffer = get_buffer;
   TensorType->tp_as_buffer->bf_releasebuffer = release_buffer;
   m.def("_from_buffer", [](nb::handle o) { return from_buffer(o); });
   m.def("_move_memory", move_memory);
   m.def("_set_in_format", [](nb::object f) { g_format = f.release().ptr(); });
-  g_in_format = in_format;
   m.def("_to_dlpack", to_dlpack);
   m.def("_from_dlpack", [](nb::handle o) { return from_dlpack(o); });
   m.def(

@@ -15,7 +15,7 @@ PyTensor* as_tensor(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 // Telling the collector of every tensor would cost each op time, and more collections. So a new object only joins this
 // list, and when a collection of older objects begins, those that are still alive are shown to the collector.
 
-PyTensor g_unknown = {.older = &g_unknown, .newer = &g_unknown};
+PyTensor g_unknown = {{}, nullptr, nullptr, nullptr, &g_unknown, &g_unknown};
 
 void join_unknown(PyTensor* o) {
   o->older = g_unknown.older;

@@ -98,6 +98,7 @@ NB_MODULE(_C, m) {
   bind_update(m);
   bind_program(m);
   bind_fused(m);
+  bind_machine(m);
   bind_way_back(m);
   bind_guards(m);
   bind_dict_watcher(m);

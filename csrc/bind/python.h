@@ -99,6 +99,7 @@ void bind_random(nb::module_& m);
 void bind_update(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_fused(nb::module_& m);
+void bind_machine(nb::module_& m);
 void bind_guards(nb::module_& m);
 void bind_dict_watcher(nb::module_& m);
 void bind_replay(nb::module_& m);

@@ -24,6 +24,8 @@ bool interrupted();           // whether Ctrl-C arrived and means KeyboardInterr
 // ---- its objects
 void release(void* object);                 // gives back a count of it (bind/frames.cpp)
 Generator& generator_of(Opaque* argument);  // the generator in an argument of an op (bind/random.cpp)
+// x.contiguous(memory_format=format), which weft/ops/memory.py lays out (bind/interop.cpp)
+Tensor in_format(const Tensor& x, Opaque* format);
 
 // ---- the line of the user's program that runs now (bind/frames.cpp)
 void find_origin(void** code, int32_t* instruction, uint32_t* module);  // gives a new count of code

@@ -83,7 +83,8 @@ void Storage::forget() {
 
 void Storage::put_in_order() {
   if (last.channels < 0)
-    fail_missing("this needs elements in memory, which a tensor of a sparse layout has not: use to_dense() first");
+    fail_missing(
+        "this needs elements in memory, which a tensor of a sparse layout does not have: use to_dense() first");
   while (readers) interpreter::let_others_run();
   if (!last.channels) return;
   if (planned) {

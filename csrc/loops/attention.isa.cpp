@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "core/memory.h"
+#include "loops/convert.h"
 #include "loops/gemm.h"
-#include "loops/lanes.h"
 #include "loops/math.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

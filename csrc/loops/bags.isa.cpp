@@ -1,7 +1,8 @@
 #include "loops/bags.h"
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

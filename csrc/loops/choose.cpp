@@ -1,4 +1,8 @@
 // Chooses the kernels for the machine at run time.
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <cstring>
 
@@ -21,7 +25,6 @@
 #include "loops/grid.h"
 #include "loops/index.h"
 #include "loops/int8.h"
-#include "loops/isa.h"
 #include "loops/losses.h"
 #include "loops/norm.h"
 #include "loops/outer.h"
@@ -35,25 +38,52 @@
 #include "loops/sort.h"
 #include "loops/triangular.h"
 #include "loops/update.h"
+#include "simd/choose.h"
 
 namespace weft {
+namespace {
+
+#if defined(__x86_64__)
+// Compilers know features by name, but not all of them know these two.
+bool cpuid(unsigned leaf, unsigned part, int word, int bit) {
+  unsigned found[4];
+  return __get_cpuid_count(leaf, part, &found[0], &found[1], &found[2], &found[3]) && found[word] >> bit & 1;
+}
+[[maybe_unused]] bool has_f16c() { return cpuid(1, 0, 2, 29); }
+[[maybe_unused]] bool has_avxvnni() { return cpuid(7, 1, 0, 4); }
+#define WEFT_FEATURE(name) \
+  [[maybe_unused]] bool has_##name() { return __builtin_cpu_supports(#name); }
+WEFT_FEATURE(avx2)
+WEFT_FEATURE(fma)
+WEFT_FEATURE(bmi2)
+WEFT_FEATURE(avx512f)
+WEFT_FEATURE(avx512dq)
+WEFT_FEATURE(avx512bw)
+WEFT_FEATURE(avx512vl)
+WEFT_FEATURE(avx512vnni)
+#endif
+#define WEFT_CPU(feature) &&has_##feature()
+#define WEFT_NEVER &&false
+
+}  // namespace
+
+const char* name_of(Isa isa) {
+#define WEFT_NAME(set, ...) WEFT_BUILT(WEFT_HAS_##set)(#set, )
+  static constexpr const char* names[] = {WEFT_SETS(WEFT_NAME)};
+  return names[int(isa)];
+}
 
 Isa machine_isa() {
   static const Isa best = [] {
     Isa isa = Isa::base;
-#if defined(WEFT_HAVE_AVX512)
+#if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("f16c"))
-      isa = Isa::avx2;
-    if (isa == Isa::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-      isa = Isa::avx512;
 #endif
-    if (const char* wish = std::getenv("WEFT_ISA")) {
-      if (!std::strcmp(wish, "base")) isa = Isa::base;
-      if (!std::strcmp(wish, "avx2") && isa == Isa::avx512) isa = Isa::avx2;
-    }
+#define WEFT_BEST(set, processor, bits, flags, cpu, ...) WEFT_BUILT(WEFT_HAS_##set)(if (true cpu) isa = Isa::set;)
+    WEFT_SETS(WEFT_BEST)
+    const char* wish = std::getenv("WEFT_ISA");
+    for (int lower = 0; wish && lower < int(isa); ++lower)
+      if (!std::strcmp(wish, name_of(Isa(lower)))) isa = Isa(lower);
     return isa;
   }();
   return best;
@@ -63,10 +93,9 @@ bool machine_vnni() {
   static const bool has = [] {
     const char* wish = std::getenv("WEFT_VNNI");
     if (wish && !std::strcmp(wish, "0")) return false;
-#if defined(WEFT_HAVE_AVX512)
-    if (machine_isa() == Isa::avx512) return __builtin_cpu_supports("avx512vnni") != 0;
-    if (machine_isa() == Isa::avx2) return __builtin_cpu_supports("avxvnni") != 0;
-#endif
+#define WEFT_BYTES(set, processor, bits, flags, cpu, bytes, ...) \
+  WEFT_BUILT(WEFT_HAS_##set)(if (machine_isa() == Isa::set) return true bytes;)
+    WEFT_SETS(WEFT_BYTES)
     return false;
   }();
   return has;

@@ -1,6 +1,7 @@
 #include "loops/conv_depthwise.h"
 
-#include "loops/gemm_simd.h"
+#include "loops/gemm_finish.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

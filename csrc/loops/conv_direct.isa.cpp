@@ -1,6 +1,6 @@
 #include "loops/conv_direct.h"
 
-#include "loops/gemm_simd.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

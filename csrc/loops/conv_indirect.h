@@ -3,7 +3,7 @@
 #pragma once
 
 #include "loops/conv.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

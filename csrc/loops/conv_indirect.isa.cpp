@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "loops/gemm_simd.h"
 #include "loops/transpose.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

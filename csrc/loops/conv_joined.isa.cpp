@@ -1,7 +1,7 @@
 #include "loops/conv_joined.h"
 
-#include "loops/gemm_simd.h"
 #include "loops/transpose.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

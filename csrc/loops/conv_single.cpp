@@ -36,36 +36,36 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 struct Part {
   int64_t u, u_step, count, row, offset, step;
 };
-// Some of the numbers of z, and what they are made of.
-struct Share {
+// The numbers of z with the same remainder, and what they are made of.
+struct Residue {
   int64_t z, z_step, n;
   std::vector<Part> parts;
 };
 
-std::vector<Share> shares_of(const Meeting& m) {
-  std::vector<Share> shares;
+std::vector<Residue> residues_of(const Meeting& m) {
+  std::vector<Residue> residues;
   const int64_t period = m.step / std::gcd(m.step, m.u_step);  // of u, in which the remainder comes again
   auto part = [&](int64_t k, int64_t row, int64_t offset, int64_t sign) {
     return Part{k, period, (m.u - k + period - 1) / period, row, offset, sign * m.u_step * period / m.step};
   };
   if (!m.adjoint) {
-    Share all{0, 1, m.z, {}};
+    Residue all{0, 1, m.z, {}};
     for (int64_t k = 0; k < period && k < m.u; ++k) {
       int64_t at = m.u_step * k - m.shift, offset = floor_div(at, m.step);
       all.parts.push_back(part(k, at - offset * m.step, offset, 1));
     }
-    shares.push_back(std::move(all));
-    return shares;
+    residues.push_back(std::move(all));
+    return residues;
   }
   for (int64_t r = 0; r < m.step && r < m.z; ++r) {
-    Share some{r, m.step, (m.z - r + m.step - 1) / m.step, {}};
+    Residue some{r, m.step, (m.z - r + m.step - 1) / m.step, {}};
     for (int64_t k = 0; k < period && k < m.u; ++k) {
       int64_t at = r + m.shift - m.u_step * k;
       if (at % m.step == 0) some.parts.push_back(part(k, 0, at / m.step, -1));
     }
-    shares.push_back(std::move(some));
+    residues.push_back(std::move(some));
   }
-  return shares;
+  return residues;
 }
 
 // Rows of v with zeros on both sides, split by the remainders of their places.
@@ -103,10 +103,10 @@ struct Slide {
 
   void run() {
     for (int64_t i = 0; i < (joins ? batch : 1) * m[0].u * m[1].u * m[2].u; ++i) finite = finite && std::isfinite(u[i]);
-    const std::vector<Share> shares = shares_of(m[2]);
+    const std::vector<Residue> residues = residues_of(m[2]);
     const PaddedRows<T> rows(v, batch * m[0].v * m[1].v, m[2].v, m[2].adjoint ? 1 : m[2].step);
     const int64_t lines = (joins ? 1 : batch) * m[0].z * m[1].z;
-    for (const Share& s : shares) {
+    for (const Residue& s : residues) {
       const int64_t blocks = (s.n + kBlock - 1) / kBlock;
       parallel_each(lines * blocks, [&](int64_t task) { run_block(s, rows, task / blocks, task % blocks * kBlock); });
     }
@@ -115,7 +115,7 @@ struct Slide {
  private:
   static constexpr int64_t kBlock = PaddedRows<T>::kPad;
 
-  void run_block(const Share& s, const PaddedRows<T>& rows, int64_t line, int64_t from) const {
+  void run_block(const Residue& s, const PaddedRows<T>& rows, int64_t line, int64_t from) const {
     alignas(64) T sums[kBlock] = {};
     const int64_t z1 = line % m[1].z, z0 = line / m[1].z % m[0].z, image = line / m[1].z / m[0].z;
     for (int64_t i = joins ? 0 : image; i < (joins ? batch : image + 1); ++i)

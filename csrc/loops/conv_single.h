@@ -2,7 +2,7 @@
 #pragma once
 
 #include "loops/conv.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

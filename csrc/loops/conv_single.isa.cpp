@@ -1,5 +1,6 @@
 #include "loops/conv_single.h"
-#include "loops/lanes.h"
+#include "loops/convert.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

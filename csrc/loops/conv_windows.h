@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

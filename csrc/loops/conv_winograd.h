@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "loops/conv.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

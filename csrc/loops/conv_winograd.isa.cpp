@@ -1,6 +1,6 @@
 #include "loops/conv_winograd.h"
 
-#include "loops/gemm_simd.h"
+#include "simd/simd.h"
 
 // Y = A^T [(G g G^T) * (B^T d B)] A for a tile d of pixels and a kernel g of taps. Here are the matrices along one
 // side; docs/notes/winograd.md says where they come from.

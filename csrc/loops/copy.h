@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

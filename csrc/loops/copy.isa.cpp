@@ -1,9 +1,6 @@
 #include "loops/copy.h"
 
 #include <cstring>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "core/dims.h"
 #include "loops/convert.h"
@@ -102,17 +99,13 @@ constexpr int64_t kFarBytes = 4 << 20;  // of what does not stay in the cache un
 // Writes past the caches: they would read all lines first, and forget others for them.
 template <class T>
 void fill_far(T* dst, T value, int64_t n) {
-#ifdef __SSE2__
   constexpr int64_t kWidth = 16 / sizeof(T);
   T some[kWidth];
   for (T& x : some) x = value;
-  __m128i vector;
-  std::memcpy(&vector, some, 16);
   for (; n && reinterpret_cast<uintptr_t>(dst) % 64; --n) *dst++ = value;
   for (; n >= 4 * kWidth; n -= 4 * kWidth, dst += 4 * kWidth)
-    for (int i = 0; i < 4; ++i) _mm_stream_si128(reinterpret_cast<__m128i*>(dst) + i, vector);
-  _mm_sfence();
-#endif
+    for (int i = 0; i < 4; ++i) store_past_caches(dst + i * kWidth, some);
+  end_stores_past_caches();
   fill_row(dst, value, n);
 }
 

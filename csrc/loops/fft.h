@@ -7,7 +7,7 @@
 
 #include "core/dims.h"
 #include "core/dtype.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

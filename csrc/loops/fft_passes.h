@@ -2,7 +2,7 @@
 #pragma once
 
 #include "loops/fft.h"
-#include "loops/gemm_simd.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 

@@ -2,9 +2,10 @@
 
 #include <cstring>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/modular.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

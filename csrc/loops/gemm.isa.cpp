@@ -1,6 +1,7 @@
+#include "loops/gemm_finish.h"
 #include "loops/gemm_kernels.h"
-#include "loops/gemm_simd.h"
 #include "loops/transpose.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -67,7 +68,7 @@ inline typename Simd<T>::Vec scaled(const Job<T>& job, typename Simd<T>::Vec sum
 enum class End { whole, some, half };
 template <class T>
 constexpr bool has_halves = false;
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
 template <>
 constexpr bool has_halves<float> = true;
 #endif
@@ -81,7 +82,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
   constexpr bool Whole = E == End::whole, Half = E == End::half && has_halves<T>;
   constexpr int wide = Half ? V - 1 : V;  // vectors that are not half as wide
   Vec sum[R][V] = {};
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
   HalfFloats::Vec narrow[R] = {};
 #endif
   const int64_t as = job.a_stride, bs = job.b_stride;
@@ -94,7 +95,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
       __builtin_prefetch(a + 2 * R * as + p * R);  // of the tile after the next, if a has no gaps
 #pragma GCC unroll 4
     for (int v = 0; v < wide; ++v) bv[v] = Whole || v < V - 1 ? S::load(b + v * S::W) : S::load(b + v * S::W, last);
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
     HalfFloats::Vec short_b = {};
     if constexpr (Half) short_b = HalfFloats::load(b + wide * S::W, last);
 #endif
@@ -103,7 +104,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
       Vec ai = S::splat(ByRows ? third[i / 3][i % 3 * as + p] : a[i]);
 #pragma GCC unroll 4
       for (int v = 0; v < wide; ++v) sum[i][v] = S::fma(ai, bv[v], sum[i][v]);
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
       if constexpr (Half) narrow[i] = HalfFloats::fma(HalfFloats::lower(ai), short_b, narrow[i]);
 #endif
     }
@@ -122,7 +123,7 @@ void tile(const Job<T>& job, const T* a, const T* b, T* c, const T* plus, int64_
   }
 #pragma GCC unroll 2
   while (p < job.k) step();
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
   if constexpr (Half)
 #pragma GCC unroll 12
     for (int i = 0; i < R; ++i) sum[i][V - 1] = HalfFloats::whole(narrow[i]);

@@ -1,7 +1,8 @@
 #include "loops/gemm_half.h"
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/transpose.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -10,16 +11,6 @@ using Floats = Vec<float>;
 constexpr int W = kLanes<float>;
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-inline Floats fma(Floats a, Floats b, Floats c) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(a, b, c);
-#elif defined(__AVX2__)
-  return _mm256_fmadd_ps(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 inline float sum_of(Floats v) {
   return join_lanes<float>(v, [](auto a, auto b) { return a + b; });
@@ -39,20 +30,12 @@ struct Widened {
   static constexpr int64_t step = W;
   static V load(const H* p) { return load_floats(p); }
   static V load(const H* p, int64_t n) { return load_some_floats(p, n, 0.0f); }
-  static void add(Floats& sum, V a, V b) { sum = fma(a, b, sum); }
+  static void add(Floats& sum, V a, V b) { sum = multiply_add(a, b, sum); }
 };
 
-#if defined(__AVX512BW__)
-// ...or as pairs. Not every machine with AVX-512 has that instruction, so the file is compiled without.
-struct Pairs {
-  using V = __m512i;
-  static constexpr int64_t step = 2 * W;
-  static V load(const BFloat16* p) { return _mm512_loadu_si512(p); }
-  static V load(const BFloat16* p, int64_t n) { return _mm512_maskz_loadu_epi16((uint32_t(1) << n) - 1, p); }
-  static void add(Floats& sum, V a, V b) { asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
-};
+#if WEFT_SIMD_BFLOAT_PAIRS  // ...or as pairs
 bool has_pairs() {
-  static const bool has = __builtin_cpu_supports("avx512bf16");
+  static const bool has = BFloatPairs::on_this_machine();
   return has;
 }
 #else
@@ -122,8 +105,8 @@ void inner(const Product& p) {
 }
 
 void any_inner(DType type, const Product& p) {
-#if defined(__AVX512BW__)
-  if (type == DType::BFloat16 && has_pairs()) return inner<BFloat16, Pairs>(p);
+#if WEFT_SIMD_BFLOAT_PAIRS
+  if (type == DType::BFloat16 && has_pairs()) return inner<BFloat16, BFloatPairs>(p);
 #endif
   visit_half(type, [&](auto h) { inner<decltype(h), Widened<decltype(h)>>(p); });
 }
@@ -136,10 +119,10 @@ float dot(const H* a, const H* b, int64_t n) {
   int64_t i = 0;
   for (; i + V * W <= n; i += V * W)
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) sum[v] = fma(load_floats(a + i + v * W), load_floats(b + i + v * W), sum[v]);
+    for (int v = 0; v < V; ++v) sum[v] = multiply_add(load_floats(a + i + v * W), load_floats(b + i + v * W), sum[v]);
   for (int v = 0; i < n; i += W, ++v) {
     int64_t some = least(W, n - i);
-    sum[v] = fma(load_some_floats(a + i, some, 0.0f), load_some_floats(b + i, some, 0.0f), sum[v]);
+    sum[v] = multiply_add(load_some_floats(a + i, some, 0.0f), load_some_floats(b + i, some, 0.0f), sum[v]);
   }
   for (int half = V / 2; half; half /= 2)
     for (int v = 0; v < half; ++v) sum[v] += sum[v + half];
@@ -163,8 +146,8 @@ inline void row_strip(const Product& p, int64_t j, int64_t last, float* sums) {
     const Floats xq = splat(float(x[q]));
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
-      sum[v] = fma(xq, v == V - 1 && last < W ? load_some_floats(b + v * W, last, 0.0f) : load_floats(b + v * W),
-                   sum[v]);
+      sum[v] = multiply_add(
+          xq, v == V - 1 && last < W ? load_some_floats(b + v * W, last, 0.0f) : load_floats(b + v * W), sum[v]);
   }
   for (int v = 0; v < V; ++v)
     v == V - 1 && last < W ? store_some(sums + v * W, last, sum[v]) : store(sums + v * W, sum[v]);
@@ -216,7 +199,9 @@ void any_finish(DType type, const Product& p, const float* sums, int64_t ld) {
 
 constexpr int kRows = 8, kVectors = 3, kColumns = kVectors * 16;
 
-#if defined(__AVX512BW__)
+#if WEFT_SIMD_BFLOAT_PAIRS
+
+using Bits = BFloatPairs::V;
 
 struct Job {
   int64_t pairs, a_stride, ldc;  // a_stride: bytes from row to row of a, or from pair to pair of a packed one
@@ -239,28 +224,28 @@ void tile(const Job& job, const char* a, const uint32_t* b, float* c, int64_t la
   for (int q = 0; q < (R + 2) / 3; ++q) third[q] = a + 3 * q * as;
 #pragma GCC unroll 1
   for (int64_t p = 0; p < job.pairs; ++p, b += kColumns) {
-    __m512i bv[V];
+    Bits bv[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) bv[v] = _mm512_loadu_si512(b + v * 16);
+    for (int v = 0; v < V; ++v) bv[v] = load<Bits>(b + v * 16);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
-      const __m512i ai = _mm512_set1_epi32(int(pair_at(ByRows ? third[i / 3] + i % 3 * as + p * 4 : a + i * 4)));
+      const Bits ai = BFloatPairs::spread(pair_at(ByRows ? third[i / 3] + i % 3 * as + p * 4 : a + i * 4));
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) Pairs::add(sum[i][v], ai, bv[v]);
+      for (int v = 0; v < V; ++v) BFloatPairs::add(sum[i][v], ai, bv[v]);
     }
     if (!ByRows) a += as;
   }
   if (ByRows && job.half) {  // which a may end with, so that no pair is read
-    __m512i bv[V];
+    Bits bv[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) bv[v] = _mm512_loadu_si512(b + v * 16);
+    for (int v = 0; v < V; ++v) bv[v] = load<Bits>(b + v * 16);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
       uint16_t x;
       std::memcpy(&x, third[i / 3] + i % 3 * as + job.pairs * 4, 2);
-      const __m512i ai = _mm512_set1_epi32(x);
+      const Bits ai = BFloatPairs::spread(x);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) Pairs::add(sum[i][v], ai, bv[v]);
+      for (int v = 0; v < V; ++v) BFloatPairs::add(sum[i][v], ai, bv[v]);
     }
   }
   const int64_t ldc = job.ldc;  // copies, which no element of c can be part of
@@ -270,10 +255,10 @@ void tile(const Job& job, const char* a, const uint32_t* b, float* c, int64_t la
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       float* at = c + i * ldc + v * 16;
-      const __mmask16 some = v < V - 1 ? __mmask16(0xffff) : __mmask16((1u << last) - 1);
-      __m512 x = sum[i][v];
-      if (add) x = _mm512_add_ps(_mm512_maskz_loadu_ps(some, at), x);
-      _mm512_mask_storeu_ps(at, some, x);
+      const int64_t some = v < V - 1 ? W : last;
+      Floats x = sum[i][v];
+      if (add) x = load_first(at, some) + x;
+      store_first(at, x, some);
     }
 }
 
@@ -313,29 +298,17 @@ void multiply_pairs(const Product& p, const void* packed_a, const void* packed_b
     all_tiles<true>(p, nullptr, static_cast<const uint32_t*>(packed_b));
 }
 
-// Two rows of at most 32 numbers, interleaved: 32 pairs.
-inline void interleave(const uint16_t* x, const uint16_t* y, int64_t n, __m512i* low, __m512i* high) {
-  alignas(64) static constexpr uint16_t kLow[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                                    8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-  const __mmask32 some = n >= 32 ? ~__mmask32(0) : (__mmask32(1) << n) - 1;
-  const __m512i a = _mm512_maskz_loadu_epi16(some, x);
-  const __m512i b = y ? _mm512_maskz_loadu_epi16(some, y) : _mm512_setzero_si512();
-  const __m512i first = _mm512_load_si512(kLow), second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
-  *low = _mm512_permutex2var_epi16(a, first, b);
-  *high = _mm512_permutex2var_epi16(a, second, b);
-}
-
-// Slivers of Full columns of k rows: pairs of two rows each, zeros behind the last column of the last vector.
+// Panels of Full columns of k rows: pairs of two rows each, zeros behind the last column of the last vector.
 template <int Full>
 void pack_down(const uint16_t* x, int64_t ld, int64_t k, int64_t n, uint32_t* packed) {
   const int64_t pairs = (k + 1) / 2;
   for (int64_t p = 0; p < pairs; ++p) {
     const uint16_t *upper = x + 2 * p * ld, *lower = 2 * p + 1 < k ? upper + ld : nullptr;
-    auto both = [&](int64_t at, int64_t count, __m512i* low, __m512i* high) {
-      interleave(upper + at, lower ? lower + at : nullptr, count, low, high);
+    auto both = [&](int64_t at, int64_t count, Bits* low, Bits* high) {
+      BFloatPairs::interleave(upper + at, lower ? lower + at : nullptr, count, low, high);
     };
-    __m512i v[4] = {};
-    if constexpr (Full == 8) {  // four slivers at a time
+    Bits v[4] = {};
+    if constexpr (Full == 8) {  // four panels at a time
       for (int64_t i = 0; i < n; i += 32) {
         both(i, n - i, v, v + 1);
         uint32_t* to = packed + i * pairs + p * 8;
@@ -348,7 +321,7 @@ void pack_down(const uint16_t* x, int64_t ld, int64_t k, int64_t n, uint32_t* pa
         uint32_t* to = packed + i * pairs + p * Full;
         both(i, n - i, v, v + 1);
         if (n - i > 32) both(i + 32, least(n - i - 32, 16), v + 2, v + 3);
-        for (int s = 0; s < 3 && s * 16 < n - i; ++s) _mm512_storeu_si512(to + s * 16, v[s]);
+        for (int s = 0; s < 3 && s * 16 < n - i; ++s) store(to + s * 16, v[s]);
       }
     }
   }

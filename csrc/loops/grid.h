@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/dtype.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

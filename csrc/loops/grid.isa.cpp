@@ -1,8 +1,9 @@
 // Positions are taken in blocks: which elements they read and with which weight is worked out once for all channels.
 #include "loops/grid.h"
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -161,25 +162,19 @@ inline T value_at(const T* x, int32_t at) {
   return at < 0 ? T(0) : v;
 }
 
-#if defined(__AVX512F__)
-inline __mmask16 lanes_of(int64_t n) { return n < 16 ? __mmask16((1u << n) - 1) : __mmask16(0xffff); }
-// The same for n elements, at most a vector of them; compilers do not choose gathers by themselves.
-inline __m512 values_at(const float* x, const int32_t* at, int64_t n) {
-  __m512i i = _mm512_loadu_si512(at);
-  __mmask16 inside = _mm512_mask_cmpge_epi32_mask(lanes_of(n), i, _mm512_setzero_si512());
-  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, i, x, 4);
-}
+#if WEFT_SIMD_GATHERS  // compilers do not choose them by themselves
+constexpr int W = kLanes<float>;
+inline int64_t lanes_of(int64_t n) { return n < W ? n : W; }
 #endif
 
 template <class T, int kTerms>
 [[gnu::noinline]] void read_some(const Block<T>& b, int64_t n, const T* __restrict x, T* __restrict y) {
-#if defined(__AVX512F__)
+#if WEFT_SIMD_GATHERS
   if constexpr (sizeof(T) == 4) {
-    for (int64_t i = 0; i < n; i += 16) {
-      __m512 sum = _mm512_setzero_ps();
-      for (int k = 0; k < kTerms; ++k)
-        sum = _mm512_add_ps(sum, _mm512_mul_ps(values_at(x, b.at[k] + i, n - i), _mm512_loadu_ps(b.weight[k] + i)));
-      _mm512_mask_storeu_ps(y + i, lanes_of(n - i), sum);
+    for (int64_t i = 0; i < n; i += W) {
+      Vec<float> sum{};
+      for (int k = 0; k < kTerms; ++k) sum += gather_some(x, b.at[k] + i, n - i) * load<Vec<float>>(b.weight[k] + i);
+      store_first(y + i, sum, lanes_of(n - i));
     }
     return;
   }
@@ -192,9 +187,9 @@ template <class T, int kTerms>
 }
 template <class T>
 [[gnu::noinline]] void read_one(const Block<T>& b, int64_t n, const T* __restrict x, T* __restrict y) {
-#if defined(__AVX512F__)
+#if WEFT_SIMD_GATHERS
   if constexpr (sizeof(T) == 4) {
-    for (int64_t i = 0; i < n; i += 16) _mm512_mask_storeu_ps(y + i, lanes_of(n - i), values_at(x, b.at[0] + i, n - i));
+    for (int64_t i = 0; i < n; i += W) store_first(y + i, gather_some(x, b.at[0] + i, n - i), lanes_of(n - i));
     return;
   }
 #endif
@@ -203,11 +198,11 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void add_products(const int32_t* __restrict at, int64_t n, const T* __restrict g,
                                     const T* __restrict x, T* __restrict sum) {
-#if defined(__AVX512F__)
+#if WEFT_SIMD_GATHERS
   if constexpr (sizeof(T) == 4) {
-    for (int64_t i = 0; i < n; i += 16) {
-      __m512 v = _mm512_mul_ps(values_at(x, at + i, n - i), _mm512_maskz_loadu_ps(lanes_of(n - i), g + i));
-      _mm512_mask_storeu_ps(sum + i, lanes_of(n - i), _mm512_add_ps(_mm512_loadu_ps(sum + i), v));
+    for (int64_t i = 0; i < n; i += W) {
+      Vec<float> v = gather_some(x, at + i, n - i) * load_first(g + i, lanes_of(n - i));
+      store_first(sum + i, load<Vec<float>>(sum + i) + v, lanes_of(n - i));
     }
     return;
   }

@@ -55,7 +55,7 @@ void set_arithmetic(unsigned) {}
 #endif
 
 // Part of a loop: a thread first works through its own, in order, then through what is left of the others'.
-struct alignas(64) Share {
+struct alignas(64) Shard {
   std::atomic<int64_t> next;
   int64_t end;
 };
@@ -77,8 +77,8 @@ class Helpers {
     exec_threads_ = Exec::current().threads, loan_ = Exec::current().loan;
     for (int t = 0; t < threads; ++t) {
       auto border = [&](int64_t k) { return n / threads * k + std::min(k, n % threads); };
-      shares_[t].next.store(border(t), std::memory_order_relaxed);
-      shares_[t].end = border(t + 1);
+      shards_[t].next.store(border(t), std::memory_order_relaxed);
+      shards_[t].end = border(t + 1);
     }
     stopped_.store(false, std::memory_order_relaxed);
     error_ = nullptr;
@@ -123,10 +123,10 @@ class Helpers {
 
   void work(int me) {
     for (int k = 0; k < threads_; ++k) {
-      Share& share = shares_[(me + k) % threads_];
+      Shard& shard = shards_[(me + k) % threads_];
       while (!stopped()) {
-        int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (i >= share.end) break;
+        int64_t i = shard.next.fetch_add(1, std::memory_order_relaxed);
+        if (i >= shard.end) break;
         leave_if_interrupted();
         run_(f_, i);
       }
@@ -260,7 +260,7 @@ class Helpers {
   std::exception_ptr error_;  // the first of a helper
   std::atomic<bool> stopped_{false}, crowded_{false};
   std::atomic<int> cpu_{-1};  // of the caller when it began
-  Share shares_[kMost];
+  Shard shards_[kMost];
 
   alignas(64) Word gate_{0};
   alignas(64) Word round_{0};

@@ -95,21 +95,11 @@ inline int64_t count_nonzero(const V* x, int64_t n) {
 template <class T>
 inline void pack(T* out, const T* x, const uint8_t* mask, int64_t count) {
   int64_t found = 0, i = 0;
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) {
-    for (; count - found >= 16; i += 16) {
-      __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i));
-      __mmask16 kept = _mm_test_epi8_mask(bytes, bytes);
-      _mm512_storeu_si512(out + found, _mm512_maskz_compress_epi32(kept, _mm512_loadu_si512(x + i)));
-      found += __builtin_popcount(kept);
-    }
-  } else if constexpr (sizeof(T) == 8) {
-    for (; count - found >= 8; i += 8) {
-      __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask + i));
-      __mmask8 kept = __mmask8(_mm_test_epi8_mask(bytes, bytes));
-      _mm512_storeu_si512(out + found, _mm512_maskz_compress_epi64(kept, _mm512_loadu_si512(x + i)));
-      found += __builtin_popcount(kept);
-    }
+#if WEFT_SIMD_PACKS
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    for (; count - found >= kLanes<U>; i += kLanes<U>)
+      found += store_packed(reinterpret_cast<U*>(out + found), load<Vec<U>>(x + i), nonzero_bytes<U>(mask + i));
   }
 #endif
   for (; found < count; ++i) {
@@ -134,16 +124,13 @@ inline int64_t true_positions(const V* x, int64_t n, int32_t* positions) {
   uint8_t flags[kBlock + 16];
   for (int64_t i = 0; i < n; ++i) flags[i] = truth(x[i]);
   int64_t found = 0, i = 0;
-#if defined(__AVX512F__)
+#if WEFT_SIMD_PACKS
   std::memset(flags + n, 0, 16);
-  __m512i at = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  for (; i < n; i += 16) {
-    __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + i));
-    __mmask16 kept = _mm_test_epi8_mask(bytes, bytes);
-    _mm512_storeu_si512(positions + found, _mm512_maskz_compress_epi32(kept, at));
-    found += __builtin_popcount(kept);
-    at = _mm512_add_epi32(at, _mm512_set1_epi32(16));
-  }
+  constexpr int W = kLanes<int32_t>;
+  static_assert(W <= 16);
+  Vec<int32_t> at;
+  for (int k = 0; k < W; ++k) at[k] = k;
+  for (; i < n; i += W, at += W) found += store_packed(positions + found, at, nonzero_bytes<int32_t>(flags + i));
 #endif
   for (; i < n; ++i) {
     positions[found] = int32_t(i);

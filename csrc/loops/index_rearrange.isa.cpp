@@ -1,9 +1,10 @@
 // Elements moved without arithmetic: triangles, joins, flips, repeats.
 #include <cstring>
 
+#include "loops/convert.h"
 #include "loops/index_parts.h"
 #include "loops/index_walk.h"
-#include "loops/lanes.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

@@ -1,8 +1,8 @@
 // Writing by index: values stored at, or combined with, the places that an index tensor names.
 #include "loops/convert.h"
-#include "loops/gemm_simd.h"
 #include "loops/index_parts.h"
 #include "loops/index_walk.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -123,18 +123,16 @@ bool scatter_rows(const IndexWalk& w, char* table, const char* dense, Range rang
 // Keeps of a block what lies in the range.
 void keep(Blocks& b, int64_t item, Range range) {
   int64_t kept = 0, j = 0;
-#if defined(__AVX512F__)
-  const __m512i begin = _mm512_set1_epi64(range.begin), size = _mm512_set1_epi64(range.size);
-  __m512i from = _mm512_setr_epi64(0, item, 2 * item, 3 * item, 4 * item, 5 * item, 6 * item, 7 * item);
-  from = _mm512_add_epi64(from, _mm512_set1_epi64(b.dense_begin));
-  for (; j + 8 <= b.count; j += 8) {
-    __m512i place = _mm512_loadu_si512(b.places + j);
-    __mmask8 mine = _mm512_cmplt_epu64_mask(_mm512_sub_epi64(place, begin), size);
-    __m512i source = b.dense_contiguous ? from : _mm512_loadu_si512(b.dense + j);
-    _mm512_storeu_si512(b.places + kept, _mm512_maskz_compress_epi64(mine, place));
-    _mm512_storeu_si512(b.dense + kept, _mm512_maskz_compress_epi64(mine, source));
-    kept += __builtin_popcount(mine);
-    from = _mm512_add_epi64(from, _mm512_set1_epi64(8 * item));
+#if WEFT_SIMD_PACKS
+  constexpr int W = kLanes<int64_t>;
+  const Vec<uint64_t> begin = splat(uint64_t(range.begin)), size = splat(uint64_t(range.size));
+  Vec<int64_t> from;
+  for (int k = 0; k < W; ++k) from[k] = b.dense_begin + k * item;
+  for (; j + W <= b.count; j += W, from += W * item) {
+    auto place = load<Vec<int64_t>>(b.places + j), source = b.dense_contiguous ? from : load<Vec<int64_t>>(b.dense + j);
+    uint32_t mine = lanes_below((Vec<uint64_t>)place - begin, size);
+    store_packed(b.places + kept, place, mine);
+    kept += store_packed(b.dense + kept, source, mine);
   }
 #endif
   for (; j < b.count; ++j) {

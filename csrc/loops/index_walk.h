@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "loops/index.h"
-#include "loops/isa.h"
 #include "loops/parallel.h"
+#include "simd/isa.h"
 
 namespace weft::WEFT_ISA {
 

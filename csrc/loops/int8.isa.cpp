@@ -40,94 +40,8 @@ void round(const float* x, const float* more, int64_t n, ByteGrid grid, bool rel
   Floats::store(y + i, rounding(more ? v + Floats::load(more + i, n - i) : v), n - i);
 }
 
-// ---- ways to multiply a group of activations of one row with the groups of several rows of weights ----
-//
-// A vector of weights has groups of `rows` rows of w; each leaves `partial` sums, side by side.
-
-#if defined(__AVX512BW__)
-// The instruction that adds four products of bytes to an int32. Not every machine with AVX-512 has it, so the file is
-// compiled without; and by hand, because the compiler moves each sum to another register and back.
-struct Vnni {
-  using Item = uint8_t;
-  static constexpr int rows = 16, partial = 1, vectors = 4;
-  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm512_loadu_si512(w); }
-  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) { asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(w)); }
-  typedef int32_t Word __attribute__((aligned(1), may_alias));
-};
-// Bytes are widened to 16 bits: the older instruction that multiplies bytes themselves saturates.
-struct Widened {
-  using Item = int16_t;
-  static constexpr int rows = 8, partial = 2, vectors = 4;
-  static Ints::Vec load(const int8_t* w) {
-    return (Ints::Vec)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)w));
-  }
-  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm512_set1_epi64(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    sum += (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
-  }
-  typedef int64_t Word __attribute__((aligned(2), may_alias));
-};
-using Narrow = Widened;
-#elif defined(__AVX2__)
-struct Widened {
-  using Item = int16_t;
-  static constexpr int rows = 4, partial = 2, vectors = 2;
-  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)w)); }
-  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm256_set1_epi64x(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    sum += (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
-  }
-  typedef long long Word __attribute__((aligned(2), may_alias));
-};
-// As above, in the encoding of CPUs that have the instruction but not AVX-512.
-struct Vnni {
-  using Item = uint8_t;
-  static constexpr int rows = 8, partial = 1, vectors = 2;
-  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_loadu_si256((const __m256i*)w); }
-  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(w));
-  }
-  typedef int32_t Word __attribute__((aligned(1), may_alias));
-};
-// Two products of 127 and -128 are within 16 bits.
-struct Narrow {
-  using Item = uint8_t;
-  static constexpr int rows = 8, partial = 1, vectors = 2;
-  static Ints::Vec load(const int8_t* w) { return (Ints::Vec)_mm256_loadu_si256((const __m256i*)w); }
-  static Ints::Vec spread(const Item* a) { return Ints::splat(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    __m256i pairs = _mm256_maddubs_epi16((__m256i)a, (__m256i)w);
-    sum += (Ints::Vec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-  }
-  typedef int32_t Word __attribute__((aligned(1), may_alias));
-};
-#elif defined(__SSE2__)
-struct Widened {
-  using Item = int16_t;
-  static constexpr int rows = 2, partial = 2, vectors = 2;
-  static Ints::Vec load(const int8_t* w) {
-    __m128i v = _mm_loadl_epi64((const __m128i*)w);
-    return (Ints::Vec)_mm_srai_epi16(_mm_unpacklo_epi8(v, v), 8);
-  }
-  static Ints::Vec spread(const Item* a) { return (Ints::Vec)_mm_set1_epi64x(*reinterpret_cast<const Word*>(a)); }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) {
-    sum += (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
-  }
-  typedef long long Word __attribute__((aligned(2), may_alias));
-};
-using Narrow = Widened;
-#else
-struct Widened {
-  using Item = int16_t;
-  static constexpr int rows = 1, partial = 4, vectors = 4;
-  static Ints::Vec load(const int8_t* w) { return Ints::Vec{w[0], w[1], w[2], w[3]}; }
-  static Ints::Vec spread(const Item* a) { return Ints::Vec{a[0], a[1], a[2], a[3]}; }
-  static void add(Ints::Vec& sum, Ints::Vec a, Ints::Vec w) { sum += a * w; }
-};
-using Narrow = Widened;
-#endif
+// WidenedBytes, FastBytes and NarrowBytes (simd/) multiply a group of activations of one row with the groups of several
+// rows of weights: a vector of weights has groups of `rows` rows of w; each leaves `partial` sums, side by side.
 
 // ---- one tile: R rows of a times the rows of w in V vectors, from the sums to the result ----
 
@@ -257,19 +171,6 @@ inline Ints::Vec in_order(Ints::Vec low, Ints::Vec high, std::index_sequence<I..
                                  (int((I + kHalf) / 8 * 4 + (I + kHalf) % 4) + ((I + kHalf) % 8 < 4 ? 0 : Ints::W))...);
 }
 
-inline Shorts widened(const uint8_t* from) {
-#if defined(__AVX512BW__)
-  return (Shorts)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i*)from));
-#elif defined(__AVX2__)
-  return (Shorts)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i*)from));
-#else
-  typedef uint8_t Bytes __attribute__((vector_size(kShorts)));
-  Bytes bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(bytes, Shorts);
-#endif
-}
-
 // A vector of channels of R places, two taps at a time.
 template <int R>
 inline void channels_of(const Int8Product& p, const uint8_t* const* places, const int16_t* w, int64_t j,
@@ -283,7 +184,7 @@ inline void channels_of(const Int8Product& p, const uint8_t* const* places, cons
     Shorts first = load(w), second = load(w + kShorts);
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
-      Shorts x = widened(places[r] + one), y = widened(places[r] + two);
+      Shorts x = widen_bytes(places[r] + one), y = widen_bytes(places[r] + two);
       low[r] += add_pairs(pairs<0>(x, y, all), first);
       high[r] += add_pairs(pairs<1>(x, y, all), second);
     }
@@ -326,11 +227,9 @@ constexpr Int8Way way_of() {
 }
 
 const Int8Way& way(bool narrow) {
-#if defined(__AVX2__)
-  static constexpr Int8Way vnni = way_of<Vnni>();
-  if (machine_vnni()) return vnni;
-#endif
-  static constexpr Int8Way widened = way_of<Widened>(), narrowed = way_of<Narrow>();
+  static constexpr Int8Way fast = way_of<FastBytes>(), widened = way_of<WidenedBytes>(),
+                           narrowed = way_of<NarrowBytes>();
+  if (machine_vnni()) return fast;
   return narrow ? narrowed : widened;
 }
 

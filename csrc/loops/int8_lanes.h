@@ -3,12 +3,8 @@
 #pragma once
 
 #include "loops/gemm_kernels.h"
-#include "loops/gemm_simd.h"
 #include "loops/int8.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 
@@ -87,22 +83,8 @@ class Finish {
   Rounding rounding_;
 };
 
-typedef int16_t Shorts __attribute__((vector_size(kVectorBytes)));
+using Shorts = Vec<int16_t>;
 typedef int16_t LooseShorts __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
 constexpr int kShorts = kVectorBytes / 2;
-
-inline Ints::Vec add_pairs(Shorts a, Shorts w) {
-#if defined(__AVX512BW__)
-  return (Ints::Vec)_mm512_madd_epi16((__m512i)a, (__m512i)w);
-#elif defined(__AVX2__)
-  return (Ints::Vec)_mm256_madd_epi16((__m256i)a, (__m256i)w);
-#elif defined(__SSE2__)
-  return (Ints::Vec)_mm_madd_epi16((__m128i)a, (__m128i)w);
-#else
-  Ints::Vec sum;
-  for (int i = 0; i < Ints::W; ++i) sum[i] = a[2 * i] * w[2 * i] + a[2 * i + 1] * w[2 * i + 1];
-  return sum;
-#endif
-}
 
 }  // namespace weft::WEFT_ISA

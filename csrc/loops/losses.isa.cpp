@@ -1,8 +1,9 @@
 // See losses.h.
 #include "loops/losses.h"
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/math.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 // These functions only turn into vector code inside the loop that calls them.
 #define WEFT_MATH [[gnu::always_inline]] inline
@@ -88,12 +88,14 @@ WEFT_MATH T horner(T x, const T (&c)[N]) {
 template <class T, size_t N>
 WEFT_MATH T polynomial(T x, const T (&c)[N]) {
   T z = x * x;
-  if constexpr (N < 10)
+  if constexpr (N < 10) {
     return horner(x, c);
-  else if constexpr (N < 16)
+  } else if constexpr (N < 16) {
     return fma(horner<T, N, 1, 2>(z, c), x, horner<T, N, 0, 2>(z, c));
-  T w = z * z, low = fma(horner<T, N, 1, 4>(w, c), x, horner<T, N, 0, 4>(w, c));
-  return fma(fma(horner<T, N, 3, 4>(w, c), x, horner<T, N, 2, 4>(w, c)), z, low);
+  } else {
+    T w = z * z, low = fma(horner<T, N, 1, 4>(w, c), x, horner<T, N, 0, 4>(w, c));
+    return fma(fma(horner<T, N, 3, 4>(w, c), x, horner<T, N, 2, 4>(w, c)), z, low);
+  }
 }
 
 // The lesser of t and top; NaN may become anything.

@@ -3,43 +3,27 @@
 #pragma once
 
 #include "loops/math_base.h"
+#include "loops/numbers.h"
 
 namespace weft::WEFT_ISA::math {
 
 template <class T>
-struct ExpLog;  // minimax coefficients
+struct ExpLog;  // minimax coefficients: loops/numbers.inc
 template <>
 struct ExpLog<float> {
-  // (e^r - 1 - r) / r^2 on |r| <= ln2 / 2
-  static constexpr float exp[] = {0.49999997f, 0.16666539f, 0.0416677557f, 0.00836713519f, 0.00138356211f};
-  // (log(1 + f) - f) / f^2 on sqrt(1/2) <= 1 + f <= sqrt(2)
-  static constexpr float log[] = {-0.499999881f, 0.333333224f,  -0.250016093f, 0.200021163f,  -0.166085869f,
-                                  0.141780138f,  -0.132423833f, 0.129368439f,  -0.0767209753f};
-  // constants in two parts: the first has few enough bits to be multiplied by an exponent without
-  // rounding
-  static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 1.42860682e-06f;
-  static constexpr float log10_2_hi = 0x1.344p-2f, log10_2_lo = 0x1.3509f79fep-18f;
-  static constexpr float exp_to_zero = -104.0f, exp2_to_zero = -151.0f;
+  static constexpr const auto& exp = numbers::exp_f32;
+  static constexpr const auto& log = numbers::log_f32;
+  static constexpr float ln2_hi = numbers::ln2_f32[0], ln2_lo = numbers::ln2_f32[1];
+  static constexpr float log10_2_hi = numbers::log10_2_f32[0], log10_2_lo = numbers::log10_2_f32[1];
+  static constexpr float exp_to_zero = numbers::exp_to_zero_f32[0], exp2_to_zero = numbers::exp2_to_zero_f32[0];
 };
 template <>
 struct ExpLog<double> {
-  static constexpr double exp[] = {0.5,
-                                   0.16666666666666677,
-                                   0.041666666666666685,
-                                   0.008333333333321806,
-                                   0.0013888888888893749,
-                                   0.00019841269885304344,
-                                   2.4801587278758889e-05,
-                                   2.7557245197365623e-06,
-                                   2.7557329794739589e-07,
-                                   2.5108669689948606e-08,
-                                   2.0893818643981661e-09};
-  // (2 atanh(s) - 2 s) / s^3 in powers of s^2: a division is cheaper here than twenty terms
-  static constexpr double log[] = {0.6666666666666734,  0.3999999999941653,  0.28571428742069471, 0.22222198599499796,
-                                   0.18183563196767422, 0.15314074746042858, 0.14795745546374228};
-  static constexpr double ln2_hi = 0x1.62e42fefa3p-1, ln2_lo = 0x1.3de6af278ece6p-42;
-  static constexpr double log10_2_hi = 0x1.34413509f8p-2, log10_2_lo = -0x1.80433b83b532ap-44;
-  static constexpr double exp_to_zero = -746.0, exp2_to_zero = -1076.0;
+  static constexpr const auto& exp = numbers::exp_f64;
+  static constexpr const auto& log = numbers::log_f64;
+  static constexpr double ln2_hi = numbers::ln2_f64[0], ln2_lo = numbers::ln2_f64[1];
+  static constexpr double log10_2_hi = numbers::log10_2_f64[0], log10_2_lo = numbers::log10_2_f64[1];
+  static constexpr double exp_to_zero = numbers::exp_to_zero_f64[0], exp2_to_zero = numbers::exp2_to_zero_f64[0];
 };
 template <class T>
 constexpr T log2_e = T(1.4426950408889634074);
@@ -286,11 +270,13 @@ template <class T>
 struct Hypot;  // where squares are safe, and the powers of two that bring others there
 template <>
 struct Hypot<float> {
-  static constexpr float large = 0x1p40f, down = 0x1p-70f, small = 0x1p-40f, up = 0x1p100f;
+  static constexpr float large = numbers::hypot_f32[0], down = numbers::hypot_f32[1];
+  static constexpr float small = numbers::hypot_f32[2], up = numbers::hypot_f32[3];
 };
 template <>
 struct Hypot<double> {
-  static constexpr double large = 0x1p400, down = 0x1p-600, small = 0x1p-400, up = 0x1p700;
+  static constexpr double large = numbers::hypot_f64[0], down = numbers::hypot_f64[1];
+  static constexpr double small = numbers::hypot_f64[2], up = numbers::hypot_f64[3];
 };
 
 // ulp:

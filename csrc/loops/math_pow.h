@@ -6,24 +6,15 @@
 
 namespace weft::WEFT_ISA::math {
 
-// log2(1 + f) / f and 2^r, good to 34 and 29 bits
-inline constexpr double pow_log2[] = {
-  1.4426950408686967,   -0.72134752086826892, 0.48089836139901115,  -0.36067367489175967, 0.28853729325283517,
-  -0.24045316258234306, 0.20617536350997503,  -0.18030066638137873, 0.15876979948226788,  -0.14315580953240556,
-  0.14474790979482924,  -0.14284176229849838, 0.077373796765795075};
-inline constexpr double pow_exp2[] = {1.0000000005539635,    0.69314720573818367,   0.24022646892120161,
-                                      0.055503287761174358,  0.0096184888126199346, 0.0013399931298790633,
-                                      0.00015345846935501975};
-
 // |x|^y for floats, by doubles
 WEFT_MATH float magnitude_of_power(float x, float y) {
   Split<float> s = split_log(abs(x));
-  double f = s.f, l = fma(f, polynomial(f, pow_log2), double(s.k));
+  double f = s.f, l = fma(f, polynomial(f, numbers::pow_log2), double(s.k));
   double z = double(y) * log_edges(double(abs(x)), l);
   z = z > 200 ? 200 : z;
   z = z < -200 ? -200 : z;
   double shifted = z + (round_shift<double> + 1023), r = z - (shifted - (round_shift<double> + 1023));
-  return float(horner(r, pow_exp2) * power_of_two<double>(bits(shifted)));
+  return float(horner(r, numbers::pow_exp2) * power_of_two<double>(bits(shifted)));
 }
 
 // The same for doubles: numbers as unevaluated sums of two, h + l.
@@ -40,19 +31,10 @@ WEFT_MATH Pair plus(double larger, Pair b) {
 }
 // log2(1 + f) = 2 log2(e) (s + s^3/3 + ...), s = f / (2 + f)
 WEFT_MATH Pair log2_near_one(double f) {
-  constexpr double tail[] = {0.4,
-                             0.28571428571428571,
-                             0.22222222222222222,
-                             0.18181818181818182,
-                             0.15384615384615385,
-                             0.13333333333333333,
-                             0.11764705882352941,
-                             0.10526315789473684,
-                             0.095238095238095238};
   double d = 2 + f, inverse = 1 / d, d_rest = f - (d - 2), s = f * inverse;
   Pair root = {s, (fma(-s, d, f) - s * d_rest) * inverse};
   Pair z = times(root, root);
-  Pair series = times(z, plus(0x1.5555555555555p-1, {z.h * horner(z.h, tail), 0x1.5555555555555p-55}));
+  Pair series = times(z, plus(0x1.5555555555555p-1, {z.h * horner(z.h, numbers::log2_tail), 0x1.5555555555555p-55}));
   Pair log = times(root, plus(2, series));
   return times(log, {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56});
 }

@@ -9,31 +9,14 @@
 namespace weft::WEFT_ISA::math {
 
 namespace coefficients {
-// erf(x) / x - 1 in powers of x^2 on |x| <= 1 (float), |x| <= 3/4 (double)
-inline constexpr float erf_f[] = {0.128379166f,   -0.37612626f,     0.112835787f,   -0.0268533584f,
-                                  0.00518721016f, -0.000799851259f, 7.80984774e-05f};
-inline constexpr double erf_d[] = {0.12837916709551259,     -0.3761263890318417,     0.11283791670978355,
-                                   -0.026866170650134188,   0.0052239776799031948,   -0.00085483303898790984,
-                                   0.00012055456661005442,  -1.4928318375378514e-05, 1.6492238592229415e-06,
-                                   -1.6449650025162533e-07, 1.3267397203149293e-08};
-// log(erfc(x)) on 1 <= x <= 4
-inline constexpr float log_erfc[] = {0.000188464459f, -1.12958026f,    -0.63321656f,    -0.10842187f,
-                                     0.0252101645f,   -0.00420520967f, 0.000441455515f, -2.16959761e-05f};
-// (x + 3) exp(x^2) erfc(x) in powers of (x - 3) / (x + 3) on 3/4 <= x <= 10 (float), 27.5 (double)
-inline constexpr float erfcx_f[] = {1.07400692f,    -0.883394301f,   0.590227365f,   -0.310472548f,   0.119545773f,
-                                    -0.0267751738f, -0.00131765066f, 0.00283405045f, -0.000331826683f};
-inline constexpr double erfcx_d[] = {1.0740069070883398,      -0.88339445316988374,    0.5902283571041016,
-                                     -0.31046726190054891,    0.11952776128730269,     -0.026827234625304723,
-                                     -0.0012124166272480391,  0.0030340620178234976,   -0.00054830969803551261,
-                                     -0.00027677802687756374, 0.00010756161811705309,  3.0399304584745092e-05,
-                                     -1.7471766397464208e-05, -4.7534782896940171e-06, 2.7713374871889165e-06,
-                                     1.0076542926944435e-06,  -4.2461257592993911e-07, -2.4086015184740725e-07,
-                                     7.0997470715906604e-08,  4.6894386454499999e-08,  -1.6988667867677083e-08};
-// exp(z^2 / 2) (z + c) times the normal distribution's share below -z, in powers of (z - c) / (z + c) on 0 <= z <= 12.5
-inline constexpr float normal_tail[] = {0.725524461f,   -0.496824376f,    0.212495507f,
-                                        -0.0353053979f, -0.0133966092f,   0.00575227157f,
-                                        0.00170564699f, -0.000739663245f, -0.000321197071f};
-inline constexpr float normal_middle = 2.90625f, normal_far = 12.5f;
+// loops/numbers.inc has those that weft/jit shares
+inline constexpr auto& erf_f = numbers::erf_centre_f32;
+inline constexpr auto& erf_d = numbers::erf_centre_f64;
+inline constexpr auto& log_erfc = numbers::log_erfc;
+inline constexpr auto& erfcx_f = numbers::erfcx_f32;
+inline constexpr auto& erfcx_d = numbers::erfcx_f64;
+inline constexpr auto& normal_tail = numbers::normal_tail;
+inline constexpr float normal_middle = numbers::normal_range[0], normal_far = numbers::normal_range[1];
 // erfinv(x) / x in powers of w - 2.5 and sqrt(w) - 3, where w = -log(1 - x^2), on w <= 5 and above
 inline constexpr float erfinv_centre[] = {1.50140941f,     0.246640638f,     -0.00417765696f,  -0.00125352875f,
                                           0.000218562476f, -4.49758272e-06f, -3.51883955e-06f, 3.65004809e-07f,

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/memory.h"
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

@@ -1,7 +1,7 @@
 #include "loops/outer.h"
 
-#include "loops/lanes.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/math.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA::pairs {
 

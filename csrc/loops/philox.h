@@ -5,27 +5,13 @@
 
 #include <cstdint>
 
-#include "loops/lanes.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "loops/convert.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 
-// The product of the low halves of 64-bit numbers, or of the lanes of a vector, with a constant.
+// The product of the low half of a 64-bit number with a constant; simd/simd.h has that of the lanes of a vector.
 [[gnu::always_inline]] inline uint64_t low_times(uint64_t a, uint32_t b) { return uint64_t(uint32_t(a)) * b; }
-[[gnu::always_inline]] inline Vec<uint64_t> low_times(Vec<uint64_t> a, uint32_t b) {
-#if defined(__AVX512F__)
-  return Vec<uint64_t>(_mm512_maskz_mul_epu32(0xff, __m512i(a), _mm512_set1_epi64(b)));
-#elif defined(__AVX2__)
-  return Vec<uint64_t>(_mm256_mul_epu32(__m256i(a), _mm256_set1_epi64x(b)));
-#elif defined(__SSE2__)
-  return Vec<uint64_t>(_mm_mul_epu32(__m128i(a), _mm_set1_epi64x(b)));
-#else
-  return (a & 0xffffffffu) * b;
-#endif
-}
 
 // In: a counter; out: random bits, in the low halves of the words.
 template <class Word>

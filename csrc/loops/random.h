@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

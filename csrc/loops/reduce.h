@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "loops/isa.h"
+#include "simd/isa.h"
 
 namespace weft {
 

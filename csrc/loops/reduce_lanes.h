@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/reduce.h"
 #include "loops/transpose.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 

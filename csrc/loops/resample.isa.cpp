@@ -4,8 +4,9 @@
 
 #include <cstring>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

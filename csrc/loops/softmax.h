@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/dtype.h"
-#include "loops/isa.h"
 #include "loops/lines.h"
+#include "simd/isa.h"
 
 namespace weft {
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/sort.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 

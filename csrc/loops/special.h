@@ -5,10 +5,11 @@
 #include <iterator>
 #include <utility>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/math.h"
 #include "loops/math_bessel.h"
 #include "loops/parallel.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA::special {
 

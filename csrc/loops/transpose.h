@@ -5,25 +5,13 @@
 #include <cstring>
 #include <utility>
 
-#include "loops/isa.h"
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 
 // The side of a tile of elements of `size` bytes: as many as a vector holds. Bytes and 16-bit words stay in
 // 128-bit vectors, whose interleaving instructions every x86 has.
-constexpr int tile_side(int size) {
-#if defined(__AVX512F__)
-  return size == 1 ? 16 : size == 2 ? 8 : 64 / size;
-#elif defined(__AVX2__)
-  return size == 1 ? 16 : size == 2 ? 8 : 32 / size;
-#else
-  return 16 / size;
-#endif
-}
+constexpr int tile_side(int size) { return (size < 4 ? 16 : kVectorBytes) / size; }
 
 template <class T, int W = tile_side(sizeof(T))>
 struct Tile {
@@ -82,10 +70,9 @@ inline void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_
 // up with two rows of dst.
 inline void transpose_narrow(const uint32_t* src, int64_t ss, uint32_t* dst, int64_t rows, int64_t cols) {
   int64_t done = 0;
-#if defined(__AVX512F__)
+#if WEFT_SIMD_HALF_VECTORS
   using T16 = Tile<uint32_t, 16>;
   constexpr auto lanes = std::make_index_sequence<16>();
-  __mmask16 lower = __mmask16((1u << cols) - 1), upper = __mmask16(lower << 8);
   for (; done + 16 <= rows; done += 16) {
     T16::Vec a[8] = {}, b[8];
     for (int64_t j = 0; j < cols; ++j) a[j] = *reinterpret_cast<const T16::Vec*>(src + j * ss + done);
@@ -102,8 +89,8 @@ inline void transpose_narrow(const uint32_t* src, int64_t ss, uint32_t* dst, int
     uint32_t* to = dst + done * cols;
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i, to += 2 * cols) {
-      _mm512_mask_storeu_epi32(to, lower, (__m512i)a[i]);
-      _mm512_mask_storeu_epi32(to + cols - 8, upper, (__m512i)a[i]);
+      store_first(to, Vec<uint32_t>(a[i]), cols);
+      store_first_upper(to + cols, Vec<uint32_t>(a[i]), cols);
     }
   }
 #endif

@@ -3,7 +3,8 @@
 #include <complex>
 #include <utility>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA {
 namespace {

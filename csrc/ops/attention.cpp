@@ -62,11 +62,11 @@ Tensor result_like(const Tensor& like, int64_t rows, int64_t columns) {
 }
 
 // The arguments that both ops have: query, key, value, mask at `at`, causal and scale at `numbers`.
-struct Operands4 {
+struct AttentionOperands {
   Matrices q, k, v;
   std::vector<Matrices> mask;
   Attention a;
-  Operands4(Call& c, int at, int numbers)
+  AttentionOperands(Call& c, int at, int numbers)
       : q(c.tensor(at), batch_of(c.tensor(at))),
         k(c.tensor(at + 1), batch_of(c.tensor(at))),
         v(c.tensor(at + 2), batch_of(c.tensor(at))) {
@@ -140,7 +140,7 @@ WEFT_OP{
       },
   .run =
       [](Call& c) {
-        Operands4 o(c, 0, 4);
+        AttentionOperands o(c, 0, 4);
         if (c.out[0].numel() == 0 || o.a.keys == 0 || o.a.size == 0) {  // nothing to look at, or to give
           fill_data(c.out[0], Value(0.0));
           return fill_data(c.out[1], Value(0.0));
@@ -180,7 +180,7 @@ WEFT_OP{
       },
   .run =
       [](Call& c) {
-        Operands4 o(c, 1, 7);
+        AttentionOperands o(c, 1, 7);
         Tensor grad = c.tensor(0);
         if (c.tensor(5).numel() == 0 || o.a.keys == 0 || o.a.size == 0) {
           for (int i = 0; i < 3; ++i)

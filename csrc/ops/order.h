@@ -8,9 +8,6 @@
 
 namespace weft {
 
-// x.contiguous(memory_format=...): Python knows the formats (weft/ops/memory.py).
-extern Tensor (*g_in_format)(const Tensor& x, Opaque* format);
-
 // Whether the elements of t, all that its storage has, lie channels last.
 bool lies_last(const Tensor& t);
 // Whether the strides of t, which has several channels and pixels, say that its channels lie last.

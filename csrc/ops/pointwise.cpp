@@ -6,6 +6,7 @@
 #include "loops/copy.h"
 #include "ops/api.h"
 #include "ops/order.h"
+#include "simd/choose.h"
 
 namespace weft {
 
@@ -243,39 +244,26 @@ void register_pointwise(const RowSpec& spec, Row* row) {
 
 // The files of rows. Each registers its ops once, from the copy for the base instruction set.
 #define WEFT_ROW_FILES(X) X(arithmetic) X(unary) X(compare) X(elementary) X(special) X(activation) X(loss)
-#define X(file)                             \
-  namespace base {                          \
-  const PointwiseKernels* file##_kernels(); \
-  }                                         \
-  namespace avx2 {                          \
-  const PointwiseKernels* file##_kernels(); \
-  }                                         \
-  namespace avx512 {                        \
-  const PointwiseKernels* file##_kernels(); \
-  }
+#define WEFT_DECLARE_ROWS(set, processor, bits, flags, cpu, bytes, file) \
+  WEFT_BUILT(WEFT_HAS_##set)(namespace set { const PointwiseKernels* file##_kernels(); })
+#define WEFT_ROWS(set, processor, bits, flags, cpu, bytes, file) WEFT_BUILT(WEFT_HAS_##set)(set::file##_kernels, )
+#define X(file) WEFT_SETS(WEFT_DECLARE_ROWS, file)
 WEFT_ROW_FILES(X)
 #undef X
 
 namespace {
 struct LoadRows {
   LoadRows() {
-#ifdef WEFT_HAVE_AVX512
-#define X(file)                                                                    \
-  load(base::file##_kernels, machine_isa() == Isa::avx512 ? avx512::file##_kernels \
-                             : machine_isa() == Isa::avx2 ? avx2::file##_kernels   \
-                                                          : nullptr);
-#else
-#define X(file) load(base::file##_kernels, nullptr);
-#endif
+#define X(file) load({WEFT_SETS(WEFT_ROWS, file)});
     WEFT_ROW_FILES(X)
 #undef X
   }
   using Kernels = const PointwiseKernels* (*)();
-  static void load(Kernels base, Kernels best) {
+  static void load(std::initializer_list<Kernels> sets) {
     size_t first = all_rows().size();
-    const PointwiseKernels* table = base();
-    if (!best) return;
-    const PointwiseKernels* fast = best();
+    const PointwiseKernels* table = sets.begin()[0]();
+    if (machine_isa() == Isa::base) return;
+    const PointwiseKernels* fast = sets.begin()[int(machine_isa())]();
     for (size_t i = first; i < all_rows().size(); ++i) all_rows()[i]->best = fast + (all_rows()[i]->base - table);
   }
 } load_rows;

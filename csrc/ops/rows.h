@@ -15,13 +15,14 @@
 #include <type_traits>
 
 #include "core/dtype.h"
-#include "loops/isa.h"
-#include "loops/lanes.h"
+#include "loops/convert.h"
 #include "loops/math.h"
 #include "loops/math_lanes.h"
 #include "loops/modular.h"
 #include "loops/pairs.h"
 #include "ops/rows_half.h"
+#include "simd/isa.h"
+#include "simd/simd.h"
 
 #define WEFT_ISA_IS_base 1
 #define WEFT_ROWS_JOIN2(a, b) a##b
@@ -166,7 +167,7 @@ template <class F, class Hand>
 struct ByHand : F {
   using Lanes = Hand;
 };
-#if defined(__AVX512F__)
+#if WEFT_SIMD_MASKED_VECTORS
 template <class Hand, class F>
 constexpr ByHand<F, Hand> by_hand(F) {
   return {};
@@ -370,8 +371,8 @@ void map(char* const* p, int64_t n, std::index_sequence<I...>) {
   if constexpr (requires { F::kOperand; } && std::is_floating_point_v<T>)
     if (n > 0 && map_by_value<F, T>(out, in, n, F::kHalves, std::index_sequence<I...>())) return;
   if constexpr (requires { F::Own::run(out, n, in[I]...); }) return F::Own::run(out, n, in[I]...);
-#if defined(__AVX512F__)
-  if constexpr (requires(lanes::V<T> x) { F::Lanes::template of<T>(x); })
+#if WEFT_SIMD_MASKED_VECTORS
+  if constexpr (lanes::kWritten<F, T>)  // by hand
     return lanes::map<typename F::Lanes>(in[0], out, n);
 #endif
   if constexpr (std::is_same_v<T, bool> && std::is_same_v<R, bool>) {  // as bytes: loops over bool are not vectorised

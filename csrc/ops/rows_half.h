@@ -7,7 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "loops/lanes.h"
+#include "loops/convert.h"
+#include "simd/simd.h"
 
 namespace weft::WEFT_ISA::rows {
 

@@ -1,12 +1,11 @@
 // Views: new sizes and strides on the same memory.
 #include <algorithm>
 
+#include "core/interpreter.h"
 #include "ops/order.h"
 #include "ops/strided.h"
 
 namespace weft {
-
-Tensor (*g_in_format)(const Tensor& x, Opaque* format) = nullptr;
 
 // The strides with which `sizes` can be seen in x's memory; false where a copy is needed.
 bool view_strides(const Tensor& x, const Dims& sizes, Dims* strides) {
@@ -130,7 +129,7 @@ WEFT_OP{
   .compose =
       [](Call& c) {
         static const OpRef contiguous_copy{"contiguous_copy"};
-        if (c.has(1)) return c.give(0, g_in_format(c.tensor(0), c.arg(1).object()));
+        if (c.has(1)) return c.give(0, interpreter::in_format(c.tensor(0), c.arg(1).object()));
         c.give(0, c.tensor(0).contiguous() ? c.tensor(0) : contiguous_copy(c.tensor(0)));
       },
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import _C
 from .fused_group import KIND_OF, REDUCTIONS, Ref
 from .llvm_ir import KINDS, Lanes, Writer, stored
 from .pointwise_ops import ROWS
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "missing", "write"]
 
-VECTOR_BITS = {"avx512": 512, "avx2": 256, "base": 128}
+VECTOR_BITS = _C._vector_bits()
 NAME = "NAME"  # stands for the name of the function
 _CONDITIONS = {"where": 0, "masked_fill": 1}
 

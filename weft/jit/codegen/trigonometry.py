@@ -17,7 +17,6 @@ from .coefficients import (
     PI_PLAIN,
     SIN,
     SIN_QUARTER,
-    H,
 )
 from .llvm_ir import rounded
 from .maths import absolute, copysign, fma, polynomial, round_shift, sqrt, where
@@ -34,12 +33,12 @@ if TYPE_CHECKING:
 def minus_n_pi(x: Lanes, n: Lanes) -> Lanes:
     """x - n pi for half-integers n."""
     if x.to.fma:
-        a, b, c = map(H, PI_FUSED[x.kind])
+        a, b, c = PI_FUSED[x.kind]
         return fma(n, -c, fma(n, -b, fma(n, -a, x)))
     if x.kind == "f64":
-        a, b, c = map(H, PI_PLAIN["f64"])
+        a, b, c = PI_PLAIN["f64"]
         return fma(n, -c, fma(n, -b, fma(n, -a, x)))
-    a, b = map(H, PI_PLAIN["f32"])
+    a, b = PI_PLAIN["f32"]
     wide, turns = x.to.convert(x, "f64"), x.to.convert(n, "f64")
     return x.to.convert((wide - turns * a) - turns * b, "f32")
 
