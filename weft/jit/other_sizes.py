@@ -93,4 +93,4 @@ def _refusal(calls: Dynamic) -> str:
         return f"{changed} has changed since the trace"
     decided = calls.facts()["decisions"]
     others = f", or {decided[0]} no longer" if decided else ""
-    return f"a dtype, a layout or a size that was the same in all examples differs{others}"
+    return f"a mode, a dtype, a layout or a size that was the same in all examples differs{others}"

@@ -279,6 +279,7 @@ class Dynamic:
         self, new: Captured, flat: list[Any], spec: TreeSpec, slots: list[Slot] | None
     ) -> None:
         """Make a program, if a capture agrees with another one; ``slots``: that it has changed."""
+        # Invariant: a program comes of two captures that agree in every call and every plain number.
         state = new.capture.state
         problem = state.unseen or (new.capture.problem if not slots else "")
         if not problem and (changed := state.changed()):

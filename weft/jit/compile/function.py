@@ -146,6 +146,7 @@ class CompiledFunction(_C.CompiledBase):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that is no replay of the whole result: that, ``CompiledBase`` has tried."""
+        # Invariant: whichever way is taken, the result and what changes are those of self.func.
         if _C._compiled_runs_eagerly():
             return self.func(*args, **kwargs)
         fast, replay = self._fast

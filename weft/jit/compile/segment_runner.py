@@ -108,7 +108,7 @@ class SegmentRunner:
 
     def run(self, inputs: list[Tensor]) -> tuple[PreparedSegment, list[Any]] | None:
         """Run a path to its end; None where it leads to what was not captured twice."""
-        env = [*inputs, *self.outside]
+        env = [*inputs, *self.outside]  # invariant: by place, as `places` of each segment says
         prepared: PreparedSegment | None = self.first
         while prepared is not None:
             if prepared.program is not None:

@@ -124,6 +124,7 @@ class CallSpecialization(Specialization):
 
     def _merge(self, capture: Capture) -> None:
         """Put the segments of a capture into the tree: those that are there already are confirmed."""
+        # Invariant: `same` has for each value of this capture the one that stands for it in the tree.
         same = dict(zip(capture.graph.inputs, self.inputs))
         same.update((v, self._value_of.get(v.constant, v)) for v in capture.graph.constants)
         is_new = False  # whether the tree gets a segment
@@ -286,6 +287,7 @@ class CallSpecialization(Specialization):
             self._runner = SegmentRunner(self, root)
         if self._runner.changes and _share_memory(inputs, self.tensors.values()):
             return self.call_again(inputs)  # what it changes may be seen through another one
+        # Invariant: unless a known end is reached, all that segments before it wrote is put back.
         undo = self._runner.prepare_undo(inputs)
         recording = _C._set_grad_enabled(False)
         try:
