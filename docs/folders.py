@@ -47,6 +47,7 @@ ORDER = (
     "weft/utils",
     "weft/data",
     "weft/distributed",
+    "weft/multiprocessing",
     "weft/train",
     "weft/view",
     "weft/profiler",

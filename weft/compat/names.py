@@ -249,8 +249,8 @@ def lacks(torch_name: str) -> str:
     """Return the message for a name that weft does not have.
 
     >>> from weft.compat.names import lacks
-    >>> lacks("torch.multiprocessing")
-    "weft lacks torch.multiprocessing; nearest: Python's own multiprocessing"
+    >>> lacks("torch.relu7")
+    'weft lacks torch.relu7; nearest: torch.relu, torch.rrelu, torch.relu_'
     """
     hint = HINTS.get(torch_name) or ", ".join(nearest(torch_name))
     return f"weft lacks {torch_name}" + (f"; nearest: {hint}" if hint else "")
