@@ -10,7 +10,7 @@ Every folder and every source file, each with the first sentence of its docstrin
 this page; a test fails when it is out of date. To see how the parts work together, begin with
 [docs/architecture](architecture/README.md).
 
-Two rooms: `csrc/` is what runs (C++20), `weft/` is what you call (Python). Paths in a table are those of the heading above it.
+Two halves: `csrc/` is what runs (C++20), `weft/` is what you call (Python). Paths in a table are those of the heading above it.
 """
 
 # The rooms of the house and their titles, in the order of the page.
@@ -46,6 +46,7 @@ ORDER = (
     "weft/serialization",
     "weft/utils",
     "weft/distributed",
+    "weft/multiprocessing",
     "weft/train",
     "weft/view",
     "weft/profiler",
@@ -115,6 +116,7 @@ FOLDERS = {
     "tests/testing": "`weft.testing`: what passes, what fails, what the message says.",
     "tests/text": "Fields, vocabularies, iterators and data sets from files of their formats.",
     "tests/train": "The trainer against a plain loop, metrics against scikit-learn, resuming after SIGKILL.",
+    "tests/typing": "What type checkers and editors say about programs that use weft.",
     "tests/utils": "Archives, downloads, pytrees.",
     "tests/view": "Drawings of graphs: nodes, names, layout, files.",
     "tests/vision": "Datasets, downloads from a local server, transforms, images, models, ops.",

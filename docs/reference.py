@@ -26,7 +26,7 @@ MODULES = {
     "Mathematics": "linalg fft special signal.windows sparse masked distributions",
     "Data and training": "utils.data train train.metrics vision.datasets vision.transforms "
     "vision.transforms.functional vision.models vision.ops vision.io vision.utils audio audio.functional "
-    "audio.transforms text.data text.datasets text.vocab text.transforms text.functional distributed",
+    "audio.transforms text.data text.datasets text.vocab text.transforms text.functional distributed multiprocessing",
     "Compiler": "jit jit.script compiler",
     "Tools": "utils.pytree utils.tensorboard view testing random compat.torch",
 }
@@ -203,7 +203,8 @@ def public(module: Any) -> Iterator[tuple[str, Any]]:
         if name.startswith("_") or inspect.ismodule(x) or not callable(x):
             continue
         home = getattr(x, "__module__", "") or ""
-        if hasattr(module, "__all__") or home.startswith("weft"):
+        listed = hasattr(module, "__all__") and not home.startswith("multiprocessing")  # Python's
+        if listed or home.startswith("weft"):
             yield name, x
 
 
@@ -307,12 +308,13 @@ def tensor_page() -> str:
     """The class of tensors: what is no op, and where the ops are."""
     weft = importlib.import_module("weft")
     registry = weft.ops.registry()
-    other = [
-        entry("method", f"Tensor.{n}", signature(x), x.__doc__, 1)
-        for n in sorted(dir(weft.Tensor))
-        if not n.startswith("_") and n not in registry and n.removesuffix("_") not in registry
-        and callable(x := getattr(weft.Tensor, n)) and x.__doc__
-    ]  # fmt: skip
+    other = []
+    for name in sorted(dir(weft.Tensor)):
+        x = getattr(weft.Tensor, name)
+        stands_for = (x.__doc__ or "").partition("(")[0].partition(".")[0]  # another name of an op
+        names = {name, name.removesuffix("_"), stands_for}
+        if not name.startswith("_") and not names & set(registry) and callable(x) and x.__doc__:
+            other.append(entry("method", f"Tensor.{name}", signature(x), x.__doc__, 1))
     ops = ", ".join(
         f":py:func:`{n} <weft.{n}>`"
         for n, i in sorted(registry.items())

@@ -72,10 +72,9 @@ OWN = {
 }
 
 # Parts of weft that are not PyTorch's, or not under this name.
-WEFT_ONLY = "audio compat text train view vision".split()
+WEFT_ONLY = "audio compat data text train view vision".split()
 
 HINTS = {
-    "torch.onnx": "weft.jit.trace, whose files run elsewhere",
     "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
 }
 
@@ -250,8 +249,8 @@ def lacks(torch_name: str) -> str:
     """Return the message for a name that weft does not have.
 
     >>> from weft.compat.names import lacks
-    >>> lacks("torch.onnx")
-    'weft lacks torch.onnx; nearest: weft.jit.trace, whose files run elsewhere'
+    >>> lacks("torch.relu7")
+    'weft lacks torch.relu7; nearest: torch.relu, torch.rrelu, torch.relu_'
     """
     hint = HINTS.get(torch_name) or ", ".join(nearest(torch_name))
     return f"weft lacks {torch_name}" + (f"; nearest: {hint}" if hint else "")
