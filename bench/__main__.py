@@ -14,11 +14,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from bench import harness, inference, report, size, startup, trainer
+from bench import harness, inference, report, seeing, size, startup, trainer
 from bench.harness import Library, Line, Options, Row, Worker
 
 RESULTS = harness.ROOT / "bench" / "results"
-PROBES = ("startup/import/first_op", "size/package", "trainer/overhead")
+PROBES = ("startup/import/first_op", "size/package", "trainer/overhead", "seeing/profiler")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -99,6 +99,8 @@ def run(args: argparse.Namespace, workers: dict[str, Worker], options: Options) 
         keep(partial(size.measure, workers))
     if wanted.search(PROBES[2]):
         keep(partial(trainer.measure, workers, args.quick))
+    if wanted.search(PROBES[3]):
+        keep(partial(seeing.measure, workers, args.quick))
     return lines
 
 

@@ -111,8 +111,8 @@ from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
     "accelerator amp ao audio backends compat compiler cpu cuda distributed distributions fft func functional "
-    "hub jit linalg masked mps multiprocessing nn optim quantization serialization signal sparse special testing text "
-    "train types utils version view vision xpu"
+    "hub jit linalg masked mps multiprocessing nn optim profiler quantization serialization signal sparse special "
+    "testing text train types utils version view vision xpu"
 ).split()
 _LAZY_FROM = {
     **dict.fromkeys(("TrainingState", "load", "save"), "serialization"),

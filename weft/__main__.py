@@ -6,6 +6,7 @@ python -m weft ops               every op, by name
 python -m weft ops NAME          the signatures and the doc of one op
 python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
 python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
+python -m weft profile SCRIPT ... run a program and print where its time goes
 python -m weft launch -n 2 SCRIPT ...  run a program in several processes, over MPI
 python -m weft examples          the examples, by name
 python -m weft examples NAME ... runs one
@@ -159,6 +160,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from weft.compat.check import main as check
 
         return check(argv[1:])
+    if argv[:1] == ["profile"]:
+        from weft.profiler.command import main as profile
+
+        return profile(argv[1:])
     if argv[:1] == ["launch"]:
         from weft.distributed.launch import main as launch
 
@@ -170,6 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("doctor", help="whether weft works here, and what could be better")
     commands.add_parser("run", help="run a program written for PyTorch")
     commands.add_parser("check", help="list the names of PyTorch that programs use")
+    commands.add_parser("profile", help="run a program and print where its time goes")
     commands.add_parser("launch", help="run a program in several processes")
     ops_parser = commands.add_parser("ops", help="list the ops, or print the doc of one")
     ops_parser.add_argument("name", nargs="?", help="an op, such as softmax or linalg.inv")

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "bind/python.h"
+#include "core/event_log.h"
 
 namespace weft {
 
@@ -102,6 +103,33 @@ void interpreter::find_origin(void** code, int32_t* instruction, uint32_t* modul
 }
 
 void interpreter::release(void* object) { Py_DECREF(static_cast<PyObject*>(object)); }
+
+void interpreter::keep(void* object) { Py_INCREF(static_cast<PyObject*>(object)); }
+
+interpreter::Location interpreter::locate(void* code, int32_t instruction, uint32_t module) {
+  auto* c = (PyCodeObject*)code;
+  auto text = [](PyObject* o) {
+    const char* found = PyUnicode_AsUTF8(o);
+    if (!found) PyErr_Clear();
+    return std::string(found ? found : "?");
+  };
+  return {text(c->co_filename), text(c->co_name), module_path(module), PyCode_Addr2Line(c, instruction)};
+}
+
+void interpreter::each_frame(void (*f)(void* to, void* code, int32_t instruction), void* to) {
+#if PY_VERSION_HEX >= 0x030b0000
+  for (_PyInterpreterFrame* frame = innermost(); frame; frame = frame->previous) {
+#if PY_VERSION_HEX >= 0x030c0000
+    if (frame->owner == FRAME_OWNED_BY_CSTACK) continue;
+#endif
+    PyCodeObject* c = code_of(frame);
+    if (c && PyCode_Check(c)) f(to, c, _PyInterpreterFrame_LASTI(frame) * int(sizeof(_Py_CODEUNIT)));
+  }
+#else
+  for (PyFrameObject* frame = PyThreadState_Get()->frame; frame; frame = frame->f_back)
+    f(to, frame->f_code, frame->f_lasti * 2);
+#endif
+}
 
 std::string interpreter::describe_origin(void* code, int32_t instruction, uint32_t module) {
   auto* c = (PyCodeObject*)code;

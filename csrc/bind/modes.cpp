@@ -96,10 +96,7 @@ int nest_autocast(int by) {
 // Names an op may have, of all its overloads.
 void put_on_list(const std::string& base, int list) {
   for (Op* op : Registry::get().all())
-    if (op->base == base) {
-      op->cast = Cast(list);
-      op->aside = op->form.compose || op->cast != Cast::None;
-    }
+    if (op->base == base) op->set_cast(Cast(list));
 }
 
 void bind_autocast(nb::module_& m) {

@@ -108,6 +108,7 @@ NB_MODULE(_C, m) {
   bind_module_call(m);
   bind_modes(m);
   bind_threads(m);
+  bind_event_log(m);
   m.def("_set_linalg_error", [](nb::object e) { g_linalg_error = e.release().ptr(); });
   m.def("_plant_fault", plant_fault);
 }

@@ -27,13 +27,13 @@ Program::Argument argument(const Param& param, nb::handle plain, nb::handle wher
 }
 
 std::vector<int> add(Program& p, const std::string& name, nb::tuple plain, nb::tuple where, bool inplace,
-                     bool derivative) {
+                     bool derivative, const std::string& line) {
   Op* op = Registry::get().find(name);
   if (!op) fail("there is no op named '", name, "'");
   if (nb::len(plain) > op->params.size()) fail_type(name, ": takes ", op->params.size(), " arguments");
   std::vector<Program::Argument> arguments;
   for (size_t i = 0; i < nb::len(plain); ++i) arguments.push_back(argument(op->params[i], plain[i], where[i]));
-  return p.add(*op, std::move(arguments), inplace, derivative);
+  return p.add(*op, std::move(arguments), inplace, derivative, line);
 }
 
 using Numbers = std::vector<std::tuple<int, int, double>>;  // op, argument, and what that is in this run
@@ -110,7 +110,8 @@ void bind_program(nb::module_& m) {
       .def(nb::init<>())
       .def("add_input", &Program::add_input, "Adds an input of the geometry of a tensor; returns its number.")
       .def("add_constant", &Program::add_constant, "Adds a tensor that is there; returns its number.")
-      .def("add", add, "Adds an op; returns the numbers of its results.")
+      .def("add", add, nb::arg("op"), nb::arg("plain"), nb::arg("where"), nb::arg("inplace"), nb::arg("derivative"),
+           nb::arg("line") = "", "Adds an op; returns the numbers of its results.")
       .def("finish", &Program::finish, nb::arg("results"), nb::arg("lent") = std::vector<int>(),
            "Says which values are results, and lays out memory.")
       .def("set_learning", &Program::set_learning, "Says that its weights change from run to run.")

@@ -113,6 +113,7 @@ extern thread_local bool t_telling;  // a recorder is being told: what Python do
 void bind_module_call(nb::module_& m);
 void bind_modes(nb::module_& m);
 void bind_threads(nb::module_& m);
+void bind_event_log(nb::module_& m);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 PyObject* tensor_item(PyObject* self, PyObject*);
 int tensor_set_requires_grad(PyObject* self, PyObject* value, void*);

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "bind/args.h"
+#include "core/event_log.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
@@ -343,6 +344,10 @@ void bind_trace(nb::module_& m) {
   m.def("_recorder", []() -> nb::object {  // what a trace or a capture on this thread tells of, or None
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
     return r ? r->target : nb::none();
+  });
+  m.def("_step_watcher", []() -> nb::object {  // the same; True while a profiler records; or None
+    auto* r = dynamic_cast<PyRecorder*>(t_recorder);
+    return r ? r->target : is_recording() ? nb::borrow(Py_True) : nb::none();
   });
   m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
     if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))

@@ -1,5 +1,6 @@
 // Steps of optimisers as weft/optim calls them: straight to the ops of csrc/ops/update.cpp.
 #include "bind/observer.h"
+#include "ops/events.h"
 
 namespace weft {
 namespace {
@@ -35,7 +36,10 @@ template <class... A>
 bool run(const OpRef& op, A&&... args) {
   Call c(op.op());
   (c.push(Value(std::forward<A>(args))), ...);
-  c.op.form.run(c);
+  if (is_recording())
+    record_call(c, [&] { c.op.form.run(c); });
+  else
+    c.op.form.run(c);
   if (t_recorder) t_recorder->record(c);
   return true;
 }

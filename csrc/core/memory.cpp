@@ -11,6 +11,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "core/event_log.h"
 #include "core/fork.h"
 
 namespace weft {
@@ -31,6 +32,9 @@ struct FreeBlock {
 FreeBlock* g_free[kClasses];
 MemoryStats g_stats;
 int64_t g_fail_after = -1;
+bool g_reports = false;              // to the recorder
+bool g_careful = false;              // an allocation may be made to fail, or is reported
+int64_t g_most_cached = kMaxCached;  // -1 while blocks are reported: each that is given back is looked at
 
 int log2_floor(int64_t n) { return 63 - __builtin_clzll(uint64_t(n)); }
 
@@ -144,8 +148,10 @@ void keep_spare(void* p, int64_t bytes, int64_t most) {
 
 MemoryStats& memory_stats() { return g_stats; }
 
-void* allocate_block(int64_t* wanted) {
-  if (g_fail_after >= 0 && g_fail_after-- == 0) out_of_memory(*wanted);
+namespace {
+
+// Apart from allocate_block, whose usual path is as short as can be.
+inline void* take_block(int64_t* wanted) {
   if (*wanted > (int64_t(1) << 61)) out_of_memory(*wanted);
   int fits = class_of(*wanted);
   // A free block that is larger serves as well, by up to a third or, if it is not large, twice: less is kept in all.
@@ -168,12 +174,23 @@ void* allocate_block(int64_t* wanted) {
   return p;
 }
 
+[[gnu::noinline]] void* take_carefully(int64_t* wanted) {
+  if (g_fail_after >= 0 && g_fail_after-- == 0) out_of_memory(*wanted);
+  void* p = take_block(wanted);
+  if (g_reports) record_memory(p, *wanted, g_stats.live);
+  return p;
+}
+
+}  // namespace
+
+void* allocate_block(int64_t* wanted) { return g_careful ? take_carefully(wanted) : take_block(wanted); }
+
 void free_block(void* p, int64_t bytes) {
   --g_stats.blocks;
   g_stats.live -= bytes;
-  if (g_stats.cached + bytes > kMaxCached) {
-    system_free(p, bytes);
-    return;
+  if (g_stats.cached + bytes > g_most_cached) [[unlikely]] {
+    if (g_reports) record_memory(p, -bytes, g_stats.live);
+    if (g_stats.cached + bytes > kMaxCached) return system_free(p, bytes);
   }
   g_stats.cached += bytes;
   FreeBlock*& head = g_free[class_of(bytes)];
@@ -198,6 +215,7 @@ int64_t shrink_block(void* p, int64_t bytes, int64_t used) {
   if (is_mapped(bytes) && less < bytes) {
     unmap(begin + less, bytes - less);
     g_stats.live -= bytes - less;
+    if (g_reports) record_memory(begin + less, less - bytes, g_stats.live);
     return less;
   }
   // Of malloc's heap, the pages that lie in there as a whole; they come back when they are written to.
@@ -208,7 +226,16 @@ int64_t shrink_block(void* p, int64_t bytes, int64_t used) {
   return bytes;
 }
 
-void fail_allocation_after(int64_t n) { g_fail_after = n; }
+void fail_allocation_after(int64_t n) {
+  g_fail_after = n;
+  g_careful = g_reports || n >= 0;
+}
+
+void report_memory(bool on) {
+  g_reports = on;
+  g_careful = on || g_fail_after >= 0;
+  g_most_cached = on ? -1 : kMaxCached;
+}
 
 namespace {
 constexpr size_t kPoolStep = 32, kPoolMax = 1024;

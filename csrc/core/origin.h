@@ -32,6 +32,16 @@ class Origin {
 #endif
     return o;
   }
+  // The same place with a count of its own.
+  static Origin of(void* code, int32_t instruction, uint32_t module) {
+    Origin o;
+    if (code) interpreter::keep(code);
+    o.code_ = code, o.instruction_ = instruction, o.module_ = module;
+    return o;
+  }
+  void* code() const { return code_; }
+  int32_t instruction() const { return instruction_; }
+  uint32_t module() const { return module_; }
   explicit operator bool() const { return code_ != nullptr; }
   // "train.py:12, in forward (module net.layer1)", or "" where it is not known.
   std::string describe() const {

@@ -1,9 +1,11 @@
 #include "exec/instance.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/events.h"
 #include "ops/prepacked.h"
 
 namespace weft {
@@ -157,6 +159,8 @@ void Instance::run_step(int i) {
   if (!steps_[size_t(i)].call) return;
   Call& call = *steps_[size_t(i)].call;
   const Template::Instruction& in = *steps_[size_t(i)].in;
+  std::optional<RecordedInstruction> recorded;
+  if (is_recording()) recorded.emplace(call, in.line);
   leave_if_interrupted();
   prepare(in);
   Storage* changed = in.self < 0 ? nullptr : tensors_[size_t(in.self)]->storage.get();
@@ -197,7 +201,11 @@ void Instance::run_concurrently(const Schedule::Slot& slot) {
     prepare(*s.in);
     concurrent_.push_back(s.call);
   }
-  run_kernels(concurrent_);
+  if (!is_recording()) return run_kernels(concurrent_);
+  std::vector<KernelTime> times(concurrent_.size());
+  run_kernels(concurrent_, times.data());
+  for (size_t k = 0; k < times.size(); ++k)
+    record_instruction(times[k], *concurrent_[k], steps_[size_t(steps[size_t(slot.begin) + k])].in->line);
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/events.h"
 #include "ops/recording.h"
 
 namespace weft {
@@ -146,6 +147,8 @@ void Program::run_steps(Instance& instance) {
   GradMode off(false);
   Scope learning(t_modes.learning, learning_);
   bool alone = made_ - int(idle_.size()) == 1;
+  std::optional<RecordedRange> recorded;
+  if (is_recording()) recorded.emplace("compiled program", EventKind::program);
   if (tuning_.wants_run() && !first_run_ && alone && call_threads() > 1)
     tuning_.measure(instance);
   else

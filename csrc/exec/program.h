@@ -30,9 +30,10 @@ class Program {
   int add_input(const Tensor& like) { return template_.add_input(like); }
   int add_constant(const Tensor& t) { return template_.add_constant(t); }
   // Adds an op; returns the numbers of its results. Refuses ops whose shapes follow from values. `derivative`: its
-  // results include what only its derivative reads.
-  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
-    return template_.add(op, std::move(arguments), inplace, derivative);
+  // results include what only its derivative reads. `line`: of the user's program.
+  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative,
+                       const std::string& line) {
+    return template_.add(op, std::move(arguments), inplace, derivative, line);
   }
   // Says which values are results, and lays out the memory of all others. Nothing can be added afterwards. Results that
   // are `lent` (by their place among the results) may lie beside them, for as long as nobody has those of the run

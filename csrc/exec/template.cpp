@@ -92,10 +92,12 @@ void Template::read_arguments(Instruction& in, std::vector<Argument>& arguments)
   in.call.fill_defaults();
 }
 
-std::vector<int> Template::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative) {
+std::vector<int> Template::add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative,
+                               const std::string& line) {
   build(State::broken);
   if (!can_hold(op)) fail_missing("a program cannot hold ", op.name);
   Instruction& in = instructions_.emplace_back(op);
+  in.line = line;
   Call& c = in.call;
   read_arguments(in, arguments);
   c.inplace = inplace || op.is(kInplaceOnly);

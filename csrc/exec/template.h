@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -49,6 +50,7 @@ class Template {
     int self = -1;                   // the slot that it changes in place
     bool through_copy = false;       // in place by way of a tensor of its own
     std::vector<int> reads, writes;  // buffers
+    std::string line;                // of the user's program that called it
   };
   struct Constant {
     int slot;
@@ -63,7 +65,8 @@ class Template {
 
   int add_input(const Tensor& like);
   int add_constant(const Tensor& t);
-  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative);
+  std::vector<int> add(const Op& op, std::vector<Argument> arguments, bool inplace, bool derivative,
+                       const std::string& line);
   void finish(std::vector<int> results, const std::vector<int>& lent);
 
   // ---- from then on

@@ -9,6 +9,7 @@
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
+#include "ops/events.h"
 #include "ops/order.h"
 #include "ops/recording.h"
 #include "ops/sparse.h"
@@ -111,11 +112,14 @@ void run_kernel(Call& c) {
     c.op.form.run(c);
 }
 
-void run_kernels(const std::vector<Call*>& calls) {
+void run_kernels(const std::vector<Call*>& calls, KernelTime* times) {
   bool any_last = false;
   for (Call* c : calls) each_input(*c, [&](int, TensorImpl* t) { any_last |= t && t->storage->last.channels > 0; });
   if (any_last) {  // nobody works on elements as they lie while somebody wants them in order
-    for (Call* c : calls) run_kernel(*c);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      Timed timed(times ? times + i : nullptr);
+      run_kernel(*calls[i]);
+    }
     return;
   }
   WithExec own(fixed_exec());
@@ -129,6 +133,7 @@ void run_kernels(const std::vector<Call*>& calls) {
       ~Same() { t_modes = before; }
     } same{std::exchange(t_modes, modes)};
     Alone alone;
+    Timed timed(times ? times + i : nullptr);
     calls[size_t(i)]->op.form.run(*calls[size_t(i)]);
   });
 }
@@ -302,6 +307,7 @@ void run_call(Call& c) {
   const Op& op = c.op;
   if (c.given_out && (op.is(kCreation) || op.is(kOutSetsType))) take_type_of_out(c);
   if (op.aside) {
+    if (op.aside & Op::kRecorded && !c.recorded) return run_recorded(c);
     if (t_modes.autocast && op.cast != Cast::None && !c.inplace && !c.given_out) return run_cast(c);
     if (op.form.compose) return run_composed(c);
   }

@@ -132,13 +132,21 @@ struct Op {
   bool returns_list = false;         // "-> Tensor[]"
   uint8_t required = 0;
   bool python = false;  // declared from Python
-  bool aside = false;   // composed or on a list of autocast: the dispatcher does something else first
+  // Why the dispatcher does something else first: it is composed or on a list of autocast, or is recorded.
+  enum : uint8_t { kOtherwise = 1, kRecorded = 2 };
+  uint8_t aside = 0;
   Cast cast = Cast::None;
   std::string node_name;  // "MaxBackward0"
   // For ops declared from Python: the forms above with state.
   std::function<void(Call&)> py_infer, py_run;
   std::function<void(Grad&)> py_back;
 
+  // Goes the other way while ops are recorded.
+  void set_recorded(bool on) { aside = uint8_t((aside & kOtherwise) | (on ? kRecorded : 0)); }
+  void set_cast(Cast list) {
+    cast = list;
+    aside = uint8_t((aside & kRecorded) | (form.compose || cast != Cast::None ? kOtherwise : 0));
+  }
   bool is(Trait t) const { return form.traits & t; }
   bool differentiable() const { return form.back || py_back; }
 };
@@ -180,6 +188,7 @@ class Call {
   TensorList list;              // of ops that return a list
   Tensor* given_out = nullptr;  // out=: results are written into these
   bool inplace = false;         // the first argument is written
+  bool recorded = false;        // ops/events.h
 
   Value* args() { return reinterpret_cast<Value*>(space_); }
   void push(Value v) { new (args() + count++) Value(std::move(v)); }
@@ -232,8 +241,13 @@ inline uint32_t keeps_of(const Call& c, uint32_t wanting) {
 void run_call(Call& c);    // the dispatcher: shape rule, allocate, run, record
 void infer(Call& c);       // its first part
 void run_kernel(Call& c);  // its third part, for a call whose results have their memory
-// The same for several that do not depend on each other, at the same time, each on one thread.
-void run_kernels(const std::vector<Call*>& calls);
+// The same for several that do not depend on each other, at the same time, each on one thread. `times`, one for each of
+// them: when they ran.
+struct KernelTime {
+  int64_t begin = 0, end = 0;
+  uint32_t thread = 0;
+};
+void run_kernels(const std::vector<Call*>& calls, KernelTime* times = nullptr);
 
 // Forwards to the dispatcher from C++: `inline const OpRef mul{"mul"}; Tensor z = mul(x, y);`
 class OpRef {

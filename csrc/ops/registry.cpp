@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "core/event_log.h"
 #include "ops/op.h"
 
 namespace weft {
@@ -166,7 +167,8 @@ Op& Registry::add(const Form& form) {
   parse_results(*op, trim(s.substr(close + 4)));
   if (op->results.size() > kMaxOut) fail("too many results in ", s);
   op->node_name = node_name_of(op->base);
-  op->aside = form.compose;
+  op->set_cast(Cast::None);
+  op->set_recorded(is_recording());
   ops_.push_back(op);
   if (!index().emplace(op->name, op).second) fail("two ops are called ", op->name);
   return *op;

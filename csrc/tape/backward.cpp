@@ -11,6 +11,7 @@
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
+#include "ops/events.h"
 #include "ops/recording.h"
 #include "tape/anomaly.h"
 
@@ -311,7 +312,8 @@ class Walk final : private ActiveWalk {
       needed = selective_ ? &needed_ : nullptr;
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
       WithWalk active(this);
-      results = n.apply(std::move(w.grads), request_.create_graph);
+      results = is_recording() ? apply_recorded(n, std::move(w.grads), request_.create_graph)
+                               : n.apply(std::move(w.grads), request_.create_graph);
     }
     std::vector<Edge> edges;  // those that the results are for, whoever unfolds the node from now on
     if (n.folded) edges.assign(n.edges, n.edges + n.edge_count);
@@ -362,7 +364,11 @@ class Walk final : private ActiveWalk {
 
 }  // namespace
 
-std::vector<Tensor> run_backward(const BackwardRequest& request) { return Walk(request).run(); }
+std::vector<Tensor> run_backward(const BackwardRequest& request) {
+  if (!is_recording()) return Walk(request).run();
+  RecordedRange range("backward");
+  return Walk(request).run();
+}
 
 std::vector<Tensor> gradients_of(const TensorList& outputs, const TensorList& grads, const TensorList& inputs,
                                  bool create_graph) {

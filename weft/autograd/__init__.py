@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from . import anomaly as anomaly_mode
     from . import functional as functional
     from . import graph as graph
+    from . import profiler as profiler
     from .anomaly import detect_anomaly as detect_anomaly
     from .anomaly import set_detect_anomaly as set_detect_anomaly
 
@@ -70,6 +71,7 @@ _LATER = {
     "functional": ("functional", None),
     "graph": ("graph", None),
     "make_dot": (".view", "make_dot"),
+    "profiler": ("profiler", None),
     "set_detect_anomaly": ("anomaly", "set_detect_anomaly"),
 }
 

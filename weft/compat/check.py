@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from weft.compat.names import HINTS, nearest
+from weft.compat.names import nearest
 from weft.compat.uses import Keyword, Use, uses_of
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def near(name: str) -> list[str]:
     >>> near("torch.nn.Conv2D")[0]
     'torch.nn.Conv2d'
     """
-    return [HINTS[name]] if name in HINTS else nearest(name)
+    return nearest(name)
 
 
 def table(found: dict[str, Any], only_lacking: bool = False) -> str:

@@ -42,6 +42,7 @@ ALIASES = {
     "torch.ao.quantization.qconfig": ("weft.quantization",),
     "torch.ao.quantization.quantize": ("weft.quantization",),
     "torch.autograd.grad_mode": ("weft.autograd.grad_mode",),
+    "torch.autograd.profiler_util": ("weft.profiler.events",),
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
     "torch.distributed.distributed_c10d": ("weft.distributed",),
@@ -51,6 +52,7 @@ ALIASES = {
     "torch.nn.quantized": ("weft.quantization.nn.quantized",),
     "torch.nn.quantized.dynamic": ("weft.quantization.nn.dynamic",),
     "torch.optim.adamw": ("weft.optim",),
+    "torch.profiler.profiler": ("weft.profiler.profile", "weft.profiler"),
     "torch.torch_version": ("weft.compat.version",),
     "torch.utils._pytree": ("weft.utils._pytree",),
     "torch.utils.data._utils": ("weft.utils.data",),
@@ -73,10 +75,6 @@ OWN = {
 
 # Parts of weft that are not PyTorch's, or not under this name.
 WEFT_ONLY = "audio compat data text train view vision".split()
-
-HINTS = {
-    "torch.profiler": "time.perf_counter; weft.max_memory_allocated",
-}
 
 
 class LackingName(AttributeError):
@@ -252,5 +250,5 @@ def lacks(torch_name: str) -> str:
     >>> lacks("torch.relu7")
     'weft lacks torch.relu7; nearest: torch.relu, torch.rrelu, torch.relu_'
     """
-    hint = HINTS.get(torch_name) or ", ".join(nearest(torch_name))
+    hint = ", ".join(nearest(torch_name))
     return f"weft lacks {torch_name}" + (f"; nearest: {hint}" if hint else "")

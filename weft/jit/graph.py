@@ -567,7 +567,7 @@ def program_of(
                     a = a.now()
             plain.append(a if places[-1] is None else None)
         derivative = all(0 not in v.shape for v in n.outputs[1:])
-        made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative)
+        made = program.add(n.op, tuple(plain), tuple(places), n.inplace, derivative, n.line or "")
         number.update(zip(n.outputs, made))
     program.finish([number[v] for v in results], list(lent))
     return program, live

@@ -85,8 +85,15 @@ def _with_hooks(step: Any) -> Any:
     @functools.wraps(step)
     def run(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
-        if (recorder := _C._recorder()) is not None and not getattr(self, "_captured", False):
-            return _in_capture(recorder, self, run, args, kwargs)
+        watcher = _C._step_watcher()
+        if watcher is True:
+            return _profiled(self, hooked_step, args, kwargs)
+        if watcher is not None and not getattr(self, "_captured", False):
+            return _in_capture(watcher, self, run, args, kwargs)
+        return hooked_step(*args, **kwargs)
+
+    def hooked_step(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
         own_pre, own_post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (own_pre or own_post or _pre_hooks or _post_hooks):
             return step(*args, **kwargs)
@@ -107,6 +114,15 @@ def _with_hooks(step: Any) -> Any:
 
     run.hooked = True  # type: ignore[attr-defined]
     return run
+
+
+def _profiled(self: Any, step: Any, args: Any, kwargs: Any) -> Any:
+    """Make a step in a range of what a profiler records."""
+    range_ = _C.OpenRange(f"Optimizer.step#{type(self).__name__}.step")
+    try:
+        return step(*args, **kwargs)
+    finally:
+        range_.close()
 
 
 def _in_capture(recorder: Any, self: Any, run: Any, args: Any, kwargs: Any) -> Any:

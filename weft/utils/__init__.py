@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_LAZY = ("_pytree", "checkpoint", "data", "download", "pytree", "tensorboard")
+_LAZY = (
+    "_pytree", "benchmark", "bottleneck", "checkpoint", "data", "download", "flop_counter", "pytree",
+    "tensorboard",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

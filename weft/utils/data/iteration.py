@@ -11,6 +11,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from weft import _C
 from weft.random import all_states, set_all_states
 
 from .fetch import Rows, Stream, fetcher
@@ -82,8 +83,17 @@ class Iteration:
         )
 
     def __next__(self) -> Any:
-        """Return the next batch."""
-        raise NotImplementedError(f"{type(self).__name__} has no __next__")
+        """Return the next batch; a profiler records how long that takes."""
+        if not _C._is_recording():
+            return self._next()
+        range_ = _C.OpenRange(f"enumerate(DataLoader)#{type(self).__name__}.__next__")
+        try:
+            return self._next()
+        finally:
+            range_.close()
+
+    def _next(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no _next")
 
     def state(self) -> dict[str, Any]:
         """Return how the epoch began, and how far it has come."""
@@ -135,8 +145,7 @@ class Serial(Iteration):
             return batches.tensors() or super()._indices()
         return super()._indices()
 
-    def __next__(self) -> Any:
-        """Return the next batch."""
+    def _next(self) -> Any:
         try:
             batch = self.fetch(next(self.indices))
         except StopIteration:
@@ -215,7 +224,7 @@ class Parallel(Iteration):
 
     # ---- delivering -----------------------------------------------------------------------------
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         """Return the next batch, when its worker has sent it."""
         if self.finished:
             raise StopIteration

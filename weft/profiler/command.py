@@ -1,0 +1,131 @@
+"""``python -m weft profile``: a program is run, and what its time went into is printed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .profile import profile
+from .recording import DEFAULT_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["main", "report"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m weft profile",
+        description="Run a program and print where its time goes. It may import weft, or torch.",
+    )
+    parser.add_argument(
+        "--by", choices=("op", "module", "line"), help="one table only; default: module and op"
+    )
+    parser.add_argument("--rows", type=int, default=15, help="of a table (default 15; -1: all)")
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write a trace for chrome://tracing or Perfetto"
+    )
+    parser.add_argument("--flame", metavar="FILE", help="write a flame graph (SVG)")
+    parser.add_argument(
+        "--memory", action="store_true", help="each block of memory is in the trace"
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="record one op of N (default 1)"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=DEFAULT_LIMIT, help="of events (default 1,000,000)"
+    )
+    parser.add_argument(
+        "-m", dest="module", metavar="MODULE", help="run a module instead of a script"
+    )
+    parser.add_argument("program", nargs=argparse.REMAINDER, help="the script, and its arguments")
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Profile the program that a command line names; return the exit code of that program."""
+    argv = list(argv)
+    parser = _parser()
+    # What follows -m MODULE is the program's, whatever it looks like.
+    cut = (
+        argv.index("-m") + 2
+        if "-m" in argv and not _script_before(argv, argv.index("-m"))
+        else None
+    )
+    args = parser.parse_args(argv[:cut] if cut else argv)
+    rest = argv[cut:] if cut else args.program
+    if not args.module and not rest:
+        parser.print_usage(sys.stderr)
+        return 2
+    from weft.compat.run import run_module, run_path
+
+    def run() -> None:
+        if args.module:
+            run_module(args.module, rest)
+        else:
+            run_path(rest[0], rest[1:])
+
+    prof = profile(
+        with_flops=True, profile_memory=args.memory, every=args.every, limit=args.limit,
+        record_shapes=args.trace is not None,
+    )  # fmt: skip
+    code = _run(prof, run)
+    print(report(prof, args.by, args.rows), file=sys.stderr)
+    if args.trace:
+        prof.export_chrome_trace(args.trace)
+        print(f"trace: {args.trace}", file=sys.stderr)
+    if args.flame:
+        prof.flame(args.flame)
+        print(f"flame graph: {args.flame}", file=sys.stderr)
+    return code
+
+
+def _script_before(argv: list[str], place: int) -> bool:
+    """Whether the script's name stands before this place: then what is there belongs to it."""
+    with_value = {"--by", "--rows", "--trace", "--flame", "--every", "--limit"}
+    k = 0
+    while k < place:
+        if not argv[k].startswith("-"):
+            return True
+        k += 2 if argv[k] in with_value else 1
+    return False
+
+
+def _run(prof: profile, run: Callable[[], None]) -> int:
+    """Run the program; its errors are shown, and what ran before them is reported all the same."""
+    code = 0
+    prof.start()
+    try:
+        run()
+    except SystemExit as end:
+        if end.code is not None and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+            code = 1
+        else:
+            code = end.code or 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    finally:
+        prof.stop()
+    return code
+
+
+def report(prof: profile, by: str | None = None, rows: int = 15) -> str:
+    """Return the verdict and the tables of a profile.
+
+    >>> from weft.profiler import profile
+    >>> from weft.profiler.command import report
+    >>> with profile() as prof:
+    ...     y = weft.ones(2) + 1
+    >>> "add" in report(prof, "op")
+    True
+    """
+    if not prof.events():
+        return "verdict: nothing was recorded: the program ran no op of weft"
+    parts = [f"verdict: {prof.verdict()}"]
+    for group_by in [by] if by else ["module", "op"]:
+        parts.append(prof.report(group_by, rows))  # type: ignore[arg-type]
+    return "\n\n".join(parts)

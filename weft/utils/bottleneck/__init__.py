@@ -1,0 +1,1 @@
+"""``python -m weft.utils.bottleneck script.py``: where a program's time goes, in Python and in weft."""
