@@ -76,6 +76,7 @@ struct Unwatched {
 struct PyRecorder final : Recorder {
   nb::object target;
   UserLine line;
+  bool watches = false;  // the calls are only looked at: Python and compiled functions do as if nobody recorded
 
   template <class... Args>
   void tell(const char* method, const char* format, Args... args) {
@@ -316,13 +317,15 @@ void bind_trace(nb::module_& m) {
   m.def(
       "_start_recording",
       [](nb::object f, bool nested) {
-        if (t_recorder && !nested) fail("a trace is already being taken on this thread");
+        auto* outer = dynamic_cast<PyRecorder*>(t_recorder);
+        if (t_recorder && !nested && !(outer && outer->watches)) fail("a trace is already being taken on this thread");
         bool differentiated = !f.is_none() && nb::cast<bool>(f.attr("traces"));
         t_outer.push_back(std::exchange(t_recorder, nullptr));
         if (f.is_none()) return;
         auto* r = new PyRecorder;
         r->target = f;
         r->differentiated = differentiated;
+        r->watches = nb::cast<bool>(nb::getattr(f, "watches", nb::bool_(false)));
         t_recorder = r;
       },
       nb::arg().none(), nb::arg() = false);
@@ -342,7 +345,11 @@ void bind_trace(nb::module_& m) {
   });
   m.def("_recorder", []() -> nb::object {  // what a trace or a capture on this thread tells of, or None
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
-    return r ? r->target : nb::none();
+    return r && !r->watches ? r->target : nb::none();
+  });
+  m.def("_watching_recorder", []() -> nb::object {  // what is told of the calls of this thread and keeps no graph
+    auto* r = dynamic_cast<PyRecorder*>(t_recorder);
+    return r && r->watches ? r->target : nb::none();
   });
   m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
     if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))
