@@ -3,7 +3,8 @@
 python -m weft                   version, instruction set, threads, ops, memory
 python -m weft ops               every op, by name
 python -m weft ops NAME          the signatures and the doc of one op
-python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
+python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE; --watch before
+                                 it opens a page that shows the program while it trains)
 python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
 python -m weft launch -n 2 SCRIPT ...  run a program in several processes, over MPI
 python -m weft examples          the examples, by name

@@ -9,6 +9,6 @@ True
 from __future__ import annotations
 
 from .conditions import Condition, ConditionError
-from .watch import Stop, Watch, watch
+from .watching import Stop, Watch, watch
 
 __all__ = ["Condition", "ConditionError", "Stop", "Watch", "watch"]

@@ -9,7 +9,7 @@ export function ticks(low: number, high: number, count: number): number[] {
   if (!(high > low) || count < 1) return [low];
   const raw = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.65) ?? raw;
   const found: number[] = [];
   for (let x = Math.ceil(low / step) * step; x <= high + step * 1e-9; x += step) found.push(Math.abs(x) < step * 1e-9 ? 0 : x);
   return found;

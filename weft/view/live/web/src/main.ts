@@ -99,7 +99,8 @@ class App {
       let level: Item[] = phase.items;
       let shown = level.length;
       while (level.length) {
-        const boxes = level.filter((item): item is Box => item.kind === "box" && item.type !== "input");
+        const boxes = level.filter((item): item is Box => item.kind === "box" && item.type !== "input"
+          && item.items.some((each) => each.kind === "box" || each.label !== ""));
         const more = boxes.reduce((sum, box) => sum + box.items.length, 0);
         if (boxes.length === 0 || shown + more > OPEN_AT_FIRST) break;
         boxes.forEach((box) => this.open.add(box.key));

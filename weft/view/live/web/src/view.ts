@@ -4,7 +4,7 @@ import { bytes, dtype, shape, time, value } from "./format";
 import { Drawing, GAP_Y, holds, Line, Placed } from "./layout";
 import { Graph, Item, Measures, Op } from "./model";
 
-const COLOURS = ["background", "surface", "raised", "line", "text", "muted", "faint", "accent", "bad", "warm", "found",
+const COLOURS = ["background", "surface", "raised", "line", "edge", "text", "muted", "faint", "accent", "bad", "warm", "found",
   "product", "norm", "activation", "loss", "shape", "reduce", "other", "update"] as const;
 type Colour = (typeof COLOURS)[number];
 
@@ -269,7 +269,7 @@ export class GraphView {
     const c = this.context;
     const { selected } = this.marks;
     const lit = selected !== null && (line.from === selected || line.to === selected);
-    c.strokeStyle = lit ? this.colours.accent : this.colours.line;
+    c.strokeStyle = lit ? this.colours.accent : this.colours.edge;
     c.globalAlpha = lit || !selected ? 1 : 0.6;
     c.lineWidth = thickness(line.bytes);
     c.beginPath();

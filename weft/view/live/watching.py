@@ -11,10 +11,7 @@ import weakref
 
 import weft
 from weft import _C
-from weft.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from weft.optim import optimizer as optimizers
 
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import Scope
@@ -115,10 +112,7 @@ class Watch:
         if model is not None:
             self._layers.take(model)
             self.live.tree = self._layers.tree
-        self._optimizer_hooks = [
-            register_optimizer_step_pre_hook(self._before_optimizer),
-            register_optimizer_step_post_hook(self._after_optimizer),
-        ]
+        optimizers._watchers.append(self)
         self.server = PageServer(
             {"poll": self._poll, "command": self._command, "breakpoint": self._breakpoint,
              "compiled": self._compiled},
@@ -206,8 +200,8 @@ class Watch:
             return
         self._closed = True
         self._end_recording()
-        for hook in self._optimizer_hooks:
-            hook.remove()
+        if self in optimizers._watchers:
+            optimizers._watchers.remove(self)
         if self._model_hook is not None:
             self._model_hook.remove()
         if self.live.status["state"] != "failed":
@@ -224,12 +218,14 @@ class Watch:
             self._thread = threading.get_ident()
         return threading.get_ident() == self._thread
 
-    def _before_optimizer(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def before_step(self, optimizer: Any) -> None:
+        """An optimiser is about to change its parameters."""
         recorder = self._recorder
         if recorder is not None and self._is_mine():
             recorder.updating = True
 
-    def _after_optimizer(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def after_step(self, optimizer: Any) -> None:
+        """An optimiser has changed its parameters: a step is over."""
         if self._closed or not self._is_mine():
             return
         if self._recorder is not None:
