@@ -5,6 +5,7 @@
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
+#include "ops/clock.h"
 #include "ops/lapack.h"
 #include "ops/recording.h"
 
@@ -72,6 +73,8 @@ struct Unwatched {
   }
 };
 
+thread_local int64_t t_call_took = -1;
+
 // Hands what it sees to methods of a Python object: Recorder in weft/jit/recorder.py.
 struct PyRecorder final : Recorder {
   nb::object target;
@@ -90,6 +93,8 @@ struct PyRecorder final : Recorder {
     if (!r.is_valid()) throw PythonError();
   }
   void record(Call& c) override {
+    int64_t began = std::exchange(t_call_began, 0);
+    t_call_took = began ? nanoseconds_now() - began : -1;
     tell("record", "OOOOOOO", shared_text(c.op.name).ptr(), arguments_of(c).ptr(), outputs_of(c).ptr(),
          c.inplace ? Py_True : Py_False, line.now().ptr(), c.given_out ? Py_True : Py_False,
          t_modes.grad ? Py_True : Py_False);
@@ -351,6 +356,7 @@ void bind_trace(nb::module_& m) {
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
     return r && r->watches ? r->target : nb::none();
   });
+  m.def("_call_time", [] { return t_call_took; });  // nanoseconds of the call that a recorder is being told of, or -1
   m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
     if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))
       r->tell("custom_function", "ssO", name, user_line().c_str(), pure ? Py_True : Py_False);

@@ -52,6 +52,7 @@ class Chromium:
         self._count = 0
         self._rest = b""
         self.events: list[dict[str, Any]] = []
+        self.base = ""
         self.session: str | None = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -97,6 +98,7 @@ class Chromium:
 
     def open(self, url: str) -> None:
         """Goes to a page."""
+        self.base = url
         self.events.clear()
         found = self.call("Page.navigate", url=url)
         assert not found.get("errorText"), found["errorText"]
@@ -180,7 +182,9 @@ class Chromium:
             if event.get("method") == "Runtime.exceptionThrown":
                 found.append(str(params["exceptionDetails"].get("exception", {}).get("description")))
             if event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
-                found.append(params["entry"]["text"])
+                entry = params["entry"]
+                if not entry.get("url") or entry["url"].startswith(self.base):  # not of a page before
+                    found.append(entry["text"])
         return found
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """``StepRecorder``: the ops of one step as they run, with times, bytes, values, lines and modules.
 
 The dispatcher tells it of each call after the call, also in the backward pass. It keeps numbers and
-names, never a tensor: what a step frees stays free. An op's time runs from the end of the op before
-it, so Python between two ops counts to the second; what the recorder itself does is left out.
+names, never a tensor: what a step frees stays free. An op's time is that of its call in the core, as
+it was without being watched; Python between two ops is no op's.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class StepRecorder:
         self.summaries: list[Any] = []
         self.live: list[int] = []
         self.loss: float | None = None
-        self.own = 0  # nanoseconds that watching took
+        self.own = 0  # nanoseconds that watching took, with those in which the program stood still
+        self.stood = 0  # these
         self.nanoseconds_of_step = 0
         self.failed: BaseException | None = None
         self.updating = False  # an optimiser's step runs
@@ -127,7 +128,8 @@ class StepRecorder:
         now = time.perf_counter_ns()
         try:
             if self.failed is None:
-                self._take(now - self._clock, op, args, outs, inplace, origin, grad)
+                took = _C._call_time()
+                self._take(took if took >= 0 else now - self._clock, op, args, outs, inplace, origin, grad)
                 if self.look is not None:
                     self.look(self, args, outs)
         except Exception as e:  # told at the end of the step: the program is not to suffer from it

@@ -104,8 +104,9 @@ class Watch:
         self._pause = self._manual = self._closed = self._seen_optimizer = False
         self._commands: list[str] = []
         self._next = 0.0  # when the next step may be shown
-        self._last = time.perf_counter()
+        self._last, self._last_cpu = time.perf_counter(), time.thread_time()
         self._usual: float | None = None  # seconds of a step that nobody looks at
+        self._usual_cpu: float | None = None  # the same, of this thread's own time
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         self._model_hook: Any = None
         self._calls = 0
@@ -255,8 +256,9 @@ class Watch:
         if recorder is not None:
             self._finish(recorder, optimizer, loss, took)
         else:
-            usual = self._usual
-            self._usual = took if usual is None else usual + 0.1 * (took - usual)
+            self._usual = _slowly(self._usual, took)
+            if self.live.is_open:
+                self._usual_cpu = _slowly(self._usual_cpu, time.thread_time() - self._last_cpu)
             if loss is not None and self.live.is_open:
                 self.live.add_point([self._step, loss, None, None, None])
         if self.breakpoints.all:
@@ -265,6 +267,7 @@ class Watch:
             self._stand_still("paused", "paused after this step", None, [], [])
         if self.live.is_open or self.breakpoints.need_ops:
             self._maybe_start(optimizer)
+            self._last_cpu = time.thread_time()
         self._last = time.perf_counter()
 
     def _maybe_start(self, optimizer: Any) -> None:
@@ -290,10 +293,11 @@ class Watch:
         """Take what a step showed, and choose when the next one may be shown."""
         recorder.end()
         self._recorder = None
+        began = time.thread_time()
+        took_cpu = began - self._last_cpu
         if recorder.failed is not None:
             self.live.tell(trouble=f"{type(recorder.failed).__name__}: {recorder.failed}"[:500])
             warnings.warn(f"view.watch: {recorder.failed!r} while it looked at a step", stacklevel=3)
-        began = time.perf_counter()
         with weft.no_grad():
             rows = self._layers.look()
         if loss is None:
@@ -310,7 +314,8 @@ class Watch:
             self.live.show(recorder.shown(self._step))
         now = time.perf_counter()
         usual = took if self._usual is None else self._usual
-        price = max(took - usual, recorder.own / 1e9) + (now - began) + self.live.encoding
+        more = 0.0 if self._usual_cpu is None else took_cpu - self._usual_cpu
+        price = max(more, (recorder.own - recorder.stood) / 1e9) + time.thread_time() - began + self.live.encoding
         self._next = now + max(1 / self.refreshes, price / SHARE)
         self.live.update(
             layers=rows,
@@ -364,10 +369,13 @@ class Watch:
         status = {**self.live.status, "state": state, "reason": reason}
         self.live.update(stop=facts, status=status, breakpoints=points)
         print(f"weft: {reason}, at {facts['line']}; go on at {self.url}", file=sys.stderr)
+        began = time.perf_counter_ns()
         try:
             command = self._wait()
         finally:
             self.stopped = None
+            if recorder is not None:
+                recorder.stood += time.perf_counter_ns() - began
             status = {**self.live.status, "state": "running", "reason": ""}
             self.live.update(stop=None, status=status)
         self._next = 0.0
@@ -433,6 +441,10 @@ class Watch:
         data = self.live.poll({})
         self.live.asked = asked  # nobody looks at a file
         return page_file(data, encode({"functions": compiled_functions()}))
+
+
+def _slowly(before: float | None, now: float) -> float:
+    return now if before is None else before + 0.1 * (now - before)
 
 
 def _why(hit: Breakpoint) -> str:

@@ -80,7 +80,7 @@ export function chart(canvas: HTMLCanvasElement, curves: { name: string; points:
     y0 -= Math.abs(y0) * 0.05 + 1e-9;
     y1 += Math.abs(y1) * 0.05 + 1e-9;
   }
-  const left = 52, right = w - 10, top = 8, bottom = h - 18;
+  const left = 52, right = w - 22, top = 8, bottom = h - 18;
   const px = (x: number): number => left + ((x - x0) / Math.max(x1 - x0, 1e-12)) * (right - left);
   const py = (y: number): number => bottom - ((map(y) - y0) / (y1 - y0)) * (bottom - top);
   for (const [i, band] of (options.bands ?? []).entries()) {

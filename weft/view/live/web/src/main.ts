@@ -182,6 +182,9 @@ class App {
     const roots = moduleTree(this.answer!.tree, this.graph?.data.modules ?? []);
     const parameters = roots.reduce((sum, root) => sum + root.parameters, 0);
     fill(byId("whole"), parameters ? `${count(parameters)} parameters` : "");
+    const inOps = this.measures?.byPath.get("")?.ns ?? 0;
+    byId("outside").textContent = this.measures
+      ? `Ops took ${time(inOps)} of this step of ${time(Math.max(this.measures.values.total, inOps))}` : "";
     panels.tree(byId("tree"), roots, this.measures, this.openBranches, byId<HTMLInputElement>("tree-search").value, this.path,
       (path) => this.choose(path), () => this.showTree());
   }

@@ -260,7 +260,7 @@ export class Measures {
     if (item.kind === "op") return this.op(item);
     const sum = { ns: 0, bytes: 0, bad: 0 };
     if (item.type === "input") return sum;
-    for (let i = item.first; i <= item.last; i++) {
+    for (let i = Math.ceil(item.first); i <= item.last; i++) {
       const op = this.graph.ops[i];
       if (op.phase !== item.phase) continue;
       const own = this.op(op);

@@ -162,7 +162,7 @@ export function stopped(target: HTMLElement, stop: Stop | null): void {
     return;
   }
   const file = stop.line.split("/").pop() ?? "";
-  fill(target, h("div.stop-card", {}, h("b", {}, stop.reason), h("div.path", {}, `${file} ${stop.function ? `in ${stop.function}` : ""}`)),
+  fill(target, h(`div.stop-card${stop.op < 0 ? ".calm" : ""}`, {}, h("b", {}, stop.reason), h("div.path", {}, `${file} ${stop.function ? `in ${stop.function}` : ""}`)),
     ...(stop.tensors.length ? [h("h3", {}, `Tensors of ${stop.name}`), ...stop.tensors.map((t, i) => tensor(t, i === 0))] : []),
     stop.variables.length ? h("h3", {}, `Variables of ${stop.function || "the program"}`) : null,
     ...stop.variables.map((t) => tensor(t, false)));

@@ -36,7 +36,7 @@ export function shell(live: boolean): HTMLElement {
     h("main", {},
       h("aside.left", {}, h("div.panel-head", {}, "Modules", h("span.faint", { id: "whole" })),
         h("input", { id: "tree-search", type: "search", placeholder: "Filter modules", "aria-label": "filter modules" }),
-        h("div.tree", { id: "tree", role: "tree", "aria-label": "modules" })),
+        h("div.tree", { id: "tree", role: "tree", "aria-label": "modules" }), h("div.outside", { id: "outside" })),
       h("section.middle", {},
         h("canvas", { id: "graph", tabindex: 0, "aria-label": "graph of the last step; arrows move, + and - zoom, Enter opens a module" }),
         h("div.tools.bottom-left", {}, h("div.group", { id: "phases", role: "radiogroup" },
