@@ -52,7 +52,7 @@ std::vector<double> sample(const Tensor& t, int64_t count) {
 }
 
 // (looked at, not finite, zeros, smallest, largest, mean, deviation, [counts]) of at most `most` elements; None for a
-// sparse tensor. Extremes, mean and counts are those of the finite elements.
+// sparse tensor. Extremes, mean and counts are those of the finite elements; NaN where there are none.
 nb::object summary(Tensor t, int64_t most, int bins) {
   if (t.sparse() || most < 1 || bins < 1) return nb::none();
   std::vector<double> values = sample(t, std::min(t.numel(), most));
@@ -65,7 +65,7 @@ nb::object summary(Tensor t, int64_t most, int bins) {
     low = std::min(low, v), high = std::max(high, v);
     sum += v;
   }
-  double mean = finite ? sum / double(finite) : 0, squares = 0;
+  double none = std::nan(""), mean = finite ? sum / double(finite) : none, squares = 0;
   std::vector<int64_t> counts(size_t(bins), 0);
   double scale = high > low ? double(bins) / (high - low) : 0;
   for (double v : values) {
@@ -76,8 +76,9 @@ nb::object summary(Tensor t, int64_t most, int bins) {
   }
   PyObject* list = PyList_New(bins);
   for (int i = 0; i < bins; ++i) PyList_SET_ITEM(list, i, PyLong_FromLongLong(counts[size_t(i)]));
-  return nb::make_tuple(int64_t(values.size()), int64_t(values.size()) - finite, zeros, low, high, mean,
-                        finite ? std::sqrt(squares / double(finite)) : 0.0, nb::steal(list));
+  return nb::make_tuple(int64_t(values.size()), int64_t(values.size()) - finite, zeros, finite ? low : none,
+                        finite ? high : none, mean, finite ? std::sqrt(squares / double(finite)) : none,
+                        nb::steal(list));
 }
 
 }  // namespace

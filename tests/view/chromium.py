@@ -39,7 +39,12 @@ class Chromium:
         self._read, to_write = os.pipe()
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (to_read, to_write)]
         null = os.open(os.devnull, os.O_RDWR)
-        args = [path, *FLAGS, f"--user-data-dir={self.folder}", f"--window-size={size[0]},{size[1]}"]
+        args = [
+            path,
+            *FLAGS,
+            f"--user-data-dir={self.folder}",
+            f"--window-size={size[0]},{size[1]}",
+        ]
         actions = [
             (os.POSIX_SPAWN_DUP2, high[0], 3), (os.POSIX_SPAWN_DUP2, high[1], 4),
             (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2),
@@ -55,7 +60,9 @@ class Chromium:
         self.base = ""
         self.session: str | None = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.resize(*size)
@@ -135,10 +142,21 @@ class Chromium:
 
     def drag(self, x: float, y: float, dx: float, dy: float) -> None:
         """Drags with the left button."""
-        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+        self.call(
+            "Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1
+        )
         for part in (0.5, 1.0):
-            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + dx * part, y=y + dy * part, button="left")
-        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + dx, y=y + dy, button="left", clickCount=1)  # fmt: skip
+            self.call(
+                "Input.dispatchMouseEvent",
+                type="mouseMoved",
+                x=x + dx * part,
+                y=y + dy * part,
+                button="left",
+            )
+        self.call(
+            "Input.dispatchMouseEvent",
+            type="mouseReleased", x=x + dx, y=y + dy, button="left", clickCount=1,
+        )  # fmt: skip
 
     def wheel(self, x: float, y: float, by: float) -> None:
         """Turns the wheel."""
@@ -180,10 +198,14 @@ class Chromium:
         for event in self.events:
             params = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"].get("exception", {}).get("description")))
+                found.append(
+                    str(params["exceptionDetails"].get("exception", {}).get("description"))
+                )
             if event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
                 entry = params["entry"]
-                if not entry.get("url") or entry["url"].startswith(self.base):  # not of a page before
+                if not entry.get("url") or entry["url"].startswith(
+                    self.base
+                ):  # not of a page before
                     found.append(entry["text"])
         return found
 

@@ -67,7 +67,8 @@ def wait_for(b: Chromium, name: str) -> None:
 
 def op_named(b: Chromium, name: str, module: str = "") -> int:
     """The number of the first op of a name in a module, brought into sight."""
-    code = f"weftLive.graph.ops.findIndex((o) => o.name === {json.dumps(name)} && o.module.includes({json.dumps(module)}))"
+    right = f"o.name === {json.dumps(name)} && o.module.includes({json.dumps(module)})"
+    code = f"weftLive.graph.ops.findIndex((o) => {right})"
     found = int(b.js(code))
     assert found >= 0, (name, module)
     return found
@@ -167,7 +168,9 @@ def test_pause_step_and_resume(browser: Chromium, program: Program) -> None:
     assert not b.js("document.querySelector('#resume').disabled")
     assert "loss" in text(b, "#stop") and "sample" in text(b, "#stop")  # variables of the program
     b.click("#step")
-    b.until(f"weftLive.answer.status.step === {at + 1} && weftLive.answer.status.state === 'paused'")
+    b.until(
+        f"weftLive.answer.status.step === {at + 1} && weftLive.answer.status.state === 'paused'"
+    )
     b.until(f"weftLive.measures.values.step === {at + 1}")  # and that step is the one that is shown
     b.click("#resume")
     wait_for(b, "running")
@@ -182,7 +185,11 @@ def test_stop_here_on_a_node(browser: Chromium, program: Program) -> None:
     b.click("#node .stop-here")
     wait_for(b, "stopped")
     assert "breakpoint on linear of Net.head" in text(b, "#stop")
-    assert "output 0" in text(b, "#stop") and "8×4 f32" in text(b, "#stop") and "tensor(" in text(b, "#stop pre.values")
+    assert (
+        "output 0" in text(b, "#stop")
+        and "8×4 f32" in text(b, "#stop")
+        and "tensor(" in text(b, "#stop pre.values")
+    )
     assert b.js("weftLive.view.marks.current.name") == "linear"
     b.click("[data-tab=points]")
     b.until("document.querySelector('.breakpoint .hits').textContent === '1×'")
@@ -211,7 +218,9 @@ def test_a_condition_stops_where_a_nan_comes_out(browser: Chromium, program: Pro
     assert b.js("weftLive.view.marks.current.module") == "Net.layer2.0.norm"
     b.js("weftLive.breakpoint({action: 'remove', number: 0})")
     b.click("#resume")
-    b.until("weftLive.measures.byPath.get('Net.layer2').bad > 0")  # the values on the page are red now
+    b.until(
+        "weftLive.measures.byPath.get('Net.layer2').bad > 0"
+    )  # the values on the page are red now
     assert b.js("document.querySelectorAll('.bad-dot').length") > 0
 
 
@@ -220,7 +229,9 @@ def test_panels(browser: Chromium, program: Program) -> None:
     b = opened(browser, program, shown=3)
     assert b.js("document.querySelector('#loss-now').textContent.length") > 0
     b.click("[data-tab=layers]")
-    assert "Net.layer1.0.up.weight" in text(b, "#layers") and "update / weight" in text(b, "#layers")
+    assert "Net.layer1.0.up.weight" in text(b, "#layers") and "update / weight" in text(
+        b, "#layers"
+    )
     b.click("[data-tab=memory]")
     assert "at most" in text(b, "#memory-now")
     b.click("[data-tab=compiled]")
@@ -243,7 +254,9 @@ def test_panels(browser: Chromium, program: Program) -> None:
     for phases in ("1", "0,1,2"):
         b.click(f"[data-phases='{phases}']")
         b.until(f"weftLive.phases.join() === '{phases}'")
-    labels = b.js("weftLive.view.drawing.placed.filter((p) => p.item.type === 'phase').map((p) => p.item.label)")
+    labels = b.js(
+        "weftLive.view.drawing.placed.filter((p) => p.item.type === 'phase').map((p) => p.item.label)"
+    )
     assert labels == ["forward", "backward", "update"]
     assert b.complaints() == []
 
@@ -270,7 +283,11 @@ def test_the_saved_page_needs_nothing(browser: Chromium, program: Program, tmp_p
     assert "x = self.layer2" in text(b, ".code .here")
     b.click("[data-tab=compiled]")
     b.until("document.querySelectorAll('#compiled .pass').length > 2")
-    asked = [e["params"]["request"]["url"] for e in b.events if e.get("method") == "Network.requestWillBeSent"]
+    asked = [
+        e["params"]["request"]["url"]
+        for e in b.events
+        if e.get("method") == "Network.requestWillBeSent"
+    ]
     assert all(url.startswith("file:") for url in asked), asked
     assert b.complaints() == []
 
@@ -303,7 +320,9 @@ def test_hostile_names_are_text(browser: Chromium, program: Program, tmp_path: P
     wait_for(b, "stopped")
     unharmed()
     assert "<" in text(b, "#stop")
-    b.js(f"weftLive.breakpoint({{action: 'add', kind: 'condition', text: {json.dumps(hostile[0])}}})")
+    b.js(
+        f"weftLive.breakpoint({{action: 'add', kind: 'condition', text: {json.dumps(hostile[0])}}})"
+    )
     b.until("document.querySelector('#condition-error').textContent.length > 0")
     b.js("weftLive.command('resume')")
     unharmed()
@@ -321,7 +340,9 @@ def test_hostile_names_are_text(browser: Chromium, program: Program, tmp_path: P
 def test_the_policy_stops_a_planted_script(browser: Chromium, program: Program) -> None:
     """The canary of the test above: what it looks for is seen where there is something to see."""
     b = opened(browser, program)
-    b.js("document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=document.title='owned'>\")")
+    b.js(
+        "document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=document.title='owned'>\")"
+    )
     b.until("document.querySelectorAll('img').length === 1")
     time.sleep(0.5)
     assert b.js("document.title") != "owned"  # the page's policy did not let it run
@@ -336,17 +357,23 @@ def test_ten_thousand_nodes_stay_fluid(browser: Chromium, program: Program) -> N
     b.click("#pause")
     wait_for(b, "paused")
     b.js("weftLive.setPhases([0, 1, 2])")
-    b.js("(() => { for (const key of weftLive.graph.boxes.keys()) weftLive.open.add(key); weftLive.relayout(); weftLive.view.fit(); })()")
+    b.js(
+        "(() => { for (const key of weftLive.graph.boxes.keys()) weftLive.open.add(key); "
+        "weftLive.relayout(); weftLive.view.fit(); })()"
+    )
     assert b.js("weftLive.view.drawing.placed.length") > 10_000
     assert float(b.js("document.documentElement.dataset.layout")) < 5000
     took = b.js(
         "(async () => { const times = []; for (let i = 0; i < 30; i++) { const began = performance.now(); "
-        "weftLive.view.x += 7; weftLive.view.scale *= 1.02; weftLive.view.paint(); times.push(performance.now() - began); "
+        "weftLive.view.x += 7; weftLive.view.scale *= 1.02; weftLive.view.paint(); "
+        "times.push(performance.now() - began); "
         "await new Promise(requestAnimationFrame); } times.sort((a, b) => a - b); return times[15]; })()"
     )
     assert took < 120, took
     b.click("#close-all")
-    took = b.js("(() => { const began = performance.now(); weftLive.view.paint(); return performance.now() - began; })()")
+    took = b.js(
+        "(() => { const began = performance.now(); weftLive.view.paint(); return performance.now() - began; })()"
+    )
     assert took < 50, took
 
 

@@ -147,7 +147,11 @@ def test_random_conditions_against_python() -> None:
         text, python = truth(3)
         if len(text) > LONGEST:
             continue
-        values = {"loss": r.uniform(-5, 5), "step": float(r.randrange(9)), "memory": r.uniform(0, 9)}
+        values = {
+            "loss": r.uniform(-5, 5),
+            "step": float(r.randrange(9)),
+            "memory": r.uniform(0, 9),
+        }
         expected = bool(eval(python, {"__builtins__": {}}, dict(values)))
         assert Condition(text).holds(scope(**values)) is expected, text
         found[expected] += 1
@@ -156,7 +160,9 @@ def test_random_conditions_against_python() -> None:
 
 def test_random_bytes_are_conditions_or_errors() -> None:
     r = random.Random(6)
-    words = "any output gradient of is not finite nan loss step ( ) + * > 1.5 'a' layer3.* GB".split()
+    words = (
+        "any output gradient of is not finite nan loss step ( ) + * > 1.5 'a' layer3.* GB".split()
+    )
     for _ in range(3000):
         text = " ".join(r.choice(words) for _ in range(r.randrange(12)))
         try:

@@ -87,12 +87,19 @@ def test_only_this_machine_listens(page: Any) -> None:
     for table in ("tcp", "tcp6"):
         if os.path.exists(f"/proc/net/{table}"):
             rows = Path(f"/proc/net/{table}").read_text().splitlines()[1:]
-            found += [r.split()[1] for r in rows if r.split()[3] == "0A" and r.split()[1].endswith(f":{port}")]
+            found += [
+                r.split()[1]
+                for r in rows
+                if r.split()[3] == "0A" and r.split()[1].endswith(f":{port}")
+            ]
     assert found == [f"0100007F:{port}"]
     assert page.url == f"http://127.0.0.1:{page.server.port}/{page.server.token}/"
     outside = socket.gethostbyname(socket.gethostname())
     if not outside.startswith("127."):
-        with pytest.raises(OSError), socket.create_connection((outside, page.server.port), timeout=3):
+        with (
+            pytest.raises(OSError),
+            socket.create_connection((outside, page.server.port), timeout=3),
+        ):
             pass
 
 
@@ -129,17 +136,25 @@ def test_the_token_is_long_random_and_needed(page: Any) -> None:
 def test_foreign_hosts_and_origins_are_refused(page: Any) -> None:
     """Rebinding: a name of the attacker's that leads here; and pages of other origins."""
     port = page.server.port
-    hosts = ["evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", f"127.0.0.1:{port}.evil.example",
-             f"localhost.evil.example:{port}", f"LOCALHOST.:{port}", f"[::1]:{port}", f"0.0.0.0:{port}", "", f"127.0.0.1:{port},x",
-             f"user@127.0.0.1:{port}", f"127.1:{port}"]  # fmt: skip
+    hosts = [
+        "evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "",
+        f"127.0.0.1:{port}.evil.example", f"localhost.evil.example:{port}", f"LOCALHOST.:{port}",
+        f"[::1]:{port}", f"0.0.0.0:{port}", f"127.0.0.1:{port},x", f"user@127.0.0.1:{port}", f"127.1:{port}",
+    ]  # fmt: skip
     for host in hosts:
         assert ask(page, inside(page), headers={"Host": host})[0] == 403, host
-        assert ask(page, inside(page, "command"), "POST", {"command": "pause"}, {"Host": host})[0] == 403
+        assert (
+            ask(page, inside(page, "command"), "POST", {"command": "pause"}, {"Host": host})[0]
+            == 403
+        )
     origins = ["null", "http://evil.example", f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}",
                f"http://localhost:{port}", "http://127.0.0.1", f"http://127.0.0.1:{port}/", "file://"]  # fmt: skip
     for origin in origins:
         assert ask(page, inside(page), headers={"Origin": origin})[0] == 403, origin
-        assert ask(page, inside(page, "command"), "POST", {"command": "pause"}, {"Origin": origin})[0] == 403
+        assert (
+            ask(page, inside(page, "command"), "POST", {"command": "pause"}, {"Origin": origin})[0]
+            == 403
+        )
     for site in ("cross-site", "same-site"):
         assert ask(page, inside(page), headers={"Sec-Fetch-Site": site})[0] == 403
     assert ask(page, inside(page), plain=True)[0] == 403  # no Host at all
@@ -170,7 +185,13 @@ def test_what_has_an_effect_is_a_post_of_the_page_itself(page: Any) -> None:
 
 
 def test_headers_of_every_answer(page: Any) -> None:
-    for path, method in [(inside(page), "GET"), (inside(page, "save"), "GET"), (inside(page, "x"), "GET"), ("/", "GET"), (inside(page, "poll"), "POST")]:
+    for path, method in [
+        (inside(page), "GET"),
+        (inside(page, "save"), "GET"),
+        (inside(page, "x"), "GET"),
+        ("/", "GET"),
+        (inside(page, "poll"), "POST"),
+    ]:
         _, _, headers = ask(page, path, method, {} if method == "POST" else None)
         policy = headers["content-security-policy"]
         assert "default-src 'self'" in policy and "unsafe" not in policy
@@ -200,10 +221,25 @@ def test_tokens_are_compared_in_constant_time(page: Any, monkeypatch: pytest.Mon
 
 def traversals(count: int) -> Iterator[str]:
     r = random.Random(9)
-    dots = ["..", "%2e%2e", "%252e%252e", ".%2e", "%c0%ae%c0%ae", "%uff0e%uff0e", "．．", "....", "..%00", "..;", ". ."]
+    dots = [
+        "..",
+        "%2e%2e",
+        "%252e%252e",
+        ".%2e",
+        "%c0%ae%c0%ae",
+        "%uff0e%uff0e",
+        "．．",
+        "....",
+        "..%00",
+        "..;",
+        ". .",
+    ]
     bars = ["/", "%2f", "\\", "%5c", "%252f", "//", "/./", "%c0%af", "∕"]
-    ends = ["etc/passwd", "live.js", "index.html", "../../weft/__init__.py", "server.py", "__pycache__", "static/live.js", "", "save/../live.js",
-            "live.js%00.html", "live.js/", "LIVE.JS", "live.js?x=1", "live.js#x", "%6cive.js", "live%2ejs", "C:\\Windows\\win.ini", "file:///etc/passwd"]  # fmt: skip
+    ends = [
+        "etc/passwd", "live.js", "index.html", "../../weft/__init__.py", "server.py", "__pycache__",
+        "static/live.js", "", "save/../live.js", "live.js%00.html", "live.js/", "LIVE.JS", "live.js?x=1",
+        "live.js#x", "%6cive.js", "live%2ejs", "C:\\Windows\\win.ini", "file:///etc/passwd",
+    ]  # fmt: skip
     yield from ("/etc/passwd", "//etc/passwd", "/proc/self/environ", "a" * 5000)
     for _ in range(count):
         path = "".join(r.choice(dots) + r.choice(bars) for _ in range(r.randrange(0, 6)))
@@ -216,7 +252,11 @@ def test_no_path_leads_out_of_the_table(page: Any, monkeypatch: pytest.MonkeyPat
     watching = [True]
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if watching[0] and event == "open" and threading.current_thread() is not threading.main_thread():
+        if (
+            watching[0]
+            and event == "open"
+            and threading.current_thread() is not threading.main_thread()
+        ):
             opened.append(args[0])
 
     sys.addaudithook(hook)
@@ -228,7 +268,9 @@ def test_no_path_leads_out_of_the_table(page: Any, monkeypatch: pytest.MonkeyPat
     for path in traversals(5000):
         if path in ASSETS or path == "save":
             continue
-        raw = f"/{token}/{path}".encode().decode("latin-1").replace(" ", "%20").replace("\x00", "%00")
+        raw = (
+            f"/{token}/{path}".encode().decode("latin-1").replace(" ", "%20").replace("\x00", "%00")
+        )
         connection.putrequest("GET", raw, skip_host=True)
         connection.putheader("Host", f"127.0.0.1:{port}")
         connection.endheaders()
@@ -256,7 +298,16 @@ def test_a_saved_page_holds_payloads_as_data_only() -> None:
 def test_the_front_end_makes_no_markup_of_strings() -> None:
     web = Path(weft.__file__).parent / "view" / "live" / "web" / "src"
     code = "".join(p.read_text() for p in web.glob("*.ts"))
-    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "createContextualFragment", "DOMParser"):
+    for way in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "createContextualFragment",
+        "DOMParser",
+    ):
         assert way not in code, way
 
 
@@ -297,7 +348,8 @@ while time.monotonic() < end:
             s.settimeout(0.05)
         s = r.choice(sockets)
         if kind == "garbage":
-            s.sendall(r.choice([r.randbytes(r.randrange(1, 400)), b"GET " + b"A" * 70000, poll[: r.randrange(len(poll))], b"\\r\\n" * 9]))
+            s.sendall(r.choice([r.randbytes(r.randrange(1, 400)), b"GET " + b"A" * 70000,
+                                poll[: r.randrange(len(poll))], b"\\r\\n" * 9]))
             sockets.remove(s); s.close()
         elif kind == "slow":       # asks, and never reads
             s.sendall(poll)
@@ -395,18 +447,28 @@ def test_a_poll_waits_for_news_and_no_longer(page: Any) -> None:
     assert 0.2 < time.perf_counter() - began < 5 and second["status"]["state"] == "running"
 
 
-@pytest.mark.parametrize("junk", [{"points": "x"}, {"points": -5}, {"version": [1]}, {"graph": {}}, {"dropped": None}])
+@pytest.mark.parametrize(
+    "junk", [{"points": "x"}, {"points": -5}, {"version": [1]}, {"graph": {}}, {"dropped": None}]
+)
 def test_strange_polls_are_answered(page: Any, junk: dict[str, Any]) -> None:
     status, body, _ = ask(page, inside(page, "poll"), "POST", junk)
     assert status == 200 and "status" in json.loads(body)
 
 
 def test_strange_breakpoints_are_refused(page: Any) -> None:
-    for body in ({}, {"action": "add"}, {"action": "add", "kind": "x", "text": "y"}, {"action": "add", "kind": "condition", "text": 5},
-                 {"action": "remove", "number": "x"}, {"action": "add", "kind": "module", "text": " "}):  # fmt: skip
+    strange: list[dict[str, Any]] = [
+        {}, {"action": "add"}, {"action": "add", "kind": "x", "text": "y"}, {"action": "remove", "number": "x"},
+        {"action": "add", "kind": "condition", "text": 5}, {"action": "add", "kind": "module", "text": " "},
+    ]  # fmt: skip
+    for body in strange:
         assert ask(page, inside(page, "breakpoint"), "POST", body)[0] == 400, body
     for _ in range(60):
-        ask(page, inside(page, "breakpoint"), "POST", {"action": "add", "kind": "module", "text": "a"})
+        ask(
+            page,
+            inside(page, "breakpoint"),
+            "POST",
+            {"action": "add", "kind": "module", "text": "a"},
+        )
     assert len(page.breakpoints.all) == 50
 
 

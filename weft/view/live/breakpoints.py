@@ -32,9 +32,7 @@ def op_key(ops: list[Op], number: int) -> str:
     '0|Net|exp|1'
     """
     op = ops[number]
-    nth = sum(
-        o.op == op.op and o.module == op.module and o.phase == op.phase for o in ops[:number]
-    )
+    nth = sum(o.op == op.op and o.module == op.module and o.phase == op.phase for o in ops[:number])
     return f"{op.phase}|{op.module}|{op.op}|{nth}"
 
 

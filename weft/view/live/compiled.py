@@ -48,7 +48,11 @@ def _graph(graph: Any) -> dict[str, Any]:
     for step in history:
         after = repr(step.after)[:LONGEST]
         passes.append(
-            {"name": step.name, "ops": len(step.after.nodes), "text": None if after == text else after}
+            {
+                "name": step.name,
+                "ops": len(step.after.nodes),
+                "text": None if after == text else after,
+            }
         )
         text = after
     inputs = ", ".join(repr(v) for v in graph.inputs)

@@ -159,7 +159,7 @@ class Condition:
             self._must("truth")
             parts.append(self._both())
             self._must("truth")
-        return parts[0] if len(parts) == 1 else lambda s: any([p(s) for p in parts])
+        return parts[0] if len(parts) == 1 else lambda s: any(p(s) for p in parts)
 
     def _both(self) -> Answer:
         parts = [self._negated()]
@@ -167,7 +167,7 @@ class Condition:
             self._must("truth")
             parts.append(self._negated())
             self._must("truth")
-        return parts[0] if len(parts) == 1 else lambda s: all([p(s) for p in parts])
+        return parts[0] if len(parts) == 1 else lambda s: all(p(s) for p in parts)
 
     def _negated(self) -> Answer:
         if not self._skip("not"):

@@ -24,7 +24,7 @@ def page_file(data: bytes, compiled: bytes) -> bytes:
         f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    parts = [
+    parts: list[str | bytes] = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',

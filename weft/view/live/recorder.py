@@ -25,6 +25,7 @@ __all__ = ["Op", "Shown", "StepRecorder"]
 
 FORWARD, BACKWARD, UPDATE = 0, 1, 2
 SAMPLES, BINS = 1024, 20
+MOST = 25_000  # ops of a step; more are only counted, so that the view stays small
 LONGEST = 60  # of an argument's text
 _PLAIN = (int, float, bool, str, tuple, type(None), weft.dtype)
 
@@ -62,7 +63,8 @@ class Shown(NamedTuple):
     nanoseconds: list[int]
     summaries: list[Any]
     live: list[int]
-    total: int
+    total: int  # nanoseconds
+    left_out: int  # ops beyond those that are kept
 
 
 class StepRecorder:
@@ -83,6 +85,7 @@ class StepRecorder:
         self.loss: float | None = None
         self.own = 0  # nanoseconds that watching took, with those in which the program stood still
         self.stood = 0  # these
+        self.left_out = 0
         self.nanoseconds_of_step = 0
         self.failed: BaseException | None = None
         self.updating = False  # an optimiser's step runs
@@ -116,8 +119,10 @@ class StepRecorder:
         total = time.perf_counter_ns() - self.started - self.own
         if self.nanoseconds_of_step:
             total = self.nanoseconds_of_step
-        parts = self.ops, self.nanoseconds, self.summaries, self.live
-        return Shown(step, *(list(part) for part in parts), total)  # type: ignore[arg-type]
+        return Shown(
+            step, list(self.ops), list(self.nanoseconds), list(self.summaries), list(self.live),
+            total, self.left_out,
+        )  # fmt: skip
 
     # ---- what the dispatcher calls --------------------------------------------------------------
 
@@ -127,9 +132,13 @@ class StepRecorder:
         """Take one call."""
         now = time.perf_counter_ns()
         try:
-            if self.failed is None:
+            if len(self.ops) >= MOST:
+                self.left_out += 1
+            elif self.failed is None:
                 took = _C._call_time()
-                self._take(took if took >= 0 else now - self._clock, op, args, outs, inplace, origin, grad)
+                self._take(
+                    took if took >= 0 else now - self._clock, op, args, outs, inplace, origin, grad
+                )
                 if self.look is not None:
                     self.look(self, args, outs)
         except Exception as e:  # told at the end of the step: the program is not to suffer from it

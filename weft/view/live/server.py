@@ -185,19 +185,21 @@ class _Handler(BaseHTTPRequestHandler):
     def _admitted(self) -> str | None:
         """Return the name that is asked for; None where the answer was no."""
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
-            return self._refuse(403, "not a host of this page")
         origin = self.headers.get("Origin")
-        if origin is not None and origin != f"http://{hosts[0]}":
-            return self._refuse(403, "a foreign origin")
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-            return self._refuse(403, "a foreign site")
         empty, token, name = (*self.path.split("/", 2), "", "")[:3]
-        if empty or not self.server.knows(token):
-            return self._refuse(403, "the token is missing or wrong")
-        if self.path == f"/{token}":
-            return self._refuse(404, "there is no such page")
-        return name
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
+            self._refuse(403, "not a host of this page")
+        elif origin is not None and origin != f"http://{hosts[0]}":
+            self._refuse(403, "a foreign origin")
+        elif self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            self._refuse(403, "a foreign site")
+        elif empty or not self.server.knows(token):
+            self._refuse(403, "the token is missing or wrong")
+        elif self.path == f"/{token}":
+            self._refuse(404, "there is no such page")
+        else:
+            return name
+        return None
 
     def _refuse(self, code: int, why: str) -> None:
         self.close_connection = True

@@ -76,7 +76,7 @@ def values_of(shown: Shown) -> dict[str, Any]:
     """Return what differs from step to step: times, live bytes and values of each op."""
     return {
         "step": shown.step, "ns": shown.nanoseconds, "live": shown.live,
-        "stats": shown.summaries, "total": shown.total,
+        "stats": shown.summaries, "total": shown.total, "left_out": shown.left_out,
     }  # fmt: skip
 
 

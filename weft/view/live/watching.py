@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -91,7 +92,9 @@ class Watch:
         if model is not None and not isinstance(model, weft.nn.Module):
             raise TypeError(f"view.watch: takes a Module or nothing, not {type(model).__name__}")
         if not 0 < refreshes <= 30:
-            raise ValueError(f"view.watch: refreshes must be above 0 and at most 30, got {refreshes}")
+            raise ValueError(
+                f"view.watch: refreshes must be above 0 and at most 30, got {refreshes}"
+            )
         self.model, self.refreshes = model, refreshes
         self.stopped: Stop | None = None
         self.breakpoints = Breakpoints()
@@ -109,6 +112,7 @@ class Watch:
         self._usual_cpu: float | None = None  # the same, of this thread's own time
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()
         self._model_hook: Any = None
+        self._shows = 0
         self._calls = 0
         if model is not None:
             self._layers.take(model)
@@ -120,9 +124,11 @@ class Watch:
             self._file, port,
         )  # fmt: skip
         self.url = self.server.url
-        self.live.tell(refreshes=refreshes)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=functools.partial(_forget, weakref.ref(self)))
+        self.live.tell(refreshes=refreshes, terminal=sys.stdin is not None and sys.stdin.isatty())
         print(f"weft: the live view is at {self.url}", file=sys.stderr)
-        if open_browser:
+        if open_browser and _can_open_browser():
             import webbrowser
 
             webbrowser.open(self.url)
@@ -207,6 +213,8 @@ class Watch:
             self._model_hook.remove()
         if self.live.status["state"] != "failed":
             self.live.tell(state="ended")
+        if self.live.is_open:
+            time.sleep(0.2)  # for the pages to hear of it
         self.server.close()
 
     def _end_recording(self) -> None:
@@ -248,6 +256,8 @@ class Watch:
 
     def _boundary(self, optimizer: Any, loss: float | None) -> None:
         """A step is over, and the next begins."""
+        if self._closed:
+            return
         now = time.perf_counter()
         took, recorder = now - self._last, self._recorder
         self._step += 1
@@ -297,29 +307,54 @@ class Watch:
         took_cpu = began - self._last_cpu
         if recorder.failed is not None:
             self.live.tell(trouble=f"{type(recorder.failed).__name__}: {recorder.failed}"[:500])
-            warnings.warn(f"view.watch: {recorder.failed!r} while it looked at a step", stacklevel=3)
+            warnings.warn(
+                f"view.watch: {recorder.failed!r} while it looked at a step", stacklevel=3
+            )
         with weft.no_grad():
             rows = self._layers.look()
         if loss is None:
             loss = recorder.loss
-        known = {"loss": loss, "step": float(self._step), "memory": float(max(recorder.live, default=0))}
+        known = {
+            "loss": loss,
+            "step": float(self._step),
+            "memory": float(max(recorder.live, default=0)),
+        }
         self._scope.numbers = {k: v for k, v in known.items() if v is not None}
         norm = self._layers.norm()
         ratios = sorted(self._layers.ratios.values())
         middle = ratios[len(ratios) // 2] if ratios else None
         self.live.add_point(
-            [self._step, loss, norm if norm == norm else None, middle, max(recorder.live, default=0)]
+            [
+                self._step,
+                loss,
+                norm if norm == norm else None,
+                middle,
+                max(recorder.live, default=0),
+            ]
         )
         if recorder.ops:
             self.live.show(recorder.shown(self._step))
         now = time.perf_counter()
         usual = took if self._usual is None else self._usual
         more = 0.0 if self._usual_cpu is None else took_cpu - self._usual_cpu
-        price = max(more, (recorder.own - recorder.stood) / 1e9) + time.thread_time() - began + self.live.encoding
+        price = (
+            max(more, (recorder.own - recorder.stood) / 1e9)
+            + time.thread_time()
+            - began
+            + self.live.encoding
+        )
+        if self._shows < 2 and price < 0.2:  # what is done for the first time takes longer
+            price = min(price, SHARE / self.refreshes)
+        self._shows += 1
         self._next = now + max(1 / self.refreshes, price / SHARE)
         self.live.update(
             layers=rows,
-            status={**self.live.status, "seconds": usual, "price": price, "every": self._next - now},
+            status={
+                **self.live.status,
+                "seconds": usual,
+                "price": price,
+                "every": self._next - now,
+            },
         )
 
     # ---- stopping -------------------------------------------------------------------------------
@@ -406,6 +441,8 @@ class Watch:
         command = asked.get("command")
         if command not in COMMANDS:
             raise ValueError(f"a command is one of {', '.join(COMMANDS)}, got {command!r}")
+        if command == "pdb" and not self.live.status["terminal"]:
+            raise ValueError("the program has no terminal for pdb")
         if self.live.status["state"] in ("stopped", "paused"):
             if command != "pause":
                 with self.live.changed:
@@ -441,6 +478,25 @@ class Watch:
         data = self.live.poll({})
         self.live.asked = asked  # nobody looks at a file
         return page_file(data, encode({"functions": compiled_functions()}))
+
+
+def _forget(found: weakref.ref[Watch]) -> None:
+    """In a process that was forked off: the page is the parent's."""
+    page = found()
+    if page is None or page._closed:
+        return
+    page._closed = True
+    if page in optimizers._watchers:
+        optimizers._watchers.remove(page)
+    page._end_recording()
+    page.server.socket.close()
+
+
+def _can_open_browser() -> bool:
+    """Whether there is a screen: without one Python would start a browser in the terminal."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def _slowly(before: float | None, now: float) -> float:

@@ -132,7 +132,7 @@ class App {
     document.title = `${status.program} · weft`;
     fill(byId("program"), status.program);
     const state = byId("state");
-    state.className = `state ${status.state}`;
+    state.className = `state ${this.source.live ? status.state : "saved"}`;
     const words: Record<string, string> = { lost: "not answering", ended: "ended", failed: "failed" };
     fill(state, this.source.live ? words[status.state] ?? status.state : "saved");
     state.title = status.reason ?? "";
@@ -147,7 +147,8 @@ class App {
     const over = status.state === "ended" || status.state === "failed" || status.state === "lost";
     byId<HTMLButtonElement>("pause").disabled = still || over;
     byId<HTMLButtonElement>("step").disabled = over;
-    byId<HTMLButtonElement>("resume").disabled = byId<HTMLButtonElement>("pdb").disabled = !still;
+    byId<HTMLButtonElement>("resume").disabled = !still;
+    byId<HTMLButtonElement>("pdb").disabled = !still || !status.terminal;
   }
 
   private showStop(answer: Answer): void {
@@ -184,7 +185,8 @@ class App {
     fill(byId("whole"), parameters ? `${count(parameters)} parameters` : "");
     const inOps = this.measures?.byPath.get("")?.ns ?? 0;
     byId("outside").textContent = this.measures
-      ? `Ops took ${time(inOps)} of this step of ${time(Math.max(this.measures.values.total, inOps))}` : "";
+      ? (this.measures.values.left_out ? `${count(this.measures.values.left_out)} more ops are not shown. ` : "")
+        + `Ops took ${time(inOps)} of this step of ${time(Math.max(this.measures.values.total, inOps))}` : "";
     panels.tree(byId("tree"), roots, this.measures, this.openBranches, byId<HTMLInputElement>("tree-search").value, this.path,
       (path) => this.choose(path), () => this.showTree());
   }

@@ -25,6 +25,7 @@ export interface ValueData {
   live: number[];
   stats: (Stats | null)[];
   total: number;
+  left_out?: number;
 }
 
 export const PHASES = ["forward", "backward", "update"];

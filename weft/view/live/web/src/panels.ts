@@ -137,7 +137,7 @@ function opDetails(target: HTMLElement, graph: Graph, measures: Measures | null,
       ["writes", op.bytes ? bytes(op.bytes) : "nothing: a view, or in place"],
       ...(op.attributes.length ? [["with", op.attributes.join(", ")] as [string, string]] : [])]),
     actions.live ? h("div.buttons", {}, h("button.stop-here", { click: () => actions.stopAt("op", graph.opKey(op)) }, "Stop here")) : null,
-    h("h3", {}, "Values"), statistics(stats), stats && stats[0] > 1 ? drawHistogram(stats) : null,
+    h("h3", {}, "Values"), statistics(stats), stats && stats[0] - stats[1] > 1 ? drawHistogram(stats) : null,
     h("h3", {}, "Line"), code(graph.data.lines[op.line]),
     h("h3", {}, `Reads ${op.reads.length}`), inputs.length ? h("ul.tensors", {}, ...inputs.slice(0, 60)) : h("div.note", {}, "nothing"),
     h("h3", {}, `Read by ${readers.length}`), readers.length
@@ -153,7 +153,7 @@ function tensor(t: Tensor, open: boolean): HTMLElement {
   if (!t.shape) return h("div.variable", {}, h("b", {}, t.name), h("code", {}, t.text));
   return h("details.tensor", { open }, h("summary", {}, h("b", {}, t.name), h("span.faint", {}, head),
     t.stats && t.stats[1] ? h("span.alarm", {}, `${count(t.stats[1])} not finite`) : null),
-  statistics(t.stats), t.stats && t.stats[0] > 1 ? drawHistogram(t.stats) : null, h("pre.values", {}, t.text));
+  statistics(t.stats), t.stats && t.stats[0] - t.stats[1] > 1 ? drawHistogram(t.stats) : null, h("pre.values", {}, t.text));
 }
 
 export function stopped(target: HTMLElement, stop: Stop | null): void {

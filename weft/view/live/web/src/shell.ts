@@ -30,7 +30,7 @@ export function shell(live: boolean): HTMLElement {
       live ? h("div.group", {}, h("button", { id: "pause", title: "stand still after this step" }, "Pause"),
         h("button", { id: "step", title: "one step, then stand still" }, "Step"),
         h("button.primary", { id: "resume", disabled: true }, "Resume"),
-        h("button", { id: "pdb", disabled: true, title: "let pdb take over in the terminal" }, "pdb")) : null,
+        h("button", { id: "pdb", disabled: true, title: "let pdb take over in the terminal, if the program has one" }, "pdb")) : null,
       live ? h("a.button", { id: "save", href: "save", download: "weft-live-view.html", title: "this page as one file" }, "Save") : null,
       h("button.icon", { id: "theme", "aria-label": "light or dark", title: "light or dark" }, "◐")),
     h("main", {},

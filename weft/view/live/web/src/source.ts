@@ -39,6 +39,7 @@ export interface Status {
   seconds?: number;
   price?: number;
   every?: number;
+  terminal?: boolean;
 }
 
 export type Point = [number, number | string | null, number | string | null, number | string | null, number | null];
