@@ -528,6 +528,26 @@ def test_compiled_functions_are_shown_pass_by_pass() -> None:
     assert passes[-1]["ops"] < passes[0]["ops"] and last.count("exp(") <= 1
 
 
+def test_the_program_of_the_docs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It trains, with a view of its modules; one epoch is enough to see that."""
+    import re
+
+    page = (ROOT.parent / "docs" / "live_view.md").read_text()
+    code = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    made: list[Any] = []
+    real = weft.view.watch
+
+    def watch(*args: Any, **kwargs: Any) -> Any:
+        made.append(show_all(real(*args, open_browser=False, **kwargs)))
+        return made[-1]
+
+    monkeypatch.setattr(weft.view, "watch", watch, raising=False)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code.replace("range(20)", "range(1)"), "digits_live.py", "exec"), names)
+    assert made[0].live.status["step"] == 29 and made[0].live.status["state"] == "ended"
+    assert {o.module for o in made[0].live.shown[1].ops} >= {"Net.stem", "Net.layer2.1.conv2", "Net.head"}
+
+
 FILES = sorted(f"weft.view.live.{p.stem}" for p in (ROOT / "view" / "live").glob("[a-z]*.py"))
 
 

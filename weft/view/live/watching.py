@@ -259,6 +259,7 @@ class Watch:
         if self._closed:
             return
         now = time.perf_counter()
+        self.stopped = None
         took, recorder = now - self._last, self._recorder
         self._step += 1
         status = self.live.status
@@ -419,6 +420,7 @@ class Watch:
         elif command == "abort":
             raise KeyboardInterrupt("the live view ended the program")
         elif command == "pdb" and frame is not None:
+            self.stopped = stop  # until the step is over
             _debug(frame)
 
     def _wait(self) -> str:

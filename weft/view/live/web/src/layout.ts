@@ -8,6 +8,7 @@ import { Box, Graph, Item, Op } from "./model";
 
 export const GAP_X = 22;
 export const GAP_Y = 34;
+const PORT_GAP = 7; // beside the row of ports, where lines enter or leave a box
 const PAD = 16;
 const HEAD = 26;
 const MOST_BENDS = 6000;
@@ -40,8 +41,9 @@ export interface Drawing {
 }
 
 interface Inside {
-  x: number[];
+  x: number[]; // of the items, then of the ports
   y: number[];
+  ports: Map<string, number>; // their numbers
   width: number;
   height: number;
   ways: Map<string, [number, number][]>;
@@ -62,11 +64,12 @@ export function layout(graph: Graph, phases: number[], open: ReadonlySet<string>
   let left = 0;
   for (const root of graph.phases.filter((p) => phases.includes(p.phase))) {
     const links = linksBetween(graph, root, open);
+    origins.clear();
     const insides = new Map<string, Inside>();
     const bare = phases.length === 1;
     const [width, height] = measure(root, open, links, insides);
     place(root, left, 0, width, height, 0, bare, open, insides, drawing);
-    addLines(graph, root, links, insides, drawing);
+    addLines(graph, links, insides, drawing);
     left += width + 80;
     drawing.height = Math.max(drawing.height, height);
   }
@@ -92,9 +95,20 @@ interface Link {
   ends: Map<string, { from: Item; to: Item; bytes: number }>; // what is visible at its ends
 }
 
-/** Links between the items of each open box, with the visible ends of each. */
-function linksBetween(graph: Graph, root: Box, open: ReadonlySet<string>): Map<string, Map<string, Link>> {
+interface Links {
+  inside: Map<string, Map<string, Link>>; // of each open box
+  ports: Map<string, Map<string, { port: string; item: Item; out: boolean }>>; // where lines cross its border
+}
+
+/** Links between the items of each open box, with the visible ends of each, and where they cross borders. */
+function linksBetween(graph: Graph, root: Box, open: ReadonlySet<string>): Links {
   const links = new Map<string, Map<string, Link>>();
+  const ports: Links["ports"] = new Map();
+  const cross = (box: Item, port: string, item: Item, out: boolean): void => {
+    let found = ports.get(box.key);
+    if (!found) ports.set(box.key, (found = new Map()));
+    found.set(`${port}>${item.key}`, { port, item, out });
+  };
   const chains = new Map<string, Item[]>();
   const chain = (item: Item): Item[] => {
     let found = chains.get(item.key);
@@ -114,8 +128,13 @@ function linksBetween(graph: Graph, root: Box, open: ReadonlySet<string>): Map<s
     link.bytes += bytes;
     const from = a[a.length - 1], to = b[b.length - 1];
     const end = link.ends.get(`${from.key}>${to.key}`);
-    if (end) end.bytes = Math.max(end.bytes, bytes);
-    else link.ends.set(`${from.key}>${to.key}`, { from, to, bytes });
+    if (end) {
+      end.bytes = Math.max(end.bytes, bytes);
+      return;
+    }
+    link.ends.set(`${from.key}>${to.key}`, { from, to, bytes });
+    for (let j = k; j < a.length - 1; j++) cross(a[j], `out:${from.key}`, a[j + 1], true);
+    for (let j = k; j < b.length - 1; j++) cross(b[j], `in:${from.key}`, b[j + 1], false);
   };
   const inputs = new Map<number, Item>();
   for (const item of root.items)
@@ -128,25 +147,37 @@ function linksBetween(graph: Graph, root: Box, open: ReadonlySet<string>): Map<s
       if (source && source.phase === op.phase) add(chain(source), chain(op), bytes);
     }
   }
-  return links;
+  return { inside: links, ports };
 }
 
-function measure(box: Box, open: ReadonlySet<string>, links: Map<string, Map<string, Link>>,
-  insides: Map<string, Inside>): [number, number] {
+function measure(box: Box, open: ReadonlySet<string>, links: Links, insides: Map<string, Inside>): [number, number] {
   const sizes = box.items.map((item) => (isOpen(item, open) ? measure(item, open, links, insides) : sizeOf(item)));
   const number = new Map(box.items.map((item, i) => [item.key, i]));
   const pairs: [number, number, string][] = [];
-  for (const [key, link] of links.get(box.key) ?? [])
+  for (const [key, link] of links.inside.get(box.key) ?? [])
     pairs.push([number.get(link.from.key)!, number.get(link.to.key)!, key]);
-  const inside = arrange(sizes, pairs);
+  const ports = new Map<string, number>();
+  const [top, bottom] = [new Set<number>(), new Set<number>()];
+  for (const [key, { port, item, out }] of links.ports.get(box.key) ?? []) {
+    let at = ports.get(port);
+    if (at === undefined) {
+      ports.set(port, (at = sizes.length));
+      sizes.push([4, 0]);
+      (out ? bottom : top).add(at);
+    }
+    pairs.push(out ? [number.get(item.key)!, at, key] : [at, number.get(item.key)!, key]);
+  }
+  const inside = { ...arrange(sizes, pairs, top, bottom), ports };
   insides.set(box.key, inside);
   return [Math.max(inside.width + 2 * PAD, 7.8 * box.label.length + 70), inside.height + HEAD + 2 * PAD];
 }
 
-/** Places the items of one box, of these sizes, joined by these pairs (each with a name for its way). */
-export function arrange(sizes: [number, number][], pairs: [number, number, string][]): Inside {
+/** Places the items of one box, of these sizes, joined by these pairs (each with a name for its way); those of `first`
+ * and of `last` are ports on its borders. */
+export function arrange(sizes: [number, number][], pairs: [number, number, string][], first: ReadonlySet<number> = new Set(),
+  last: ReadonlySet<number> = new Set()): Omit<Inside, "ports"> {
   const n = sizes.length;
-  const layer = new Array<number>(n).fill(0);
+  const layer = Array.from({ length: n }, (_, v): number => (first.size && !first.has(v) ? 1 : 0));
   const before: number[][] = sizes.map(() => []);
   for (const [a, b] of pairs) before[b].push(a);
   const order = topological(n, pairs);
@@ -155,7 +186,12 @@ export function arrange(sizes: [number, number][], pairs: [number, number, strin
   const after: number[][] = sizes.map(() => []);
   for (const [a, b] of pairs) after[a].push(b);
   for (const v of [...order].reverse())
-    if (before[v].length === 0 && after[v].length > 0) layer[v] = Math.min(...after[v].map((w) => layer[w])) - 1;
+    if (before[v].length === 0 && after[v].length > 0 && !first.has(v)) layer[v] = Math.min(...after[v].map((w) => layer[w])) - 1;
+
+  if (last.size) {
+    const lowest = maximum(layer.filter((_, v) => !last.has(v)));
+    for (const v of last) layer[v] = lowest + 1;
+  }
 
   const width = sizes.map((s) => s[0]);
   const up: number[][] = sizes.map(() => []);
@@ -171,47 +207,49 @@ export function arrange(sizes: [number, number][], pairs: [number, number, strin
     const chain: number[] = [];
     if (span > 0 && span <= LONGEST_SPAN && left >= span) {
       left -= span;
-      let last = a;
+      let above = a;
       for (let k = 0; k < span; k++) {
         const bend = width.length;
         width.push(4);
         layer.push(layer[a] + k + 1);
         up.push([]);
         down.push([]);
-        join(last, bend);
+        join(above, bend);
         chain.push(bend);
-        last = bend;
+        above = bend;
       }
-      join(last, b);
+      join(above, b);
     } else join(a, b);
     bends.set(key, chain);
   }
-  const lowest = Math.max(-1, ...layer.slice(0, 5000), layer.length > 5000 ? maximum(layer) : -1);
-  const rows: number[][] = Array.from({ length: lowest + 1 }, () => []);
+  const lowest = maximum(layer);
+  const rows: number[][] = Array.from({ length: Math.max(lowest, -1) + 1 }, () => []);
   layer.forEach((row, v) => rows[row].push(v));
   sortRows(rows, up, down, width.length);
   const x = spread(rows, width, up, down, n);
-  const low = Math.min(...x.map((at, v) => at - width[v] / 2).slice(0, Math.max(n, 1)), Infinity);
+  let low = Infinity;
+  x.forEach((at, v) => (low = Math.min(low, at - width[v] / 2)));
   let right = 0;
   for (let v = 0; v < x.length; v++) {
-    x[v] -= Number.isFinite(low) ? low : 0;
-    if (v < n) right = Math.max(right, x[v] + width[v] / 2);
+    x[v] -= low;
+    right = Math.max(right, x[v] + width[v] / 2);
   }
   const top: number[] = [];
   const tall: number[] = [];
   let at = 0;
-  for (const row of rows) {
+  rows.forEach((row, i) => {
     const height = row.reduce((most, v) => (v < n ? Math.max(most, sizes[v][1]) : most), 0);
     top.push(at);
     tall.push(height);
-    at += height + GAP_Y;
-  }
+    const bordering = (i === 0 && first.size > 0) || (i >= rows.length - 2 && last.size > 0);
+    at += i === rows.length - 1 ? height : height + (bordering ? PORT_GAP : GAP_Y);
+  });
   const y = sizes.map((_, v) => top[layer[v]] + tall[layer[v]] / 2);
   const ways = new Map<string, [number, number][]>();
   for (const [key, chain] of bends)
     ways.set(key, chain.flatMap((v): [number, number][] => [
       [x[v], top[layer[v]]], [x[v], top[layer[v]] + tall[layer[v]]]]));
-  return { x: x.slice(0, n), y, width: right, height: Math.max(at - GAP_Y, 0), ways };
+  return { x: x.slice(0, n), y, width: right, height: at, ways };
 }
 
 function maximum(values: number[]): number {
@@ -324,40 +362,41 @@ function add(drawing: Drawing, placed: Placed): void {
   drawing.byKey.set(placed.item.key, placed);
 }
 
-/** Lines between what is visible: out of boxes at their lower border, into boxes at their upper one. */
-function addLines(graph: Graph, root: Box, links: Map<string, Map<string, Link>>, insides: Map<string, Inside>,
-  drawing: Drawing): void {
-  for (const [boxKey, inBox] of links) {
-    const inside = insides.get(boxKey);
-    const origin = origins.get(boxKey);
-    if (!inside || !origin) continue;
-    for (const [key, link] of inBox) {
-      const way = (inside.ways.get(key) ?? []).map(([x, y]): [number, number] => [x + origin[0], y + origin[1]]);
-      for (const end of link.ends.values()) {
-        const a = drawing.byKey.get(end.from.key);
-        const b = drawing.byKey.get(end.to.key);
-        if (!a || !b) continue;
+/** Lines between what is visible, from port to port where they leave and enter boxes. */
+function addLines(graph: Graph, links: Links, insides: Map<string, Inside>, drawing: Drawing): void {
+  const bends = (box: Item, key: string): [number, number][] => {
+    const [x0, y0] = origins.get(box.key)!;
+    return (insides.get(box.key)!.ways.get(key) ?? []).map(([x, y]) => [x + x0, y + y0]);
+  };
+  const port = (box: Item, name: string): number => {
+    const inside = insides.get(box.key)!;
+    return inside.x[inside.ports.get(name)!] + origins.get(box.key)![0];
+  };
+  for (const [boxKey, inBox] of links.inside) {
+    const outer = graph.boxes.get(boxKey)!;
+    if (!insides.has(boxKey)) continue;
+    for (const [key, link] of inBox)
+      for (const { from, to, bytes } of link.ends.values()) {
+        const a = drawing.byKey.get(from.key)!, b = drawing.byKey.get(to.key)!;
         const points: [number, number][] = [[a.x + a.width / 2, a.y + a.height]];
-        for (const box of graph.around(end.from).reverse()) {
-          if (box === link.from.parent || box === root) break;
-          const p = drawing.byKey.get(box.key);
-          if (p) points.push([within(points[points.length - 1][0], p), p.y + p.height]);
+        let inner: Item = from;
+        while (inner !== link.from) {
+          const box = inner.parent!;
+          const p = drawing.byKey.get(box.key)!;
+          points.push(...bends(box, `out:${from.key}>${inner.key}`), [port(box, `out:${from.key}`), p.y + p.height]);
+          inner = box;
         }
-        points.push(...way);
-        const entry: [number, number][] = [[b.x + b.width / 2, b.y]];
-        for (const box of graph.around(end.to).reverse()) {
-          if (box === link.to.parent || box === root) break;
-          const p = drawing.byKey.get(box.key);
-          if (p) entry.unshift([within(entry[0][0], p), p.y]);
+        points.push(...bends(outer, key));
+        const boxes = graph.around(to);
+        const path = [...boxes.slice(boxes.indexOf(outer) + 1), to];
+        for (let j = 0; j < path.length - 1; j++) {
+          const p = drawing.byKey.get(path[j].key)!;
+          points.push([port(path[j], `in:${from.key}`), p.y], ...bends(path[j], `in:${from.key}>${path[j + 1].key}`));
         }
-        drawing.lines.push({ from: end.from, to: end.to, bytes: end.bytes, points: [...points, ...entry] });
+        points.push([b.x + b.width / 2, b.y]);
+        drawing.lines.push({ from, to, bytes, points });
       }
-    }
   }
-}
-
-function within(x: number, p: Placed): number {
-  return Math.min(Math.max(x, p.x + 10), p.x + p.width - 10);
 }
 
 /** Whether an op is one of those that an item stands for. */

@@ -128,6 +128,8 @@ function check(graph: Graph, drawing: Drawing, open: Set<string>, phases: number
     assert.ok(b.y >= a.y + a.height - 0.01, `${line.to.key} is not below ${line.from.key}`);
     assert.deepEqual(line.points[0], [a.x + a.width / 2, a.y + a.height]);
     assert.deepEqual(line.points.at(-1), [b.x + b.width / 2, b.y]);
+    for (let i = 1; i < line.points.length; i++) assert.ok(line.points[i][1] >= line.points[i - 1][1] - 0.01, "a line goes up");
+    for (const [x] of line.points) assert.ok(Number.isFinite(x));
   }
 }
 
