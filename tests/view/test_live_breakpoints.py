@@ -147,7 +147,9 @@ def test_pdb_takes_over_in_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM.format(command="pdb", steps=2))
     got = run(
-        "", str(file), stdin="p answer.shape, step\np 6 * 7\np page.stopped.inputs[1].shape\nn\np loss.item() == answer.item()\nc\n"
+        "",
+        str(file),
+        stdin="p answer.shape, step\np 6 * 7\np page.stopped.inputs[1].shape\nn\np loss.item() == answer.item()\nc\n",
     )
     assert got.returncode == 0, got.stderr
     assert "(Pdb)" in got.stdout and "torch.Size([1, 1])" in got.stdout

@@ -292,6 +292,84 @@ def test_shown_steps_give_the_same_bits(kind: str, monkeypatch: pytest.MonkeyPat
     assert all(weft.equal(a, b) for a, b in zip(parameters, others))
 
 
+def test_stopping_and_looking_at_everything_gives_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Images lie in memory as convolutions like it; who looks at them must not put them in order."""
+    monkeypatch.setattr("weft.view.live.watching.SHARE", 1e9)
+
+    def run(watching: bool) -> list[Any]:
+        weft.manual_seed(0)
+        net = nn.Sequential(
+            *(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1)),
+            *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)),
+        )
+        optimizer = weft.optim.AdamW(net.parameters(), lr=0.02)
+        x, y = weft.randn(64, 1, 8, 8), weft.randint(0, 10, (64,))
+        view = show_all(weft.view.watch(net, open_browser=False)) if watching else None
+        stops: list[Any] = []
+        if view is not None:
+            view._wait = lambda: stops.append(view.live.stop) or "resume"
+            view.breakpoints.add("condition", "any output is not finite")
+            view.breakpoints.add("condition", "absmax of 0 > 0")
+            view.breakpoints.add(
+                "condition", "any gradient of 4 is not zero or any gradient of 4 is finite"
+            )
+        losses = []
+        for _ in range(12):
+            loss = F.cross_entropy(net(x), y)
+            if view is not None:
+                view.pause()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        if view is not None:
+            view.close()
+            assert len(stops) > 20
+        return [*losses, *(p.detach().clone() for p in net.parameters())]
+
+    for a, b in zip(run(False), run(True)):
+        assert weft.equal(a, b) if isinstance(a, weft.Tensor) else a == b
+
+
+def test_values_of_images_that_lie_channels_last() -> None:
+    """Statistics and samples of all of an image and of parts of it; the oracle is a copy in order."""
+    weft.manual_seed(1)
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 8, 3, padding=1))
+    for make in (
+        lambda t: t,
+        lambda t: t[1:],
+        lambda t: t[:, 2:5, 1:],
+        lambda t: t[0, :, ::2].transpose(0, 1),
+    ):
+        with weft.no_grad():
+            image = net(weft.randn(4, 3, 16, 16))
+            part = make(image)
+            found = (
+                _C._sample(part, part.numel()),
+                _C._statistics(part),
+                _C._summary(part, 1 << 20, 5),
+            )
+            a = part.numpy().astype(np.float64).reshape(-1)
+        np.testing.assert_array_equal(found[0].numpy(), a)
+        looked, nans, infinite, zeros, low, high, total, squares = found[1]
+        assert (looked, nans, infinite, zeros, low, high) == (
+            a.size,
+            0,
+            0,
+            (a == 0).sum(),
+            a.min(),
+            a.max(),
+        )
+        np.testing.assert_allclose([total, squares], [a.sum(), (a * a).sum()], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[2][5:7], [a.mean(), a.std()], rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(
+            _C._sample(part, 7).numpy(), a[(np.arange(7) * (a.size / 7)).astype(int)]
+        )
+
+
 def test_random_programs_give_the_same_bits() -> None:
     """Random networks with random calls: outputs, gradients and random numbers as without it."""
     for seed in range(25):
@@ -545,7 +623,11 @@ def test_the_program_of_the_docs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(code.replace("range(20)", "range(1)"), "digits_live.py", "exec"), names)
     assert made[0].live.status["step"] == 29 and made[0].live.status["state"] == "ended"
-    assert {o.module for o in made[0].live.shown[1].ops} >= {"Net.stem", "Net.layer2.1.conv2", "Net.head"}
+    assert {o.module for o in made[0].live.shown[1].ops} >= {
+        "Net.stem",
+        "Net.layer2.1.conv2",
+        "Net.head",
+    }
 
 
 FILES = sorted(f"weft.view.live.{p.stem}" for p in (ROOT / "view" / "live").glob("[a-z]*.py"))

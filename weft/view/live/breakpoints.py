@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import threading
 
-import weft
+from weft import _C
 
 from .conditions import Condition, Scope, matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from weft import Tensor
 
     from .recorder import Op, StepRecorder
 
@@ -164,29 +162,24 @@ def _statistics(outs: Any) -> Any:
     """Return a function that gives numbers about all elements of some tensors, on demand."""
     known: dict[str, float] = {}
 
-    def look(t: Tensor) -> None:
-        x = t.detach()
-        finite = float(x.isfinite().sum())
-        whole = finite == x.numel()  # as nearly always: then nobody has to count more
-        for name, count in (("nan", x.isnan), ("inf", x.isinf)):
-            known[name] = known.get(name, 0) + (0.0 if whole else float(count().sum()))
-        known["finite"] = known.get("finite", 0) + finite
-        known["zero"] = known.get("zero", 0) + float((x == 0).sum())
-        known["elements"] = known.get("elements", 0) + x.numel()
-        if x.numel() and not x.is_complex():
-            x = x.double() if not x.is_floating_point() else x
-            known["min"] = min(known.get("min", math.inf), float(x.min()))
-            known["max"] = max(known.get("max", -math.inf), float(x.max()))
-            known["absmax"] = max(abs(known["min"]), abs(known["max"]))
-            known.setdefault("mean", float(x.mean()))
-            known.setdefault("std", float(x.std(correction=0)))
+    def look() -> None:
+        low, high, total, squares, finite = math.inf, -math.inf, 0.0, 0.0, 0
+        counts = {"elements": 0, "nan": 0, "inf": 0, "zero": 0}
+        for found in filter(None, map(_C._statistics, outs)):
+            for name, count in zip(counts, found):
+                counts[name] += count
+            low, high = min(low, found[4]), max(high, found[5])
+            total, squares = total + found[6], squares + found[7]
+        finite = counts["elements"] - counts["nan"] - counts["inf"]
+        known.update(counts, finite=finite)
+        if finite:
+            mean = total / finite
+            spread = math.sqrt(max(squares / finite - mean * mean, 0.0))
+            known.update(min=low, max=high, absmax=max(abs(low), abs(high)), mean=mean, std=spread)
 
     def statistic(name: str) -> float:
         if not known:
-            with weft.no_grad():
-                for t in outs:
-                    if not t.is_sparse:
-                        look(t)
-        return known.get(name, math.nan if name in ("min", "max", "mean", "std", "absmax") else 0.0)
+            look()
+        return known.get(name, math.nan)
 
     return statistic

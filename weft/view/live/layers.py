@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import weft
+from weft import _C
 
 from .conditions import matches
 
@@ -89,7 +90,7 @@ class Layers:
 
     def remember(self) -> None:
         """Keep some elements of each parameter, to see later how far they moved."""
-        self._before = {name: _sample(p).clone() for name, p in self._parameters[:MOST]}
+        self._before = {name: _C._sample(p, SAMPLE) for name, p in self._parameters[:MOST]}
 
     def look(self) -> list[list[Any]]:
         """Return (path, shape, weight norm, gradient norm, update ratio) of each parameter."""
@@ -97,7 +98,7 @@ class Layers:
         self.ratios = {}
         self.look_at_gradients()
         for name, p in self._parameters[:MOST]:
-            now, before = _sample(p), self._before.get(name)
+            now, before = _C._sample(p, SAMPLE), self._before.get(name)
             weight = _norm(now)
             if before is not None and before.shape == now.shape:
                 moved = _norm(now - before)
@@ -127,18 +128,7 @@ class Layers:
         return max(found, default=math.nan)
 
 
-def _sample(p: Tensor) -> Tensor:
-    """Return a view of at most about SAMPLE elements of a parameter, for a large one spread over it."""
-    x = p.detach()
-    step = -(-x.numel() // SAMPLE)
-    if step <= 1 or x.is_sparse:
-        return x
-    if x.is_contiguous():
-        return x.view(-1)[::step]
-    return x.reshape(-1)[::step]
-
-
 def _norm(x: Tensor) -> float:
-    x = x.abs() if x.is_complex() else x
-    plain = x.dtype in (weft.float32, weft.float64)
-    return float(weft.linalg.vector_norm(x if plain else x.double()))
+    """Return the norm of all elements, NaN where some are not finite; nothing is computed by ops."""
+    _, nans, infinite, _, _, _, _, squares = _C._statistics(x)
+    return math.nan if nans else math.inf if infinite else math.sqrt(squares)

@@ -14,6 +14,7 @@ const HEAD = 26;
 const MOST_BENDS = 6000;
 const LONGEST_SPAN = 60;
 const SWEEPS = 6;
+const STRAIGHT = 1e4; // how much more a bend keeps its place than an item
 
 export interface Placed {
   item: Item;
@@ -246,9 +247,15 @@ export function arrange(sizes: [number, number][], pairs: [number, number, strin
   });
   const y = sizes.map((_, v) => top[layer[v]] + tall[layer[v]] / 2);
   const ways = new Map<string, [number, number][]>();
-  for (const [key, chain] of bends)
-    ways.set(key, chain.flatMap((v): [number, number][] => [
-      [x[v], top[layer[v]]], [x[v], top[layer[v]] + tall[layer[v]]]]));
+  for (const [key, chain] of bends) {
+    const way: [number, number][] = [];
+    chain.forEach((v, i) => {
+      const [above, below] = [chain[i - 1], chain[i + 1]];
+      if (above === undefined || Math.abs(x[above] - x[v]) > 0.5) way.push([x[v], top[layer[v]]]);
+      if (below === undefined || Math.abs(x[below] - x[v]) > 0.5) way.push([x[v], top[layer[v]] + tall[layer[v]]]);
+    });
+    if (way.length) ways.set(key, way);
+  }
   return { x: x.slice(0, n), y, width: right, height: at, ways };
 }
 
@@ -319,9 +326,13 @@ function placeRow(row: number[], x: number[], width: number[], near: (v: number)
   row.forEach((v, i) => {
     if (i > 0) shift += (width[row[i - 1]] + width[v]) / 2 + GAP_X;
     offsets.push(shift);
-    const around = near(v);
+    let around = near(v);
+    if (v >= items) { // a bend stays below the one above it: long lines are straight
+      const bends = around.filter((u) => u >= items);
+      around = bends.length ? bends : around;
+    }
     const wanted = around.length ? around.reduce((sum, u) => sum + x[u], 0) / around.length : x[v];
-    let block: [number, number, number] = [wanted - shift, around.length ? (v >= items ? 8 : 1 + around.length) : 0.1, 1];
+    let block: [number, number, number] = [wanted - shift, around.length ? (v >= items ? STRAIGHT : 1 + around.length) : 0.1, 1];
     while (blocks.length && blocks[blocks.length - 1][0] > block[0]) {
       const other = blocks.pop()!;
       const weight = other[1] + block[1];

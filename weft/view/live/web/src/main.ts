@@ -385,7 +385,10 @@ class App {
   private theme(name: string): void {
     document.documentElement.dataset.theme = name;
     this.view.recolour();
-    if (this.answer) this.showFoot();
+    if (!this.answer) return;
+    this.showFoot();
+    this.showNode();
+    if (this.answer.stop) panels.stopped(byId("stop"), this.answer.stop);
   }
 
   private listen(): void {

@@ -157,14 +157,14 @@ test("every line of a visible pair is drawn", () => {
   }
 });
 
-test("ten thousand ops are laid out in a blink, closed and open", () => {
+test("ten thousand ops are laid out in a blink while boxes are closed, and in seconds when all are open", () => {
   const graph = new Graph(program(10_000, 5));
-  for (const open of [new Set<string>(), new Set(graph.boxes.keys())]) {
+  for (const [open, most] of [[new Set<string>(), 1000], [new Set(graph.boxes.keys()), 10_000]] as [Set<string>, number][]) {
     const began = performance.now();
     const drawing = layout(graph, [0, 1, 2], open);
     const took = performance.now() - began;
     assert.ok(drawing.placed.length > 0);
-    assert.ok(took < 3000, `${took} ms`);
+    assert.ok(took < most, `${took} ms`);
   }
 });
 
