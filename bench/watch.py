@@ -85,6 +85,34 @@ def measure(way: str, seconds: float, batch: int) -> tuple[float, float]:
     return found
 
 
+def price(batch: int) -> tuple[float, float, float]:
+    """Milliseconds of this thread's CPU: a step, what more a shown one takes, what the page is sent."""
+    from weft.view.live import watching
+
+    share, watching.SHARE = watching.SHARE, 1e9
+    net, optimizer = network()
+    x, y = weft.randn(batch, 256), weft.randint(0, 10, (batch,))
+    took: dict[bool, list[float]] = {False: [], True: []}
+    answers = []
+    with weft.view.watch(net, open_browser=False) as page:
+        for i in range(120):
+            shown = i % 2 == 1  # whether the step that begins now is to be shown
+            began = time.thread_time()
+            page.live.asked = float("inf") if shown else float("-inf")
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x), y).backward()
+            page.refreshes = 1e9
+            optimizer.step()
+            took[not shown].append(time.thread_time() - began)
+            if not shown and page.live.shown is not None:
+                began = time.thread_time()
+                page.live.poll({"points": 10**9, "dropped": 0})
+                answers.append(time.thread_time() - began)
+    watching.SHARE = share
+    plain, watched = sorted(1e3 * min(times[10:]) for times in took.values())
+    return plain, watched - plain, 1e3 * min(answers)
+
+
 def main() -> None:
     """Print the ratios, as medians over rounds in which the ways take turns."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -93,6 +121,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=80)
     args = parser.parse_args()
     weft.set_num_threads(1)
+    plain, more, answer = price(args.batch)
+    print(
+        f"a step takes {plain:.2f} ms of CPU, a shown one {more:.2f} more, its way to the page {answer:.2f}"
+    )
+    print(f"  so two a second take {0.2 * (more + answer):.2f} % of the time")
     ways = ["without", "closed", "open"]
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for i in range(args.rounds):

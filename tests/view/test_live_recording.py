@@ -554,6 +554,32 @@ def test_live_bytes_are_those_of_the_allocator() -> None:
 # ---- the rest --------------------------------------------------------------------------------------
 
 
+def test_two_views_take_turns(page: Any) -> None:
+    net, x, y = small()
+    optimizer = weft.optim.SGD(net.parameters(), lr=0.5)
+    with show_all(weft.view.watch(net, open_browser=False)) as other:
+        for _ in range(8):
+            F.cross_entropy(net(x), y).backward()
+            optimizer.step()
+        shown = len(page.live.points), len(other.live.points)
+        assert sum(shown) <= 8 and max(shown) >= 3
+    assert _C._watching_recorder() is None or page._recorder is not None
+
+
+def test_a_step_inside_of_a_trace_is_none(page: Any) -> None:
+    """What ends a step while a function is traced or captured leaves the graph as it is."""
+
+    def f(t: Any) -> Any:
+        t = t.exp()
+        page.step()
+        return t + 1
+
+    x = weft.ones(3)
+    traced = weft.jit.trace(f, (x,))
+    assert [n.op for n in traced.graph] == ["exp", "add"] and weft.equal(traced(x), x.exp() + 1)
+    assert page.live.status["step"] == 0
+
+
 def test_a_fork_has_no_page(page: Any) -> None:
     """Workers that are forked in a shown step record nothing and do not hold the port."""
     import os

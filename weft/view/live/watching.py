@@ -256,7 +256,9 @@ class Watch:
 
     def _boundary(self, optimizer: Any, loss: float | None) -> None:
         """A step is over, and the next begins."""
-        if self._closed:
+        if (
+            self._closed or _C._recorder() is not None
+        ):  # inside of what is traced there are no steps
             return
         now = time.perf_counter()
         self.stopped = None
@@ -282,6 +284,8 @@ class Watch:
         self._last = time.perf_counter()
 
     def _maybe_start(self, optimizer: Any) -> None:
+        if _C._watching_recorder() is not None:  # another view looks at this step
+            return
         now = time.perf_counter()
         if now < self._next and not self.breakpoints.need_ops and not self._pause:
             return
