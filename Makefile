@@ -25,7 +25,7 @@ CXX_FILES = $(wildcard csrc/*/*.cpp csrc/*/*.h)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help build run gallery test parity fuzz docs bench sanitize tsan clang lint types stubs format wheel wheels \
-  check-all clean distclean
+  page browser check-all clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -174,6 +174,27 @@ wheel: $(VENV)/.build ## build a wheel into dist/
 
 wheels: $(VENV)/.build ## build a wheel for every Python here, install each in an empty environment, try it
 	@$(PY) -m tools.wheels $(PYTHONS)
+
+# --- The page of the live view -------------------------------------------------------------------
+
+WEB := weft/view/live/web
+
+page: $(WEB)/node_modules ## build the page of the live view from its TypeScript (needs Node; the result is checked in)
+	@cd $(WEB) && npm run --silent build
+
+$(WEB)/node_modules: $(WEB)/package-lock.json
+	@cd $(WEB) && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+# What the tests of the page want beside Python: without it they are skipped, so that nothing here may fail.
+browser: ## install Chromium and the page's tools for `make test`, where this machine allows it
+	@if command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } \
+	    > /dev/null 2>&1 || echo "browser: Chromium could not be installed; its tests are skipped"; \
+	else echo "browser: no Chromium here, and no right to install it; its tests are skipped"; fi
+	@if command -v npm > /dev/null; then \
+	  $(MAKE) --no-print-directory $(WEB)/node_modules || echo "browser: npm ci failed; the tests of TypeScript are skipped"; fi
 
 # --- Care ----------------------------------------------------------------------------------------
 

@@ -66,6 +66,8 @@ ORDER = (
 
 # Folders whose files are not listed: their words say enough.
 WHOLE = {
+    "weft/view/live/static",
+    "weft/view/live/web",
     "bench/results",
     "docs/pictures",
     "docs/pictures/site",
@@ -118,7 +120,9 @@ FOLDERS = {
     "tests/train": "The trainer against a plain loop, metrics against scikit-learn, resuming after SIGKILL.",
     "tests/typing": "What type checkers and editors say about programs that use weft.",
     "tests/utils": "Archives, downloads, pytrees.",
-    "tests/view": "Drawings of graphs: nodes, names, layout, files.",
+    "weft/view/live/static": "The page of the live view as it is shipped; `make page` writes it.",
+    "weft/view/live/web": "The page's sources in TypeScript, with their tests and tools.",
+    "tests/view": "Drawings of graphs; the live view: recording, stopping, its server, its page in a Chromium.",
     "tests/vision": "Datasets, downloads from a local server, transforms, images, models, ops.",
     "bench/results": "What was measured, as Markdown and JSON.",
     "examples": "Programs of one file, each with a goal that it must reach (`make gallery`).",

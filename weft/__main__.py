@@ -4,7 +4,8 @@ python -m weft                   version, instruction set, threads, ops, memory
 python -m weft doctor            whether weft works here, what it uses, what could be better
 python -m weft ops               every op, by name
 python -m weft ops NAME          the signatures and the doc of one op
-python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE)
+python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODULE; --watch before
+                                 it opens a page that shows the program while it trains)
 python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
 python -m weft profile SCRIPT ... run a program and print where its time goes
 python -m weft launch -n 2 SCRIPT ...  run a program in several processes, over MPI

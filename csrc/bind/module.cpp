@@ -3,6 +3,7 @@
 
 #include "bind/life.h"
 #include "bind/python.h"
+#include "bind/summary.h"
 #include "core/interrupt.h"
 
 namespace weft {
@@ -93,6 +94,7 @@ NB_MODULE(_C, m) {
   bind_sparse(m);
   bind_library(m);
   bind_trace(m);
+  bind_summary(m);
   bind_indexing(m);
   bind_random(m);
   bind_update(m);

@@ -6,6 +6,7 @@
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
+#include "ops/clock.h"
 #include "ops/lapack.h"
 #include "ops/recording.h"
 
@@ -73,10 +74,13 @@ struct Unwatched {
   }
 };
 
+thread_local int64_t t_call_took = -1;
+
 // Hands what it sees to methods of a Python object: Recorder in weft/jit/recorder.py.
 struct PyRecorder final : Recorder {
   nb::object target;
   UserLine line;
+  bool watches = false;  // the calls are only looked at: Python and compiled functions do as if nobody recorded
 
   template <class... Args>
   void tell(const char* method, const char* format, Args... args) {
@@ -90,6 +94,8 @@ struct PyRecorder final : Recorder {
     if (!r.is_valid()) throw PythonError();
   }
   void record(Call& c) override {
+    int64_t began = std::exchange(t_call_began, 0);
+    t_call_took = began ? nanoseconds_now() - began : -1;
     tell("record", "OOOOOOO", shared_text(c.op.name).ptr(), arguments_of(c).ptr(), outputs_of(c).ptr(),
          c.inplace ? Py_True : Py_False, line.now().ptr(), c.given_out ? Py_True : Py_False,
          t_modes.grad ? Py_True : Py_False);
@@ -317,13 +323,15 @@ void bind_trace(nb::module_& m) {
   m.def(
       "_start_recording",
       [](nb::object f, bool nested) {
-        if (t_recorder && !nested) fail("a trace is already being taken on this thread");
+        auto* outer = dynamic_cast<PyRecorder*>(t_recorder);
+        if (t_recorder && !nested && !(outer && outer->watches)) fail("a trace is already being taken on this thread");
         bool differentiated = !f.is_none() && nb::cast<bool>(f.attr("traces"));
         t_outer.push_back(std::exchange(t_recorder, nullptr));
         if (f.is_none()) return;
         auto* r = new PyRecorder;
         r->target = f;
         r->differentiated = differentiated;
+        r->watches = nb::cast<bool>(nb::getattr(f, "watches", nb::bool_(false)));
         t_recorder = r;
       },
       nb::arg().none(), nb::arg() = false);
@@ -343,12 +351,17 @@ void bind_trace(nb::module_& m) {
   });
   m.def("_recorder", []() -> nb::object {  // what a trace or a capture on this thread tells of, or None
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
-    return r ? r->target : nb::none();
+    return r && !r->watches ? r->target : nb::none();
   });
   m.def("_step_watcher", []() -> nb::object {  // the same; True while a profiler records; or None
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
-    return r ? r->target : is_recording() ? nb::borrow(Py_True) : nb::none();
+    return r && !r->watches ? r->target : is_recording() ? nb::borrow(Py_True) : nb::none();
   });
+  m.def("_watching_recorder", []() -> nb::object {  // what is told of the calls of this thread and keeps no graph
+    auto* r = dynamic_cast<PyRecorder*>(t_recorder);
+    return r && r->watches ? r->target : nb::none();
+  });
+  m.def("_call_time", [] { return t_call_took; });  // nanoseconds of the call that a recorder is being told of, or -1
   m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
     if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))
       r->tell("custom_function", "ssO", name, user_line().c_str(), pure ? Py_True : Py_False);

@@ -9,6 +9,7 @@
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
+#include "ops/clock.h"
 #include "ops/events.h"
 #include "ops/order.h"
 #include "ops/recording.h"
@@ -18,6 +19,7 @@ namespace weft {
 
 thread_local Modes t_modes;
 thread_local Recorder* t_recorder = nullptr;
+constinit thread_local int64_t t_call_began = 0;
 thread_local bool t_keeps_lock = false;
 
 namespace {
@@ -305,6 +307,7 @@ void check_out(const Tensor& target, const Tensor& result, const char* op, bool 
 
 void run_call(Call& c) {
   const Op& op = c.op;
+  int64_t began = t_recorder ? nanoseconds_now() : 0;
   if (c.given_out && (op.is(kCreation) || op.is(kOutSetsType))) take_type_of_out(c);
   if (op.aside) {
     if (op.aside & Op::kRecorded && !c.recorded) return run_recorded(c);
@@ -343,7 +346,10 @@ void run_call(Call& c) {
   } else if (!c.inplace) {
     note_cut(c, wanting);
   }
-  if (t_recorder) t_recorder->record(c);
+  if (t_recorder) {
+    t_call_began = began;
+    t_recorder->record(c);
+  }
 }
 
 }  // namespace weft

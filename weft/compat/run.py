@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "run_module", "run_path"]
 
-USAGE = """usage: python -m weft run SCRIPT.py [ARGUMENT ...]
-       python -m weft run -m MODULE [ARGUMENT ...]
+USAGE = """usage: python -m weft run [--watch] SCRIPT.py [ARGUMENT ...]
+       python -m weft run [--watch] -m MODULE [ARGUMENT ...]
 
-Run a program written for PyTorch on weft: torch, torchvision, torchtext and torchaudio mean weft."""
+Run a program written for PyTorch on weft: torch, torchvision, torchtext and torchaudio mean weft.
+--watch opens a page that shows it while it trains."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,9 +33,16 @@ def main(argv: Sequence[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(USAGE)
         return 0
-    if not argv or argv == ["-m"] or (argv[0].startswith("-") and argv[0] != "-m"):
+    if not argv or argv == ["-m"] or (argv[0][:1] == "-" and argv[0] not in ("-m", "--watch")):
         print(USAGE, file=sys.stderr)
         return 2
+    if argv[0] == "--watch":
+        from weft.view import watch
+
+        with watch() as page:
+            code = main(argv[1:])
+            page.hold()
+        return code
     if argv[0] == "-m":
         run_module(argv[1], argv[2:])
     else:

@@ -57,6 +57,8 @@ class _Handle:
 
 _pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _post_hooks: OrderedDict[int, Any] = OrderedDict()
+# Unlike hooks they are no part of the program: what ``weft.compile`` captures does not have them.
+_watchers: list[Any] = []
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> _Handle:
@@ -94,8 +96,11 @@ def _with_hooks(step: Any) -> Any:
 
     def hooked_step(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        watchers = tuple(_watchers) if _watchers and _C._recorder() is None else ()
+        for watcher in watchers:
+            watcher.before_step(self)
         own_pre, own_post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
-        if not (own_pre or own_post or _pre_hooks or _post_hooks):
+        if not (own_pre or own_post or _pre_hooks or _post_hooks or watchers):
             return step(*args, **kwargs)
         for hook in (*_pre_hooks.values(), *own_pre.values()):
             changed = hook(self, args, kwargs)
@@ -110,6 +115,8 @@ def _with_hooks(step: Any) -> Any:
         result = step(*args, **kwargs)
         for hook in (*own_post.values(), *_post_hooks.values()):
             hook(self, args, kwargs)
+        for watcher in watchers:
+            watcher.after_step(self)
         return result
 
     run.hooked = True  # type: ignore[attr-defined]
