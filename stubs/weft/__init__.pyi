@@ -186,6 +186,8 @@ from weft.quantization.kinds import per_tensor_symmetric as per_tensor_symmetric
 from weft.nn.functional.top_level import poisson_nll_loss as poisson_nll_loss
 import weft.printing as _printing
 printing = _printing
+import weft.profiler as _profiler
+profiler = _profiler
 from weft._environment import promote_types as promote_types
 from weft.quantization.kinds import qint32 as qint32
 from weft.quantization.kinds import qint8 as qint8

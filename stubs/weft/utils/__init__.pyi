@@ -11,10 +11,16 @@ from typing import Any, NamedTuple, NoReturn, overload
 import numpy as np
 import numpy.typing as npt
 
+import weft.utils.benchmark as _benchmark
+benchmark = _benchmark
+import weft.utils.bottleneck as _bottleneck
+bottleneck = _bottleneck
 import weft.utils.checkpoint as _checkpoint
 checkpoint = _checkpoint
 import weft.utils.doctor as _doctor
 doctor = _doctor
+import weft.utils.flop_counter as _flop_counter
+flop_counter = _flop_counter
 import weft.utils.gallery as _gallery
 gallery = _gallery
 import weft.utils.tensorboard as _tensorboard
