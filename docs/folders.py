@@ -10,7 +10,7 @@ Every folder and every source file, each with the first sentence of its docstrin
 this page; a test fails when it is out of date. To see how the parts work together, begin with
 [docs/architecture](architecture/README.md).
 
-Two rooms: `csrc/` is what runs (C++20), `weft/` is what you call (Python). Paths in a table are those of the heading above it.
+Two halves: `csrc/` is what runs (C++20), `weft/` is what you call (Python). Paths in a table are those of the heading above it.
 """
 
 # The rooms of the house and their titles, in the order of the page.

@@ -307,12 +307,12 @@ def tensor_page() -> str:
     """The class of tensors: what is no op, and where the ops are."""
     weft = importlib.import_module("weft")
     registry = weft.ops.registry()
-    other = [
-        entry("method", f"Tensor.{n}", signature(x), x.__doc__, 1)
-        for n in sorted(dir(weft.Tensor))
-        if not n.startswith("_") and n not in registry and n.removesuffix("_") not in registry
-        and callable(x := getattr(weft.Tensor, n)) and x.__doc__
-    ]  # fmt: skip
+    other = []
+    for name in sorted(dir(weft.Tensor)):
+        x = getattr(weft.Tensor, name)
+        names = {name, name.removesuffix("_"), getattr(x, "__name__", name).removesuffix("_")}
+        if not name.startswith("_") and not names & set(registry) and callable(x) and x.__doc__:
+            other.append(entry("method", f"Tensor.{name}", signature(x), x.__doc__, 1))
     ops = ", ".join(
         f":py:func:`{n} <weft.{n}>`"
         for n, i in sorted(registry.items())
