@@ -310,7 +310,8 @@ def tensor_page() -> str:
     other = []
     for name in sorted(dir(weft.Tensor)):
         x = getattr(weft.Tensor, name)
-        names = {name, name.removesuffix("_"), getattr(x, "__name__", name).removesuffix("_")}
+        stands_for = (x.__doc__ or "").partition("(")[0].partition(".")[0]  # another name of an op
+        names = {name, name.removesuffix("_"), stands_for}
         if not name.startswith("_") and not names & set(registry) and callable(x) and x.__doc__:
             other.append(entry("method", f"Tensor.{name}", signature(x), x.__doc__, 1))
     ops = ", ".join(
