@@ -46,6 +46,7 @@ ORDER = (
     "weft/serialization",
     "weft/utils",
     "weft/distributed",
+    "weft/multiprocessing",
     "weft/train",
     "weft/view",
     "weft/profiler",

@@ -26,7 +26,7 @@ MODULES = {
     "Mathematics": "linalg fft special signal.windows sparse masked distributions",
     "Data and training": "utils.data train train.metrics vision.datasets vision.transforms "
     "vision.transforms.functional vision.models vision.ops vision.io vision.utils audio audio.functional "
-    "audio.transforms text.data text.datasets text.vocab text.transforms text.functional distributed",
+    "audio.transforms text.data text.datasets text.vocab text.transforms text.functional distributed multiprocessing",
     "Compiler": "jit jit.script compiler",
     "Tools": "utils.pytree utils.tensorboard view testing random compat.torch",
 }
@@ -203,7 +203,8 @@ def public(module: Any) -> Iterator[tuple[str, Any]]:
         if name.startswith("_") or inspect.ismodule(x) or not callable(x):
             continue
         home = getattr(x, "__module__", "") or ""
-        if hasattr(module, "__all__") or home.startswith("weft"):
+        listed = hasattr(module, "__all__") and not home.startswith("multiprocessing")  # Python's
+        if listed or home.startswith("weft"):
             yield name, x
 
 
