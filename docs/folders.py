@@ -113,6 +113,7 @@ FOLDERS = {
     "tests/testing": "`weft.testing`: what passes, what fails, what the message says.",
     "tests/text": "Fields, vocabularies, iterators and data sets from files of their formats.",
     "tests/train": "The trainer against a plain loop, metrics against scikit-learn, resuming after SIGKILL.",
+    "tests/typing": "What type checkers and editors say about programs that use weft.",
     "tests/utils": "Archives, downloads, pytrees.",
     "tests/view": "Drawings of graphs: nodes, names, layout, files.",
     "tests/vision": "Datasets, downloads from a local server, transforms, images, models, ops.",
