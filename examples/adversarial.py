@@ -13,8 +13,8 @@ from common import arguments, conclude, figure, rounds, say
 
 import weft
 from weft import nn
-from weft.utils.data.digits import load_digits
 from weft.nn import functional as F
+from weft.utils.data.digits import load_digits
 
 STRENGTH = 0.2  # of the attack; pixels lie between 0 and 1
 

@@ -14,8 +14,8 @@ import random
 from common import SMOKE, arguments, conclude, figure, rounds, say
 
 import weft
-from weft.utils.data.digits import load_digits
 from weft.nn import functional as F
+from weft.utils.data.digits import load_digits
 from weft.vision import models
 from weft.vision.ops import box_iou, nms
 

@@ -19,9 +19,9 @@ from common import BUILD, conclude
 
 import weft
 from weft import nn
+from weft.nn import functional as F
 from weft.utils.data import ShuffledBatches
 from weft.utils.data.digits import load_digits
-from weft.nn import functional as F
 
 EPOCHS = 12
 CHECKPOINT = BUILD / "digits.weft"

@@ -14,8 +14,8 @@ from common import arguments, conclude, figure, rounds, say
 
 import weft
 from weft import nn
-from weft.utils.data.digits import load_digits
 from weft.nn import functional as F
+from weft.utils.data.digits import load_digits
 
 NOISE = 24
 

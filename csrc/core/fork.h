@@ -1,4 +1,5 @@
-// Fork safety: a child has one thread, and every lock and claim of its parent's other threads. docs/architecture/threads.md.
+// Fork safety: a child has one thread, and every lock and claim of its parent's other threads.
+// docs/architecture/threads.md.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// Convolutions with kernels of 3x3 by Winograd's algorithm (docs/notes/winograd.md): fewer products for several places of the result at once.
+// Convolutions with kernels of 3x3 by Winograd's algorithm (docs/notes/winograd.md): fewer products for several places
+// of the result at once.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A group of pointwise ops that run as one loop, whose machine code weft/jit/codegen makes. What the group does is said by
-// a text, which is an argument of the op `fused`; here it is known by that text.
+// A group of pointwise ops that run as one loop, whose machine code weft/jit/codegen makes. What the group does is said
+// by a text, which is an argument of the op `fused`; here it is known by that text.
 #pragma once
 
 #include "ops/op.h"

@@ -7,8 +7,8 @@ from typing import Any
 
 import weft
 from weft import nn
-from weft.utils.data.digits import load_digits
 from weft.quantization import DeQuantStub, QuantStub
+from weft.utils.data.digits import load_digits
 
 SHOWN = 1400  # images to learn from; the others are for judging
 

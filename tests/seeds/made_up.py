@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import weft
-from weft.utils.data.digits import load_digits
 from weft.utils.data import DataLoader, TensorDataset
+from weft.utils.data.digits import load_digits
 
 sys.path.append(str(Path(__file__).parents[1]))  # so that one program can be run by itself
 

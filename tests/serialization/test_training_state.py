@@ -19,8 +19,8 @@ from serialization import resumable
 
 import weft
 from weft import nn
-from weft.utils.data import digits
 from weft.serialization import FileError
+from weft.utils.data import digits
 
 HERE = Path(__file__).resolve().parent
 
