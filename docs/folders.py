@@ -107,7 +107,6 @@ FOLDERS = {
     "tests/optim": "Optimisers against their formulas, schedules, resuming.",
     "tests/parity": "The same work in weft and PyTorch (`make parity`).",
     "tests/project": "The project itself: its rules, its pages, its examples.",
-    "tests/typing": "Programs that type checkers read: what they accept, what they must find.",
     "tests/multiprocessing": "Tensors in memory that processes share; spawn.",
     "tests/robustness": "What must not happen: hostile arguments and objects, impossible sizes, signals, threads, fork, leaks.",
     "tests/tensor": "Tensors: printing, copying, storage.",
