@@ -34,14 +34,14 @@ CPU_STATE = {"loops/helpers.cpp", "bind/threads.cpp"}
 # imported inside a function, or for type checkers only, is free.) All of them may import weft itself and weft._C.
 LAYERS = (
     "__version__ _environment",
-    "autograd printing random storage special masked data gallery multiprocessing",
+    "autograd printing random storage special masked multiprocessing",
     "utils",
     "ops",
     "tensor fft linalg signal",
     "nn sparse testing",
     "optim serialization distributions func quantization audio text vision",
     "amp distributed jit train",
-    "compat compiler view",
+    "compat profiler view",
     "__main__",
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
@@ -51,6 +51,10 @@ EXCEPTIONS = {
         "nn/parallel",
         "distributed",
     ): "DistributedDataParallel is a layer, by PyTorch's name, made of communication",
+    ("autograd/profiler.py", "profiler"): "PyTorch's older name of weft.profiler",
+    ("utils/flop_counter.py", "profiler"): "PyTorch's place for the count of operations",
+    ("utils/bottleneck", "profiler"): "a command by PyTorch's name: the profiler on a program",
+    ("utils/bottleneck", "compat"): "a command by PyTorch's name: the profiler on a program",
 }
 
 
