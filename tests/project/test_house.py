@@ -7,6 +7,7 @@ documented; files stay small; nothing leans on PyTorch; no code of one instructi
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import shutil
 import subprocess
@@ -274,3 +275,20 @@ def test_instruction_sets_do_not_leak() -> None:
             if kind in "Wu" and f"{len(isa)}{isa}" not in symbol:
                 problems.append(f"{path.name} ({isa}) exports the weak {symbol}")
     complain(sorted(set(problems)))
+
+
+WHOLE = "compat.introspection compat.kernel_settings ops.control sparse.compressed storage".split()
+
+
+def test_names_that_are_loaded_late_are_those_that_modules_declare() -> None:
+    """``weft.__getattr__`` knows names without loading their modules; these must have them, and no others."""
+    by_module: dict[str, set[str]] = {}
+    for name, module in weft._LAZY_FROM.items():
+        by_module.setdefault(module, set()).add(name)
+    for module, names in by_module.items():
+        loaded = importlib.import_module(f"weft.{module}")
+        assert not [n for n in names if not hasattr(loaded, n)], module
+        if module in WHOLE:
+            assert names == set(loaded.__all__), module
+    for name in weft._LAZY:
+        importlib.import_module(f"weft.{name}")
