@@ -198,7 +198,7 @@ void put_order(const int32_t* pivots, int64_t exchanges, int64_t* order, int64_t
 
 const Kernel lu_order{"_lu_order", [](Call& c) {
                         const Tensor pivots = as_int32(c.tensor(0));
-                        const int64_t rows = c.integer(1), exchanges = pivots.size(-1);
+                        const Size rows = c.integer(1), exchanges = pivots.size(-1);
                         check_pivots(pivots, rows);
                         const int64_t count = rows ? c.out[0].numel() / rows : 0;
                         for (int64_t i = 0; i < count; ++i)

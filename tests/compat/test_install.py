@@ -95,7 +95,6 @@ def test_missing_names_are_told(installed: types.ModuleType) -> None:
         ("from torch.nn import Linaer", "weft lacks torch.nn.Linaer; nearest: torch.nn.Linear"),
         ("from torch.nn.parallel import DDP", "weft lacks torch.nn.parallel.DDP"),
         ("import torch.onnx", "weft lacks torch.onnx"),
-        ("import torch.onnx", "nearest: weft.jit.trace"),
         ("from torch.distributed import rpc", "weft lacks torch.distributed.rpc"),
         ("from torch.fx import symbolic_trace", "weft lacks torch.fx"),
     ],

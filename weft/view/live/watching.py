@@ -46,6 +46,9 @@ class Stop:
         op: name of the op that just ran; "" between steps.
         inputs, outputs: the tensors of that op.
         frame: the frame of the program's line.
+
+    >>> weft.view.Stop("grad norm > 100", "add", [weft.ones(2)], [], None).reason
+    'grad norm > 100'
     """
 
     def __init__(
@@ -78,6 +81,10 @@ class Watch:
         url: where the page is, with the token that opens it.
         stopped: where the program stands still, or None.
         breakpoints: what stops it.
+
+    >>> with weft.view.Watch(weft.nn.Linear(2, 1), open_browser=False) as page:
+    ...     page.url.startswith("http://127.0.0.1:"), page.stopped
+    (True, None)
     """
 
     def __init__(
