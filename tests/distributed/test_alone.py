@@ -15,6 +15,7 @@ import weft.distributed as dist
 import weft.nn.parallel.distributed
 from weft.distributed import ReduceOp, start
 from weft.distributed.alone import Alone
+from weft.distributed.local import LocalWire
 from weft.distributed.mpi import MpiWire
 
 
@@ -103,15 +104,20 @@ def test_wrong_arguments(group: None, call, kind: type, text: str) -> None:
     ("options", "kind", "text"),
     [
         ({"backend": "nccl"}, ValueError, "got 'nccl': there is no GPU"),
-        ({"backend": "smoke"}, ValueError, "must be 'gloo' or 'mpi'"),
+        ({"backend": "smoke"}, ValueError, "must be 'gloo' or 'mpi' or None"),
         ({"init_method": "magic"}, ValueError, "must begin with env://"),
         ({"timeout": 3}, TypeError, r"must be a datetime\.timedelta, got 3"),
         ({"timeout": timedelta(0)}, ValueError, "must be positive"),
-        ({"store": object()}, NotImplementedError, "store is not supported"),
+        ({"store": object()}, TypeError, "store must be a Store"),
+        ({"store": dist.HashStore(), "init_method": "env://"}, ValueError, "either init_method or"),
+        ({"world_size": 2}, ValueError, "got rank -1 and world_size 2"),
+        ({"world_size": 2, "rank": 2}, ValueError, "got rank 2 and world_size 2"),
+        ({"world_size": 2, "rank": 0, "backend": "mpi"}, RuntimeError, "started without MPI"),
         ({"world_size": 2, "rank": 0}, RuntimeError, "weft launch -n 2"),
-        ({"world_size": 2, "rank": 1, "init_method": "tcp://x:1"}, RuntimeError, "started alone"),
+        ({"world_size": 2, "rank": 1, "init_method": "tcp://192.0.2.1:1"}, RuntimeError,
+         "'192.0.2.1' is not an address of this machine"),
     ],
-)
+)  # fmt: skip
 def test_wrong_beginnings(options: dict, kind: type, text: str) -> None:
     """No group is left behind."""
     with pytest.raises(kind, match=text):
@@ -127,7 +133,9 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dist.get_backend() == "gloo"
     dist.destroy_process_group()
     monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(RuntimeError, match="rank 0 of 4 processes"):
+    with pytest.raises(
+        RuntimeError, match=r"rank 0 of 4 processes.* no MASTER_ADDR and no MASTER_PORT"
+    ):
         dist.init_process_group()
     for name in ("PMI_RANK", "MPI_LOCALRANKID"):
         monkeypatch.setenv(name, "3")
@@ -199,7 +207,9 @@ def test_import_is_light() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_both_wires_have_the_same_calls() -> None:
-    """What a group of one does without MPI is what several do with it."""
+def test_all_wires_have_the_same_calls() -> None:
+    """What a group of one does is what several do over MPI or sockets."""
     calls = {n for n in vars(Alone) if not n.startswith("_")} - {"rank", "size"}
-    assert calls <= set(vars(MpiWire)) and len(calls) == 9
+    assert calls <= set(vars(MpiWire)) and len(calls) == 14
+    public = [{n for n in vars(wire) if not n.startswith("_")} for wire in (MpiWire, LocalWire)]
+    assert public[0] == public[1] > calls

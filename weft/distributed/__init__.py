@@ -1,4 +1,4 @@
-"""Several processes that train together, over MPI (docs/distributed.md).
+"""Several processes that train together, over MPI or on one machine (docs/distributed.md).
 
 >>> import weft.distributed as dist
 >>> dist.init_process_group()
@@ -29,6 +29,7 @@ from .objects import (
     scatter_object_list,
 )
 from .reduce_op import ReduceOp
+from .store import DistStoreError, FileStore, HashStore, PrefixStore, Store, TCPStore
 from .work import DistBackendError, DistError, Work
 from .world import (
     Backend,
@@ -58,11 +59,17 @@ __all__ = [
     "Backend",
     "DistBackendError",
     "DistError",
+    "DistStoreError",
     "DistributedOptimizer",
+    "FileStore",
     "GroupMember",
+    "HashStore",
     "P2POp",
+    "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
+    "Store",
+    "TCPStore",
     "Work",
     "all_gather",
     "all_gather_into_tensor",

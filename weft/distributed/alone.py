@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft import Tensor
@@ -20,6 +22,24 @@ class Alone:
     """
 
     rank, size = 0, 1
+
+    def part(self, ranks: list[int]) -> Alone:
+        """Return the same for some of the processes."""
+        return Alone()
+
+    def free(self, last: bool, broken: bool) -> None:
+        """End the group."""
+
+    def ended(self) -> dict[int, float]:
+        """Return which processes have ended, and when."""
+        return {}
+
+    def give_up(self) -> None:
+        """Wait for nobody at the end."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something comes, at most so long."""
+        time.sleep(seconds)
 
     def exchange(self, note: bytes) -> tuple[None, bytes]:
         """Give every rank the notes of all, one after the other."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import weft
 
+from .alone import Alone
 from .groups import ProcessGroup, checked_tensor, taking_part
+from .mpi import LAST_TAG
 from .reduce_op import ReduceOp, checked_op, name_of
-from .work import DistBackendError, seconds_of, until
+from .work import DistBackendError, lock, seconds_of, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,20 +223,14 @@ def monitored_barrier(
         return
     g.drain(what)
     seconds = seconds_of(timeout, what, g.timeout)
-    from .mpi import LAST_TAG, MpiWire
-
-    assert isinstance(g.wire, MpiWire)
-    comm, byte = g.wire.comm, bytearray(1)
     if g.rank():
-        comm.Isend(b"x", dest=0, tag=LAST_TAG).Wait()
-        answer = comm.Irecv(byte, source=0, tag=LAST_TAG)
-        until(answer.Test, g, what, seconds)
+        _signal(g, 0, what, seconds)
+        until(lambda: _signalled(g, 0), g, what, seconds)
         return
-    waiting = {r: comm.Irecv(bytearray(1), source=r, tag=LAST_TAG) for r in range(1, g.size())}
+    waiting = list(range(1, g.size()))
 
     def all_here() -> bool:
-        for r in [r for r, request in waiting.items() if request.Test()]:
-            del waiting[r]
+        waiting[:] = [r for r in waiting if not _signalled(g, r)]
         return not waiting
 
     try:
@@ -242,10 +238,28 @@ def monitored_barrier(
     except DistBackendError as error:
         missing = [g.ranks[r] for r in waiting][: None if wait_all_ranks else 1]
         names = ", ".join(map(str, missing))
-        for request in waiting.values():
-            request.Cancel()
         raise DistBackendError(
             f"{what}: rank{'s' * (len(missing) > 1)} {names} did not come within {seconds:g} s"
         ) from error
     for r in range(1, g.size()):
-        comm.Isend(b"x", dest=r, tag=LAST_TAG).Wait()
+        _signal(g, r, what, seconds)
+
+
+def _signal(g: ProcessGroup, to: int, what: str, seconds: float) -> None:
+    """Tell one rank that this one is here."""
+    assert not isinstance(g.wire, Alone)
+    request = g.wire.send(b"x", None, to, LAST_TAG)
+    until(request.Test, g, what, seconds)
+
+
+def _signalled(g: ProcessGroup, source: int) -> bool:
+    """Say whether a rank has told that it is here, once for each time."""
+    assert not isinstance(g.wire, Alone)
+    with lock:
+        found = g.wire.find(source, LAST_TAG)
+        if found is None:
+            return False
+        request = g.wire.receive(found[0], bytearray(1))
+        if request is not None:
+            request.Wait()
+        return True

@@ -10,8 +10,6 @@ from collections import deque
 import weft
 from weft import _C
 
-from . import start
-from .alone import Alone
 from .work import GRACE, DistBackendError, DistError, Work, lock, until
 
 TYPE_CHECKING = False
@@ -21,7 +19,11 @@ if TYPE_CHECKING:
 
     from weft import Tensor
 
+    from .alone import Alone
+    from .local import LocalWire
     from .mpi import MpiWire
+
+    Wire = Alone | LocalWire | MpiWire
 
 __all__ = ["GroupMember", "ProcessGroup", "group"]
 
@@ -41,7 +43,7 @@ class ProcessGroup:
     """
 
     def __init__(
-        self, wire: Alone | MpiWire, ranks: list[int], backend: str, timeout: float, name: str
+        self, wire: Wire, ranks: list[int], backend: str, timeout: float, name: str
     ) -> None:
         """Take the connection, the global numbers of its ends, and how long to wait for them."""
         self.wire, self.ranks, self.backend, self.timeout = wire, ranks, backend, timeout
@@ -156,21 +158,23 @@ class ProcessGroup:
         if self.wire.size == 1:
             return
         with lock:
-            all_of_us = start.others()
-            all_of_us.listen()
-            now = time.monotonic()
-            gone = [r for r in self.ranks if now - all_of_us.gone.get(r, now) > GRACE]
+            ended, now = self.wire.ended(), time.monotonic()
+            gone = [r for r in self.ranks if now - ended.get(r, now) > GRACE]
         if gone:
-            self.broken = f"rank {gone[0]} has ended"
-            raise DistBackendError(
-                f"{text}: rank {self.global_rank} waits for rank {', '.join(map(str, gone))}, "
-                "whose program has ended. Do all ranks make the same calls, as often?"
-            )
+            raise self.without(gone, text)
+
+    def without(self, gone: list[int], text: str) -> DistBackendError:
+        """Return the error that some ranks of this group have ended; nothing more is done with it."""
+        self.broken = f"rank {gone[0]} has ended"
+        return DistBackendError(
+            f"{text}: rank {self.global_rank} waits for rank {', '.join(map(str, gone))}, "
+            "whose program has ended. Do all ranks make the same calls, as often?"
+        )
 
     def give_up(self, why: str) -> None:
         """Do nothing more with a group of which a rank does not answer."""
         self.broken = why
-        start.others().hopeless = True
+        self.wire.give_up()
 
     def drain(self, what: str) -> None:
         """Wait for all that is under way."""

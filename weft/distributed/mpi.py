@@ -5,9 +5,12 @@ What is handed to MPI is contiguous, flat, and kept alive by the caller until th
 
 from __future__ import annotations
 
+import time
+
 import weft
 from weft import _C
 
+from . import start
 from .reduce_op import ReduceOp, name_of
 
 TYPE_CHECKING = False
@@ -65,6 +68,31 @@ class MpiWire:
         if x.dtype in (weft.float16, weft.bfloat16):
             raise AssertionError(f"MPI does not reduce {name_of(x.dtype)}")
         return getattr(self.mpi, _OPS[op][x.dtype == weft.bool])
+
+    # ---- the group ------------------------------------------------------------------------------
+
+    def part(self, ranks: list[int]) -> MpiWire:
+        """Return the same for some of the processes, which all call it."""
+        return MpiWire(self.comm.Create_group(self.comm.Get_group().Incl(ranks)))
+
+    def free(self, last: bool, broken: bool) -> None:
+        """End the group, if all its ranks do."""
+        if not broken:
+            self.comm.Free()
+
+    def ended(self) -> dict[int, float]:
+        """Return which processes have ended, by rank in the program, and when."""
+        all_of_us = start.others()
+        all_of_us.listen()
+        return all_of_us.gone
+
+    def give_up(self) -> None:
+        """Wait for nobody at the end: one of the processes does not answer."""
+        start.others().hopeless = True
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something may have come."""
+        time.sleep(seconds)
 
     # ---- collectives ----------------------------------------------------------------------------
 

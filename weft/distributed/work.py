@@ -9,16 +9,16 @@ from datetime import timedelta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from typing import Any
 
     from .groups import ProcessGroup
 
-__all__ = ["DistBackendError", "DistError", "Work"]
+__all__ = ["DistBackendError", "DistError", "PeerEnded", "Work"]
 
 GRACE = 2.0  # seconds that what an ended rank has sent may still be on its way
 
-lock = threading.RLock()  # MPI is asked by one thread at a time
+lock = threading.RLock()  # wires are used by one thread at a time
 
 
 class DistError(RuntimeError):
@@ -37,12 +37,21 @@ class DistBackendError(DistError):
     """
 
 
+class PeerEnded(Exception):
+    """A process that something is expected of has ended; the group's words for it follow."""
+
+    def __init__(self, rank: int) -> None:
+        """Keep its rank."""
+        super().__init__(f"rank {rank} has ended")
+        self.rank = rank
+
+
 class Pause:
     """Waiting that is quick to notice and soon leaves the processor to others."""
 
-    def __init__(self) -> None:
-        """Begin to wait."""
-        self.count = 0
+    def __init__(self, sleep: Callable[[float], None]) -> None:
+        """Begin to wait, by a way to sleep that may end early."""
+        self.count, self.sleep = 0, sleep
 
     def __call__(self) -> bool:
         """Wait a little, longer each time; say whether it was long enough to look around."""
@@ -52,7 +61,7 @@ class Pause:
         if self.count < 60:
             os.sched_yield()
             return False
-        time.sleep(min(2e-5 * (self.count - 59), 1e-3))
+        self.sleep(min(2e-5 * (self.count - 59), 1e-3))
         return True
 
 
@@ -94,6 +103,8 @@ class Work:
             return False
         except StopIteration:
             pass
+        except PeerEnded as ended:
+            self._error = self._group.without([ended.rank], self._text)
         except Exception as error:
             self._error = error
         except BaseException as error:  # Ctrl-C: the steps are lost, and so is the order
@@ -187,8 +198,13 @@ def seconds_of(timeout: timedelta | None, what: str, default: float) -> float:
 
 def until(done: Any, group: ProcessGroup, text: str, seconds: float) -> None:
     """Wait until ``done()``; raise if a rank of the group has ended, or if it takes too long."""
-    pause, began = Pause(), time.monotonic()
-    while not done():
+    pause, began = Pause(group.wire.wait), time.monotonic()
+    while True:
+        try:
+            if done():
+                return
+        except PeerEnded as ended:
+            raise group.without([ended.rank], text) from None
         if not pause():
             continue
         group.check_alive(text)

@@ -9,12 +9,16 @@ from datetime import timedelta
 from . import start
 from .alone import Alone
 from .groups import GroupMember, ProcessGroup, resolve, state
+from .local import LocalWire
+from .rendezvous import meeting_place
 from .work import seconds_of, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import Any
+
+    from .rendezvous import MeetingPlace
 
 __all__ = [
     "Backend",
@@ -41,7 +45,7 @@ _numbers = itertools.count(1)
 
 
 class Backend(str):
-    """The name of a way to communicate. weft has one, MPI, which answers to both of these.
+    """The name of a way to communicate: sockets on one machine, or MPI, which answers to both.
 
     >>> weft.distributed.Backend.GLOO, weft.distributed.Backend.MPI
     ('gloo', 'mpi')
@@ -72,7 +76,7 @@ def is_mpi_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Say whether ``backend="gloo"`` is accepted: it is, and means MPI.
+    """Say whether ``backend="gloo"`` is accepted: it is.
 
     >>> weft.distributed.is_gloo_available()
     True
@@ -90,12 +94,12 @@ def is_nccl_available() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Say whether PyTorch's own launcher started this process; ``weft launch`` is another.
+    """Say whether torchrun started this process; ``weft launch`` is another.
 
     >>> weft.distributed.is_torchelastic_launched()
     False
     """
-    return False
+    return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def is_initialized() -> bool:
@@ -121,16 +125,19 @@ def init_process_group(
     """Make the group of all processes of this program.
 
     A program that was started by ``python -m weft launch -n 2 program.py`` or by mpiexec has as
-    many processes as that says. One that was started alone is a group of one, without MPI.
+    many processes as that says, and communicates over MPI. Otherwise ``world_size`` says how many
+    processes of this machine meet, and they communicate over sockets. One that was started alone
+    is a group of one.
 
     Args:
-        backend: ``"gloo"``, ``"mpi"`` or None, which all mean MPI.
-        init_method: where processes would meet, as ``env://``, ``tcp://…`` or ``file://…``. Under
-            MPI they have met when the program begins, so it is checked for its form only.
+        backend: ``"gloo"`` or None, or ``"mpi"`` for MPI only.
+        init_method: where processes meet: ``env://`` (the default: at MASTER_ADDR and MASTER_PORT
+            of the environment), ``tcp://127.0.0.1:port`` or ``file://path``. Under MPI they have
+            met when the program begins, so it is checked for its form only.
         timeout: how long an operation may wait for other ranks (default: 30 minutes).
-        world_size: how many processes there are, if the program wants to be sure.
-        rank: which of them this is, if the program wants to be sure.
-        store: must be None.
+        world_size: how many processes there are (default: WORLD_SIZE of the environment).
+        rank: which of them this is (default: RANK of the environment).
+        store: a ``Store`` to meet at, instead of ``init_method``.
         group_name: must be empty.
         pg_options: must be None.
         device_id: must be None: there is one device.
@@ -146,34 +153,42 @@ def init_process_group(
         raise ValueError(
             f"{what}: there is a process group already; destroy_process_group() ends it"
         )
-    name, seconds = (
-        _backend(backend, what),
-        seconds_of(timeout, what, default_pg_timeout.total_seconds()),
-    )
-    for unused, value in (("store", store), ("pg_options", pg_options), ("device_id", device_id)):
+    name = None if backend is None else _backend(backend, what)
+    seconds = seconds_of(timeout, what, default_pg_timeout.total_seconds())
+    for unused, value in (("pg_options", pg_options), ("device_id", device_id)):
         _none(value, unused, what)
     _none(group_name or None, "group_name", what)
-    if init_method is not None and not str(init_method).startswith(("env://", "tcp://", "file://")):
-        raise ValueError(
-            f"{what}: init_method must begin with env://, tcp:// or file://, got {init_method!r}"
-        )
+    place = meeting_place(init_method, store, what)
     wanted = {"rank": rank, "world_size": world_size}
+    for key, value in place.said.items():
+        wanted[key] = value if wanted[key] < 0 else wanted[key]
     for key, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE")):
         if wanted[key] < 0 and os.environ.get(variable, "").isdecimal():
             wanted[key] = int(os.environ[variable])
-    if start.mpi_size() is None:
-        _check_alone(wanted, what)
-        state["world"] = ProcessGroup(Alone(), [0], name, seconds, "world")
-        return
-    state["world"] = _over_mpi(wanted, name, seconds, what)
+    if start.mpi_size() is not None:
+        state["world"] = _over_mpi(wanted, name or Backend.MPI, seconds, what)
+    elif wanted["world_size"] > 1 or wanted["rank"] > 0:
+        state["world"] = _over_sockets(wanted, name, place, seconds, what)
+    else:
+        state["world"] = ProcessGroup(Alone(), [0], name or Backend.MPI, seconds, "world")
 
 
-def _check_alone(wanted: dict[str, int], what: str) -> None:
-    if wanted["world_size"] > 1 or wanted["rank"] > 0:
+def _over_sockets(
+    wanted: dict[str, int], name: str | None, place: MeetingPlace, seconds: float, what: str
+) -> ProcessGroup:
+    rank, size = wanted["rank"], wanted["world_size"]
+    if name == Backend.MPI:
         raise RuntimeError(
-            f"{what}: rank {wanted['rank']} of {wanted['world_size']} processes is asked for, but "
-            f"this process was started alone. Start the program by {start.LAUNCH}"
+            f"{what}: rank {rank} of {size} processes is asked for, but this process was started "
+            f"without MPI. Start the program by {start.LAUNCH}, or give backend='gloo'"
         )
+    if not 0 <= rank < size:
+        raise ValueError(
+            f"{what}: rank must be from 0 to world_size - 1, got rank {rank} and world_size {size}: "
+            "give both as arguments, or as RANK and WORLD_SIZE in the environment"
+        )
+    wire = place.meet(rank, size, seconds, what)
+    return ProcessGroup(wire, list(range(size)), Backend.GLOO, seconds, "world")
 
 
 def _over_mpi(wanted: dict[str, int], name: str, seconds: float, what: str) -> ProcessGroup:
@@ -193,14 +208,12 @@ def _over_mpi(wanted: dict[str, int], name: str, seconds: float, what: str) -> P
     return world
 
 
-def _backend(backend: str | None, what: str) -> str:
-    if backend is None:
-        return Backend.MPI
+def _backend(backend: str, what: str) -> str:
     name = str(backend).lower().removeprefix("cpu:")
     if name not in (Backend.GLOO, Backend.MPI):
         raise ValueError(
-            f"{what}: backend must be 'gloo' or 'mpi', which both mean MPI, or None, got "
-            f"{backend!r}" + (": there is no GPU to communicate" if "nccl" in name else "")
+            f"{what}: backend must be 'gloo' or 'mpi' or None, got {backend!r}"
+            + (": there is no GPU to communicate" if "nccl" in name else "")
         )
     return name
 
@@ -231,8 +244,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
                 one.drain(what)
         finally:
             del state[name]
-        if not isinstance(one.wire, Alone) and not one.broken:
-            one.wire.comm.Free()
+            one.wire.free(last=name == "world", broken=one.broken is not None)
 
 
 def new_group(
@@ -273,7 +285,11 @@ def new_group(
             f"{what}: ranks must be some of {world.ranks}, each at most once, got {ranks}"
         )
     seconds = seconds_of(timeout, what, world.timeout)
-    name = _backend(world.backend if backend is None else backend, what)
+    name = world.backend if backend is None else _backend(backend, what)
+    if name == Backend.MPI and isinstance(world.wire, LocalWire):
+        raise ValueError(
+            f"{what}: backend 'mpi' needs processes that were started by {start.LAUNCH}"
+        )
     key = f"{group_desc or 'group'} {next(_numbers)}"
     if isinstance(world.wire, Alone):
         state[key] = ProcessGroup(Alone(), chosen, name, seconds, key)
@@ -282,10 +298,7 @@ def new_group(
         world.run(what, _all_call(world, f"{what} {chosen}"))
     if world.global_rank not in chosen:
         return GroupMember.NON_GROUP_MEMBER
-    from .mpi import MpiWire
-
-    made = world.wire.comm.Create_group(world.wire.comm.Get_group().Incl(chosen))
-    state[key] = ProcessGroup(MpiWire(made), chosen, name, seconds, key)
+    state[key] = ProcessGroup(world.wire.part(chosen), chosen, name, seconds, key)
     return state[key]
 
 
