@@ -15,7 +15,7 @@ from .work import GRACE, DistBackendError, DistError, Work, lock, until
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from weft import Tensor
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .local import LocalWire
     from .mpi import MpiWire
 
-    Wire = Alone | LocalWire | MpiWire
+    Wire: TypeAlias = Alone | LocalWire | MpiWire
 
 __all__ = ["GroupMember", "ProcessGroup", "group"]
 
