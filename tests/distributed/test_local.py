@@ -137,6 +137,19 @@ def test_the_tutorial(n: int, tmp_path: Path) -> None:
         assert states[0][name].allclose(wanted, atol=1e-6), name
 
 
+def test_the_guide(tmp_path: Path) -> None:
+    """The program of the documentation prints what stands below it."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "distributed.md").read_text("utf-8")
+    program = "# spawn.py" + page.partition("# spawn.py")[2].partition("```")[0]
+    shown = page.partition("python spawn.py\n```\n```text\n")[2].partition("```")[0]
+    (tmp_path / "spawn.py").write_text(program.replace("29500", str(free_port())), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "spawn.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+    assert shown.startswith("gloo")
+
+
 def failing(rank: int, port: int) -> None:
     """One rank raises, the others wait for it."""
     dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=3)

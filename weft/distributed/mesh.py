@@ -74,6 +74,7 @@ class Mesh:
                 sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
             self._peers[r] = self._by_fd[sock.fileno()] = peer = _Peer(r, sock)
             self._poll.register(peer.fd, select.EPOLLIN)
+        owned(self)
 
     # ---- messages -------------------------------------------------------------------------------
 

@@ -20,6 +20,9 @@ from .work import DistError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, TypeVar
+
+    Closable = TypeVar("Closable", bound=Any)
 
 __all__ = ["DistStoreError", "FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
 
@@ -89,7 +92,8 @@ class Store:
     def set_timeout(self, timeout: timedelta) -> None:
         """Say how long ``get`` and ``wait`` wait.
 
-        >>> weft.distributed.HashStore().set_timeout(timedelta(seconds=1))
+        >>> import datetime
+        >>> weft.distributed.HashStore().set_timeout(datetime.timedelta(seconds=1))
         """
         self.timeout = timeout
 
@@ -225,6 +229,7 @@ class FileStore(Store):
     >>> store.set("a", "1")
     >>> store.get("a")
     b'1'
+    >>> folder.cleanup()
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
@@ -266,18 +271,18 @@ def _fields(data: bytes) -> list[bytes]:
 
 # ---- over the loopback address ------------------------------------------------------------------
 
-_sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+_open: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def owned(sock: socket.socket) -> socket.socket:
-    """Return a socket that no forked process keeps open: its other end sees this process end."""
-    _sockets.add(sock)
-    return sock
+def owned(thing: Closable) -> Closable:
+    """Return what a forked process closes at once: its other end must see this process end."""
+    _open.add(thing)
+    return thing
 
 
 def _leave_to_parent() -> None:
-    for sock in list(_sockets):
-        sock.close()
+    for thing in list(_open):
+        thing.close()
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)
