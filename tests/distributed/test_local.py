@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,17 +28,23 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def run_local(n: int, program: str, *args: str, seconds: float = 120) -> tuple[list[int], str]:
-    """Run a program of ``ranks/`` as torchrun would: exit codes, and all that it printed."""
+def start_local(n: int, program: str, *args: str) -> list[subprocess.Popen[str]]:
+    """Start a program of ``ranks/`` as torchrun would."""
     port, runs = free_port(), []
     for r in range(n):
         told = {"RANK": r, "WORLD_SIZE": n, "LOCAL_RANK": r, "LOCAL_WORLD_SIZE": n,
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1}  # fmt: skip
         environment = dict(os.environ, **{key: str(value) for key, value in told.items()})
         runs.append(subprocess.Popen(
-            [sys.executable, str(RANKS / program), *args], env=environment, text=True,
+            [sys.executable, "-u", str(RANKS / program), *args], env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ))  # fmt: skip
+    return runs
+
+
+def run_local(n: int, program: str, *args: str, seconds: float = 120) -> tuple[list[int], str]:
+    """Run a program of ``ranks/``: exit codes, and all that it printed."""
+    runs = start_local(n, program, *args)
     try:
         text = "".join(run.communicate(timeout=seconds)[0] for run in runs)
     finally:
@@ -57,11 +65,11 @@ def test_what_works_over_mpi(program: str, n: int) -> None:
 @pytest.mark.parametrize(("n", "seed"), [(2, 0), (3, 1), (4, 2)])
 def test_random_programs(n: int, seed: int) -> None:
     """Collectives on random shapes, dtypes and groups give what NumPy gives, to the bit."""
-    codes, text = run_local(n, "random_program.py", str(seed), "150")
+    codes, text = run_local(n, "random_program.py", str(seed), "100")
     assert codes == [0] * n, text
 
 
-@pytest.mark.parametrize("what", ["large", "messages", "mismatched"])
+@pytest.mark.parametrize("what", ["large", "messages", "mismatched", "late", "apart"])
 @pytest.mark.parametrize("n", [2, 3])
 def test_local(what: str, n: int) -> None:
     """The program, which checks itself, is done on every rank."""
@@ -76,6 +84,27 @@ def test_a_killed_rank(victim: int) -> None:
     wanted = [0, 0, 0]
     wanted[victim] = -9
     assert codes == wanted, text
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rank_killed_anywhere(seed: int) -> None:
+    """In the midst of a random program, one rank is killed: the others end soon, by an error."""
+    draw = random.Random(seed)
+    runs = start_local(3, "random_program.py", str(seed), "1000000")
+    try:
+        for run in runs:
+            assert run.stdout is not None and run.stdout.readline() == "begin\n"
+        time.sleep(draw.random())
+        victim = draw.randrange(3)
+        runs[victim].kill()
+        texts = [run.communicate(timeout=10)[0] for run in runs]
+    finally:
+        for run in runs:
+            run.kill()
+    assert [run.returncode for run in runs] == [-9 if r == victim else 1 for r in range(3)]
+    others = [text for r, text in enumerate(texts) if r != victim]
+    assert all("DistBackendError" in text and "whose program has ended" in text for text in others)
+    assert any(f"waits for rank {victim}," in text for text in others), others
 
 
 def test_meeting_by_address(tmp_path: Path) -> None:

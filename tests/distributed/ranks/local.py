@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -90,5 +91,54 @@ def mismatched() -> None:
     assert x.eq(size).all()
 
 
-{"large": large, "messages": messages, "killed": killed, "mismatched": mismatched}[what]()
+def late() -> None:
+    """Who waits too long for a rank that lives says so; a monitored barrier names it."""
+    hasty = dist.new_group(timeout=timedelta(seconds=0.5))
+    dist.barrier()
+    if rank == 1:
+        time.sleep(4)
+        return
+    if rank == 0:
+        with pytest.raises(dist.DistBackendError, match=r"rank 1 did not come within 0\.5 s"):
+            dist.monitored_barrier(timeout=timedelta(seconds=0.5))
+    with pytest.raises(
+        dist.DistBackendError, match=rf"rank {rank} has waited 0\.5 s for the other"
+    ):
+        dist.all_reduce(weft.ones(3), group=hasty)
+
+
+def apart() -> None:
+    """Groups do not disturb each other; a forked process leaves the group's sockets alone."""
+    halves = [dist.new_group([r for r in range(size) if r % 2 == i]) for i in range(2)]
+    mine = halves[rank % 2]
+    if rank == 0:
+        pid = os.fork()
+        if pid == 0:
+            dist.destroy_process_group()
+            os._exit(0 if not dist.is_initialized() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    works = []
+    for i in range(5):
+        x, y = weft.full((40_000,), 1.0 + rank), weft.full((3,), float(i))
+        works.append((dist.all_reduce(x, group=mine, async_op=True), x))
+        works.append((dist.all_reduce(y, async_op=True), y))
+    for i, (work, x) in reversed(list(enumerate(works))):
+        assert work.wait()
+        among = [r + 1 for r in range(size) if r % 2 == rank % 2]
+        assert x.eq(i // 2 * size if i % 2 else sum(among)).all()
+    dist.destroy_process_group()
+    dist.init_process_group(init_method=method)  # at the same place
+    x = weft.ones(1)
+    dist.all_reduce(x)
+    assert x.item() == size
+
+
+{
+    "large": large,
+    "late": late,
+    "apart": apart,
+    "messages": messages,
+    "killed": killed,
+    "mismatched": mismatched,
+}[what]()
 print(f"rank {rank} is done", flush=True)

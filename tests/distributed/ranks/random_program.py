@@ -115,6 +115,7 @@ def one(group: object, ranks: list[int]) -> None:
 
 NAMES = ["all_reduce", "reduce", "broadcast", "all_gather", "gather", "scatter", "reduce_scatter",
          "all_to_all", "uneven all_to_all"]  # fmt: skip
+print("begin", flush=True)
 for _ in range(int(sys.argv[2])):
     one(*groups[draw.integers(len(groups))])
 dist.barrier()
