@@ -19,6 +19,7 @@ import weft
 import weft.distributed as dist
 import weft.multiprocessing as mp
 from weft import nn
+from weft.distributed.mesh import connect
 from weft.nn.parallel import DistributedDataParallel
 
 
@@ -244,9 +245,41 @@ def test_nobody_there() -> None:
     port = free_port()
     with pytest.raises(dist.DistStoreError, match=f"nobody serves port {port}.*Does rank 0 run"):
         dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", timedelta(seconds=0.2), 2, 1)
-    with pytest.raises(dist.DistStoreError, match=r"the ranks \[1\] did not come"):
+    with pytest.raises(dist.DistStoreError, match=r"the ranks \[1\] did not come within 0\.2 s"):
         dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", timedelta(seconds=0.2), 2, 0)
     taken = socket.create_server(("127.0.0.1", port))
     with taken, pytest.raises(dist.DistStoreError, match=r"cannot listen.*choose another"):
         dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", timedelta(seconds=0.2), 2, 0)
     assert not dist.is_initialized()
+
+
+def test_a_rank_that_ends_before_all_have_met() -> None:
+    """Those who are there do not wait for the time limit."""
+    store = dist.TCPStore("127.0.0.1", 0, 3, is_master=True, wait_for_workers=False, guests=2)
+
+    def come_and_go() -> None:
+        guest = dist.TCPStore("127.0.0.1", store.port, 3, wait_for_workers=False)
+        guest.ask("join", b"ended", b"2")
+        guest.wait(["address 0"])
+        guest.close()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    began = time.monotonic()
+    with pytest.raises(dist.DistBackendError, match="rank 2 has ended before all ranks were there"):
+        connect(store, 0, 3, "init_process_group")
+    assert time.monotonic() - began < 10
+    other.join()
+    store.close()
+
+
+def test_two_of_one_rank() -> None:
+    """Ranks and sizes that contradict each other are errors, not mixtures."""
+    store = dist.HashStore()
+    store.set_timeout(timedelta(seconds=0.2))
+    with pytest.raises(dist.DistStoreError, match=r"ranks \[1\] did not come"):
+        connect(store, 0, 2, "here")
+    with pytest.raises(dist.DistStoreError, match="two processes of rank 0"):
+        connect(store, 0, 2, "here")
+    with pytest.raises(ValueError, match="rank 1 says world_size 3, another rank 2"):
+        connect(store, 1, 3, "here")

@@ -252,23 +252,44 @@ def connect(store: Store, rank: int, size: int, what: str) -> Mesh:
     said = store.compare_set("size", "", str(size)).decode()
     if said != str(size):
         raise ValueError(f"{what}: rank {rank} says world_size {size}, another rank {said}")
-    token = secrets.token_bytes(16)
+    store.ask("join", b"ended", b"%d" % rank)
     if rank == 0:
-        store.set("token", token)
-    else:
-        token = store.get("token")
-    peers: dict[int, socket.socket] = {}
+        store.set("token", secrets.token_bytes(16))
     deadline = time.monotonic() + store.timeout.total_seconds()
+    token = _told(store, "token", 0, what, deadline)
+    peers: dict[int, socket.socket] = {}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         name = "weft-" + secrets.token_hex(16)
         listener.bind("\0" + name)
         listener.listen(size)
         store.set(f"address {rank}", name)
         for r in range(rank):
-            peers[r] = owned(_call(store.get(f"address {r}").decode(), rank, r, token, what))
-        while len(peers) < size - 1:
-            _admit(listener, peers, range(rank + 1, size), token, what, deadline)
+            address = _told(store, f"address {r}", r, what, deadline).decode()
+            peers[r] = owned(_call(address, rank, r, token, what))
+        while missing := [r for r in range(rank + 1, size) if r not in peers]:
+            _look_around(store, missing, what, deadline)
+            _admit(listener, peers, missing, token)
     return Mesh(rank, peers)
+
+
+def _told(store: Store, key: str, by: int, what: str, deadline: float) -> bytes:
+    """Wait for what another rank puts into the store."""
+    while not store.check([key]):
+        _look_around(store, [by], what, deadline)
+        time.sleep(0.01)
+    return store.get(key)
+
+
+def _look_around(store: Store, missing: list[int], what: str, deadline: float) -> None:
+    """Raise if a rank has ended before all have met, or if it takes too long."""
+    if store.check(["ended"]):
+        raise DistBackendError(
+            f"{what}: rank {store.get('ended').decode()} has ended before all ranks were there"
+        )
+    if time.monotonic() > deadline:
+        raise DistStoreError(
+            f"{what}: the ranks {missing} did not come within {store.timeout.total_seconds():g} s"
+        )
 
 
 def _same_user(sock: socket.socket) -> bool:
@@ -293,22 +314,20 @@ def _call(name: str, rank: int, other: int, token: bytes, what: str) -> socket.s
 
 
 def _admit(
-    listener: socket.socket, peers: dict[int, socket.socket], higher: range, token: bytes,
-    what: str, deadline: float,
-) -> None:  # fmt: skip
-    """Let in one process of a higher rank, or refuse a stranger."""
-    listener.settimeout(max(deadline - time.monotonic(), 1e-3))
+    listener: socket.socket, peers: dict[int, socket.socket], missing: list[int], token: bytes
+) -> None:
+    """Let in one process that is missing, or refuse a stranger; do not wait long."""
+    listener.settimeout(0.1)
     try:
         sock, _ = listener.accept()
-    except TimeoutError as error:
-        missing = [r for r in higher if r not in peers]
-        raise DistStoreError(f"{what}: the ranks {missing} did not come in time") from error
+    except TimeoutError:
+        return
     sock.settimeout(10)
     try:
         said = sock.recv(len(token) + 4, socket.MSG_WAITALL) if _same_user(sock) else b""
         if hmac.compare_digest(said[: len(token)], token) and len(said) == len(token) + 4:
             other = struct.unpack("<I", said[len(token) :])[0]
-            if other in higher and other not in peers:
+            if other in missing:
                 sock.sendall(b"y")
                 peers[other] = owned(sock)
                 return

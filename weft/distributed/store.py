@@ -62,6 +62,8 @@ class Table(dict[bytes, bytes]):
             return self.get(key, values[0])
         elif op == "count":
             return b"%d" % len(self)
+        elif op == "join":
+            pass  # what a server remembers; others do not see who ends
         else:
             raise ValueError(f"a store does not know {op!r}")
         return b""
@@ -362,6 +364,7 @@ class _Server:
             ).start()
 
     def _serve(self, sock: socket.socket) -> None:
+        joined: list[bytes] = []  # the key and the value that are set when this guest ends
         with sock:
             try:
                 sock.settimeout(_HELLO)
@@ -379,9 +382,13 @@ class _Server:
                 sock.sendall(_MAGIC)
                 while True:
                     op, *fields = _hear(sock)
+                    if op == b"join":
+                        joined = fields
                     _say(sock, self._answer(op.decode(), *fields))
             except (OSError, ValueError, TypeError, KeyError, DistError):
-                return  # gone, or not one of us: the others go on
+                pass  # gone, or not one of us: the others go on
+        if joined:
+            self._answer("set", *joined)
 
     def _answer(self, op: str, *fields: bytes) -> bytes:
         with self.lock:
