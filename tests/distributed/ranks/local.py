@@ -132,6 +132,16 @@ def apart() -> None:
     x = weft.ones(1)
     dist.all_reduce(x)
     assert x.item() == size
+    with tempfile.TemporaryDirectory() as folder:
+        path = [folder]
+        dist.broadcast_object_list(path)
+        store = dist.FileStore(f"{path[0]}/store", size)
+        for times in range(1, 3):  # a program's own store, twice
+            dist.destroy_process_group()
+            dist.init_process_group(store=store, rank=rank, world_size=size)
+            dist.all_reduce(x)
+            assert x.item() == size ** (times + 1)
+        dist.barrier()
 
 
 {
