@@ -246,7 +246,7 @@ def test_changes_by_other_threads_are_no_side_effects() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        for _ in range(20):
+        for _ in range(5):
             attempt()
     finally:
         sys.setswitchinterval(interval)
