@@ -129,6 +129,7 @@ def test_closure() -> None:
     callback = make()
     holder = named(memory.report(), "callback → closure kept")
     assert (holder.bytes, holder.source) == (BLOCK, MADE_AT)
+    del callback
     assert holder.scope.startswith("in test_closure(), ")
 
 
@@ -230,18 +231,12 @@ def test_lines_without_a_graph_while_tracking() -> None:
 
 
 def test_a_report_keeps_nothing_alive() -> None:
-    gone: list[bool] = []
-
-    class Big(weft.Tensor):
-        pass
-
     x = weft.zeros(SIZE)
     before = weft.memory_allocated()
     report = memory.report()
     assert named(report, "x").bytes == BLOCK
     del x
     assert weft.memory_allocated() == before - BLOCK
-    assert not gone
 
 
 def test_a_report_does_not_unpack_what_hooks_packed() -> None:
@@ -257,6 +252,7 @@ def test_a_report_does_not_unpack_what_hooks_packed() -> None:
     assert not calls
     check_sums(report)
     assert [h for h in report.holders if h.path.startswith("y → graph") and h.bytes == BLOCK]
+    del y
 
 
 def test_storages_are_counted_once() -> None:
@@ -281,6 +277,7 @@ def test_memory_of_numpy_is_not_the_allocators() -> None:
     assert report.foreign - before == array.nbytes
     assert named(report, "x").bytes == 0
     check_sums(report)
+    del x
 
 
 def test_optimizer_and_gradients() -> None:
@@ -366,8 +363,10 @@ class Structure:
         return lambda: held
 
     def defaults(self, path: str, depth: int) -> Any:
-        def function(other: int, held: Any = self.build(f"{path} → default held", depth)) -> Any:
+        def function(other: int, held: Any) -> Any:
             return held, other
+
+        function.__defaults__ = (self.build(f"{path} → default held", depth),)
 
         return function
 
@@ -420,11 +419,11 @@ class Structure:
         return x
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_structures(seed: int) -> None:
     structure = Structure(seed)
     before = weft.memory_allocated()
-    root = structure.build("root", 6)
+    root = [structure.build(f"root[{i}]", 6) for i in range(6)]
     bytes = weft.memory_allocated() - before
     assert bytes == sum(structure.expected.values())  # the generator counts right
     report = memory.report()
@@ -434,7 +433,7 @@ def test_random_structures(seed: int) -> None:
     del root
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_graphs(seed: int) -> None:
     """What a report says of random graphs: all bytes that go when all tensors are dropped."""
     draw = random.Random(seed)

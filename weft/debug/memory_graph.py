@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Holder", "Survey"]
 
-KINDS = (
-    "parameter", "gradient", "buffer", "optimizer state", "tensor", "saved for backward",
-    "native or unknown",
-)  # fmt: skip
-
 
 class Holder:
     """A tensor that a variable leads to, and what lives because of it.

@@ -14,6 +14,7 @@ import types
 from collections import deque
 
 import weft
+import weft.autograd.graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Paths:
         self._waiting: deque[Any] = deque()
         self._later: list[tuple[int, Edge]] = []
         self._defer = True
-        self.node_type = type(weft.zeros(1, requires_grad=True).view(1).grad_fn).__mro__[-2]
+        self.node_type = weft.autograd.graph.Node
         nn = sys.modules.get("weft.nn")
         self._module = getattr(nn, "Module", None)
         self._optimizer = getattr(sys.modules.get("weft.optim"), "Optimizer", None)

@@ -9,7 +9,7 @@ from .memory_report import format_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["draw"]
 
@@ -28,14 +28,11 @@ def _series(
     """Return bytes by name after each change, thinned out but with the peak, and which that is."""
     from .memory_track import BEFORE, _Live
 
-    names: list[str] = []
+    names = [row[3] for row in rows]
     live, sizes = _Live(start), defaultdict(int, {BEFORE: start} if start else {})
     total, peak, best = start, start, -1
-    totals = []
-    for i, (_, address, size, name) in enumerate(rows):
-        names.append(name)
-        total += size
-        totals.append(total)
+    for i, row in enumerate(rows):
+        total += row[2]
         if total > peak:
             peak, best = total, i
     kept = {*range(0, len(rows), max(len(rows) // _POINTS, 1)), len(rows) - 1, best}
@@ -87,12 +84,13 @@ def draw(start: int, rows: Sequence[tuple[int, int, int, str]], most: int) -> st
         layers.append((f"{len(rest)} others", [sum(s.get(n, 0) for n in rest) for _, s in series]))
     times = [x(at) for at, _ in series]
     parts, base, colours = [], [0] * len(series), iter(_COLOURS * 10)
-    for k, (name, sizes) in enumerate(layers):
+    for k, (name, values) in enumerate(layers):
         colour = _BEFORE if name == BEFORE else _OTHER if k >= len(shown) else next(colours)
-        above = [b + s for b, s in zip(base, sizes)]
+        above = [b + s for b, s in zip(base, values)]
         points = _steps(times, [y(v) for v in above]) + _steps(times, [y(v) for v in base])[::-1]
         text = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        label = f"{name}: {format_bytes(top.get(name, sizes[at_peak]))} at the peak"
+        amount = format_bytes(values[at_peak])
+        label = f"{name}: {amount} at the peak"
         parts.append(
             f'<polygon points="{text}" fill="{colour}"><title>{escape(label)}</title></polygon>'
         )
@@ -100,10 +98,9 @@ def draw(start: int, rows: Sequence[tuple[int, int, int, str]], most: int) -> st
         left = _WIDTH - _KEY + 16
         parts.append(f'<rect x="{left}" y="{row - 9}" width="11" height="11" fill="{colour}"/>')
         short = name if len(name) <= 26 else "…" + name[-25:]
-        size = format_bytes(sizes[at_peak])
-        parts.append(f'<text x="{left + 17}" y="{row}">{escape(short)} · {size}</text>')
+        parts.append(f'<text x="{left + 17}" y="{row}">{escape(short)} · {amount}</text>')
         base = above
-    return _framed(parts, x(series[at_peak][0]), y(peak), peak, end, y)
+    return _framed(parts, x(series[at_peak][0]), peak, end, y)
 
 
 def _steps(xs: list[float], ys: list[float]) -> list[tuple[float, float]]:
@@ -114,24 +111,23 @@ def _steps(xs: list[float], ys: list[float]) -> list[tuple[float, float]]:
     return points
 
 
-def _framed(parts: list[str], at: float, height: float, peak: int, end: int, y: object) -> str:
+def _framed(parts: list[str], at: float, peak: int, end: int, y: Callable[[int], float]) -> str:
     """Return the picture with its axes and the mark of the peak."""
-    assert callable(y)
-    lines = []
+    lines, right = [], _WIDTH - _KEY
     for share in (0, 0.25, 0.5, 0.75, 1):
-        row = y(int(peak * share))
+        height = int(peak * share)
+        row = f"{y(height):.1f}"
         lines.append(
-            f'<line x1="{_LEFT}" x2="{_WIDTH - _KEY}" y1="{row:.1f}" y2="{row:.1f}" stroke="#999" stroke-opacity=".35"/>'
-        )
-        lines.append(
-            f'<text x="{_LEFT - 6}" y="{row + 4:.1f}" text-anchor="end">{format_bytes(int(peak * share))}</text>'
+            f'<line x1="{_LEFT}" x2="{right}" y1="{row}" y2="{row}" stroke="#999" stroke-opacity=".35"/>'
+            f'<text x="{_LEFT - 6}" y="{row}" dy="4" text-anchor="end">{format_bytes(height)}</text>'
         )
     for share in (0, 0.5, 1):
-        place = _LEFT + (_WIDTH - _LEFT - _KEY) * share
-        lines.append(
-            f'<text x="{place:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">{end * share / 1e6:.2f} ms</text>'
-        )
-    mark = f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP - 6}" y2="{_HEIGHT - _BOTTOM}" stroke="#222" stroke-dasharray="3 3"/>'
+        place, time = _LEFT + (right - _LEFT) * share, f"{end * share / 1e6:.2f} ms"
+        lines.append(f'<text x="{place:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">{time}</text>')
+    mark = (
+        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP - 6}" y2="{_HEIGHT - _BOTTOM}" stroke="#222" '
+        'stroke-dasharray="3 3"/>'
+    )
     title = f'<text x="{_LEFT}" y="20" font-weight="bold">Memory in use; the peak is {format_bytes(peak)}</text>'
     style = "<style>text{font:12px sans-serif;fill:#222}</style>"
     return (

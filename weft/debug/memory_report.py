@@ -8,7 +8,7 @@ from html import escape
 
 from weft import _C
 
-from .memory_graph import KINDS, Block, Holder, Survey
+from .memory_graph import Block, Holder, Survey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Group", "Growth", "Report", "Row", "format_bytes", "table"]
 
-UNKNOWN = "(not known)"
+UNKNOWN, NO_MODULE, NATIVE = "(not known)", "(no module)", "native code"
 _INDEX = re.compile(r"\[-?\d+\]")
 _ROOT = re.compile(r"[.\[ {]")
 
@@ -169,23 +169,20 @@ class Report:
 
     def by_module(self) -> list[Row]:
         """Return bytes by the layer they belong to; their sum is ``allocated``."""
-        return self._by(lambda b: b.module)
+        return self._by(lambda b: b.module, NO_MODULE)
 
     def by_kind(self) -> list[Row]:
         """Return bytes by what they are for; their sum is ``allocated``."""
-        rows = {row.name: row for row in self._by(lambda b: b.kind)}
-        if UNKNOWN in rows:
-            rows[UNKNOWN].name = KINDS[-1]
-        return sorted(rows.values(), key=lambda r: -r.bytes)
+        return self._by(lambda b: b.kind, NATIVE)
 
-    def _by(self, key: Callable[[Block], str]) -> list[Row]:
+    def _by(self, key: Callable[[Block], str], unknown: str = UNKNOWN) -> list[Row]:
         rows: dict[str, Row] = {}
         for block in self.blocks:
-            name = key(block) or UNKNOWN
+            name = key(block) or unknown
             row = rows.setdefault(name, Row(name))
             row.bytes, row.blocks = row.bytes + block.bytes, row.blocks + 1
         if self.unreached:
-            row = rows.setdefault(UNKNOWN, Row(UNKNOWN))
+            row = rows.setdefault(unknown, Row(unknown))
             row.bytes += self.unreached
         return sorted(rows.values(), key=lambda r: -r.bytes)
 

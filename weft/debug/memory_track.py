@@ -9,7 +9,7 @@ import weft
 from weft import _C
 
 from .memory_paths import shown_file
-from .memory_report import UNKNOWN, Row, format_bytes, table
+from .memory_report import NO_MODULE, UNKNOWN, Row, format_bytes, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,20 +67,20 @@ class Peak:
 
     def by_line(self) -> list[Row]:
         """Return bytes by the line that allocated them; their sum is that of the peak."""
-        return self._by(1)
+        return self._by([b[1] for b in self.blocks])
 
     def by_module(self) -> list[Row]:
         """Return bytes by layer."""
-        return self._by(2)
+        return self._by([b[2] or NO_MODULE for b in self.blocks])
 
     def by_op(self) -> list[Row]:
         """Return bytes by op."""
-        return self._by(3)
+        return self._by([b[3] for b in self.blocks])
 
-    def _by(self, place: int) -> list[Row]:
+    def _by(self, names: list[str]) -> list[Row]:
         rows: dict[str, Row] = {BEFORE: Row(BEFORE, self.before)} if self.before else {}
-        for block in self.blocks:
-            row = rows.setdefault(block[place] or UNKNOWN, Row(block[place] or UNKNOWN))
+        for name, block in zip(names, self.blocks):
+            row = rows.setdefault(name or UNKNOWN, Row(name or UNKNOWN))
             row.bytes, row.blocks = row.bytes + block[0], row.blocks + 1
         return sorted(rows.values(), key=lambda r: -r.bytes)
 
@@ -224,9 +224,10 @@ class Track:
 
         if by not in ("module", "line", "op"):
             raise ValueError(f"picture: by must be 'module', 'line' or 'op', got {by!r}")
+        unknown = NO_MODULE if by == "module" else UNKNOWN
         place = {"line": 0, "module": 1, "op": 2}[by]
         rows = [
-            (at - self._recording.began, address, size, self._place(event)[place] or UNKNOWN)
+            (at - self._recording.began, address, size, self._place(event)[place] or unknown)
             for at, address, size, _, _, event in self._rows()
         ]
         text = draw(self._start, rows, most)
