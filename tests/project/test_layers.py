@@ -41,7 +41,7 @@ LAYERS = (
     "nn sparse testing",
     "optim serialization distributions func quantization audio text vision",
     "amp distributed jit train",
-    "compat profiler view",
+    "compat debug profiler view",
     "__main__",
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

@@ -143,7 +143,7 @@ class Paths:
             name = frame.f_globals.get("__name__", "")
             known = name in sys.modules and sys.modules[name].__dict__ is frame.f_globals
             if not known:
-                self._add_namespace(frame.f_globals, "", f"global of {name or where}")
+                self._add_namespace(frame.f_globals, "", f"global of {name}" if name else "global")
 
     def _add_namespace(self, names: dict[str, Any], prefix: str, scope: str) -> None:
         if id(names) in self.came:
