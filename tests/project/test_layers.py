@@ -41,7 +41,8 @@ LAYERS = (
     "nn sparse testing",
     "optim serialization distributions func quantization audio text vision",
     "amp distributed jit train",
-    "compat debug profiler view",
+    "compat profiler view",
+    "debug",
     "__main__",
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

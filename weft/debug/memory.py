@@ -57,6 +57,11 @@ class GrowthWatch:
 
     Attributes:
         sizes: bytes in use at the end of each step.
+
+    >>> watch = weft.memory.watch_growth(warmup=1)
+    >>> watch.step()
+    >>> watch.growth().culprit is None
+    True
     """
 
     def __init__(self, warmup: int = 2) -> None:

@@ -30,6 +30,10 @@ class Holder:
         source: the line that made it, as ``train.py:88``; empty where it is not known.
         module: the layer that it belongs to, or in which it was made.
         also: further ways to it.
+
+    >>> x = weft.ones(1000, requires_grad=True).exp()
+    >>> [(h.path, h.bytes, h.nodes) for h in weft.memory.report().holders if h.path == "x"]
+    [('x', 4032, 2)]
     """
 
     def __init__(self, path: str, scope: str, kind: str, text: str) -> None:
@@ -50,7 +54,12 @@ class Holder:
 
 
 class Block:
-    """A block of memory that is in use."""
+    """A block of memory that is in use: its address, its bytes, who holds it, and which line made it.
+
+    >>> x = weft.ones(1000)
+    >>> [b.asked for b in weft.memory.report().blocks if b.holder.path == "x"]
+    [4000]
+    """
 
     __slots__ = ("address", "asked", "bytes", "holder", "kind", "module", "source")
 

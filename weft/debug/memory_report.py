@@ -56,7 +56,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 class Row:
-    """A row of a table: how many bytes and blocks belong to a name."""
+    """A row of a table: how many bytes and blocks belong to a name.
+
+    >>> weft.memory.Row("conv1", 512, 2)
+    <Row conv1 bytes=512 blocks=2>
+    """
 
     __slots__ = ("blocks", "bytes", "name")
 
@@ -77,6 +81,10 @@ class Group:
         kind: what they are.
         scope: where the variable is; empty for a global of the program.
         holders: they themselves, the one that keeps most first.
+
+    >>> batches = [weft.ones(1024), weft.ones(2048)]
+    >>> print(*(g for g in weft.memory.report().groups if g.name == "batches[*]"))
+    batches[*]: 2 tensors keep 12.0 KB alive (global); the most: batches[1], 8.0 KB
     """
 
     def __init__(self, name: str, kind: str, scope: str, holders: list[Holder]) -> None:
@@ -140,6 +148,10 @@ class Report:
         cached: bytes of free blocks that are kept for reuse.
         holders: what variables lead to, what keeps most first.
         unreached: bytes that no tensor has: of compiled programs and caches of native code.
+
+    >>> report = weft.memory.report()
+    >>> report.allocated == sum(h.total for h in report.holders) + report.unreached
+    True
     """
 
     def __init__(self, survey: Survey, title: str = "") -> None:
@@ -272,6 +284,11 @@ class Growth:
         bytes: by how much the memory in use grew.
         changes: by how many bytes, nodes and holders each group grew, what grew most first.
         steps: how many training steps lie between, if that is known.
+
+    >>> before = weft.memory.snapshot()
+    >>> x = weft.ones(1024)
+    >>> print(str(weft.memory.snapshot().since(before)).splitlines()[0])
+    memory in use grew by 4.0 KB
     """
 
     def __init__(self, before: Report, after: Report, steps: int = 0) -> None:

@@ -56,6 +56,11 @@ class Peak:
         before: of those that were there when tracking began.
         blocks: of each other one (bytes, line, module, op, phase).
         during: the op, the line and the module that allocated last.
+
+    >>> with weft.memory.track() as tracked:
+    ...     x = weft.ones(1024)
+    >>> tracked.peak.bytes - tracked.peak.before, tracked.peak.during.split()[0]
+    (4096, 'ones')
     """
 
     def __init__(
@@ -109,7 +114,15 @@ class Peak:
 
 
 class Track:
-    """Records each block of memory; see :func:`track`."""
+    """Records each block of memory; see :func:`track`.
+
+    >>> tracked = weft.memory.track()
+    >>> tracked.start()
+    >>> x = weft.ones(3)
+    >>> tracked.stop()
+    >>> len(tracked.peak.blocks)
+    1
+    """
 
     def __init__(self, limit: int = _LIMIT) -> None:
         """Be ready to record."""
