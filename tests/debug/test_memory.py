@@ -8,6 +8,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import threading
 import types
 from typing import Any
 from xml.etree import ElementTree
@@ -223,6 +224,67 @@ def test_lines_without_a_graph_while_tracking() -> None:
         holder = named(memory.report(), "plain")
     assert holder.source == f"{HERE}:{line}"
     del plain
+
+
+# ---- objects that mislead -----------------------------------------------------------------------
+
+
+def test_no_code_of_objects_runs() -> None:
+    def refuse(*args: Any) -> Any:
+        raise AssertionError("the report runs code of what it looks at")
+
+    methods = ("__getattribute__", "__getattr__", "__eq__", "__repr__", "__len__", "__bool__")
+    hostile = type("Hostile", (), dict.fromkeys(methods, refuse) | {"__class__": property(refuse)})
+    row = type("Row", (list,), dict.fromkeys((*methods, "__iter__"), refuse))
+    table = type("Table", (dict,), dict.fromkeys((*methods, "__iter__", "items"), refuse))
+    key = type("Key", (str,), {"__repr__": refuse})
+    ndarray = type("ndarray", (), {})
+    odd = [hostile(), row([made()]), table(x=made()), {key("k"): made()}, ndarray()]
+    object.__setattr__(odd[0], "held", made())
+    paths = {h.path: h.bytes for h in memory.report().holders if h.path.startswith("odd")}
+    wanted = ["odd[0].held", "odd[1][0]", "odd[2]['x']", "odd[3][<Key>]"]
+    assert paths == dict.fromkeys(wanted, BLOCK)
+    odd.clear()
+
+
+def test_private_slots() -> None:
+    class Holding:
+        __slots__ = ("__held",)
+
+        def __init__(self) -> None:
+            self.__held = made()
+
+    holding = Holding()
+    assert named(memory.report(), "holding.__held").bytes == BLOCK
+    del holding
+
+
+def test_other_threads() -> None:
+    ready, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        mine = made()
+        ready.set()
+        over.wait(60)
+        del mine
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait(60)
+    try:
+        report = memory.report()
+    finally:
+        over.set()
+        thread.join()
+    assert named(report, "mine").scope.startswith("in work(), ")
+    assert weft.memory_allocated() < report.allocated  # the report left no copy in that frame
+
+
+def test_compiled_programs_are_not_lost() -> None:
+    function = weft.compile(lambda x: (x.exp() + 1).sum())
+    for _ in range(3):
+        function(weft.ones(SIZE))
+    check_sums(memory.report())
 
 
 # ---- what a report leaves behind ----------------------------------------------------------------

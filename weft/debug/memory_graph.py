@@ -176,7 +176,7 @@ class Survey:
             self._spread(waiting)
 
     def _kind(self, o: Any, came: tuple[int, str, Any]) -> str:
-        if type(o).__name__ == "Parameter" or getattr(type(o), "_is_param", False):
+        if issubclass(type(o), self._paths.parameter):
             return "parameter"
         chain = self._paths.chain(came)
         if any(holder in self._paths.optimizers for holder, _, _ in chain):

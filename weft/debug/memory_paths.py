@@ -41,6 +41,7 @@ _SUSPENDED: dict[type, tuple[str, str]] = {
     types.CoroutineType: ("cr_frame", "cr_code"),
     types.AsyncGeneratorType: ("ag_frame", "ag_code"),
 }
+_SEQUENCES: tuple[Any, ...] = (list, tuple, deque, set, frozenset)
 _OPTIMIZED = 1  # CO_OPTIMIZED: locals are no namespace of their own
 _MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 _OTHERS = 4  # further holders that are kept
@@ -89,7 +90,10 @@ class Paths:
         self._later: list[tuple[int, Edge]] = []
         self._defer = True
         self.node_type = weft.autograd.graph.Node
+        numpy = sys.modules.get("numpy")  # the collector does not know its arrays
+        self._array: tuple[Any, ...] = (numpy.ndarray,) if numpy is not None else ()
         nn = sys.modules.get("weft.nn")
+        self.parameter: Any = getattr(nn, "Parameter", ())
         self._module = getattr(nn, "Module", None)
         self._optimizer = getattr(sys.modules.get("weft.optim"), "Optimizer", None)
 
@@ -110,10 +114,12 @@ class Paths:
         for _, frame in frames:
             if not _is_library(frame.f_code.co_filename):
                 self._add_frame(frame)
-        modules = dict(sys.modules)
+        modules = {
+            n: m for n, m in list(sys.modules.items()) if issubclass(type(m), types.ModuleType)
+        }
         users = [
             n for n, m in modules.items()
-            if n == "__main__" or not _is_library(getattr(m, "__file__", None))
+            if n == "__main__" or not _is_library(m.__dict__.get("__file__"))
         ]  # fmt: skip
         for name in sorted(users, key=lambda n: (n != "__main__", n)):
             self._add_namespace(
@@ -122,8 +128,7 @@ class Paths:
         self._drain()
         self._defer = False
         for name in sorted(modules):
-            if isinstance(modules[name], types.ModuleType):
-                self._add_namespace(modules[name].__dict__, name + ".", "")
+            self._add_namespace(modules[name].__dict__, name + ".", "")
         for frame in theirs:
             self._add_frame(frame)
         for holder, edge in self._later:
@@ -175,7 +180,7 @@ class Paths:
         how, key, o = edge
         kind = type(o)
         native = issubclass(kind, (weft.Tensor, self.node_type))
-        if not (native or gc.is_tracked(o) or kind is memoryview or kind.__name__ == "ndarray"):
+        if not (native or gc.is_tracked(o) or kind is memoryview or issubclass(kind, self._array)):
             return
         known = self.came.get(id(o))
         if known is not None:
@@ -207,10 +212,9 @@ class Paths:
                 yield "item", key, value
                 if not isinstance(key, (str, int)):
                     yield "key", None, key
-        elif issubclass(kind, (list, tuple, deque)):
-            yield from (("item", i, value) for i, value in enumerate(list(kind.__iter__(o))))
-        elif issubclass(kind, (set, frozenset)):
-            yield from (("member", None, value) for value in list(kind.__iter__(o)))
+        elif (sequence := next((t for t in _SEQUENCES if issubclass(kind, t)), None)) is not None:
+            how = "member" if sequence in (set, frozenset) else "item"
+            yield from ((how, i, value) for i, value in enumerate(list(sequence.__iter__(o))))
         elif kind in _SUSPENDED:
             frame = getattr(o, _SUSPENDED[kind][0])
             if frame is not None:
@@ -219,8 +223,8 @@ class Paths:
             yield from (("local", name, value) for name, value in _locals(o).items())
         elif kind is types.FunctionType:
             yield from self._function(o)
-        elif kind.__name__ == "ndarray":
-            yield "attr", "base", o.base
+        elif issubclass(kind, self._array):
+            yield "attr", "base", self._array[0].base.__get__(o)
         elif issubclass(kind, type):
             names = type.__dict__["__dict__"].__get__(o)
             yield from (("attr", name, value) for name, value in list(names.items()))
@@ -259,6 +263,8 @@ class Paths:
             slots = base.__dict__.get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else tuple(slots):
                 slot = base.__dict__.get(name)
+                if slot is None and name.startswith("__"):
+                    slot = base.__dict__.get(f"_{base.__name__.lstrip('_')}{name}")
                 if type(slot) is types.MemberDescriptorType:
                     try:
                         yield "attr", name, slot.__get__(o)
@@ -322,7 +328,7 @@ def _extended(text: str, how: str, key: Any) -> str:
             return text
         return f"{text}[{key}]" if how == "part" and str(key).isdigit() else f"{text}.{key}"
     if how == "item":
-        plain = isinstance(key, (str, int, float, bytes, type(None)))
+        plain = type(key) in (str, int, float, bool, bytes, type(None))
         return f"{text}[{key!r}]" if plain else f"{text}[<{type(key).__name__}>]"
     words = {
         "local": f"{text} → local {key}", "free": f"{text} → closure {key}", "hook": f"{text} → hook {key}",
