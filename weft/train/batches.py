@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.utils.data import ShuffledBatches
 from weft.random import all_states, set_all_states
 from weft.serialization.training import is_stateful
+from weft.utils.data import ShuffledBatches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
