@@ -50,6 +50,7 @@ ORDER = (
     "weft/train",
     "weft/view",
     "weft/profiler",
+    "weft/debug",
     "weft/vision",
     "weft/text",
     "weft/audio",

@@ -110,7 +110,7 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "accelerator amp ao audio backends compat compiler cpu cuda distributed distributions fft func functional "
+    "accelerator amp ao audio backends compat compiler cpu cuda debug distributed distributions fft func functional "
     "hub jit linalg masked mps multiprocessing nn optim profiler quantization serialization signal sparse special "
     "testing text train types utils version view vision xpu"
 ).split()
@@ -125,6 +125,7 @@ _LAZY_FROM = {
     **dict.fromkeys(("cond", "scan", "while_loop"), "ops.control"),
     "compile": "jit.compile",
     "get_device_module": "compat.devices",
+    "memory": "debug",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",
     "vmap": "func",

@@ -8,6 +8,7 @@ python -m weft run SCRIPT ...    run a program written for PyTorch (also -m MODU
                                  it opens a page that shows the program while it trains)
 python -m weft check FILE ...    list the names of PyTorch it uses, and which of them weft lacks
 python -m weft profile SCRIPT ... run a program and print where its time goes
+python -m weft memory SCRIPT ...  run a program and print what holds memory, and what the peak was
 python -m weft launch -n 2 SCRIPT ...  run a program in several processes, over MPI
 python -m weft examples          the examples, by name
 python -m weft examples NAME ... runs one
@@ -165,6 +166,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from weft.profiler.command import main as profile
 
         return profile(argv[1:])
+    if argv[:1] == ["memory"]:
+        from weft.debug.memory_command import main as memory
+
+        return memory(argv[1:])
     if argv[:1] == ["launch"]:
         from weft.distributed.launch import main as launch
 
@@ -177,6 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("run", help="run a program written for PyTorch")
     commands.add_parser("check", help="list the names of PyTorch that programs use")
     commands.add_parser("profile", help="run a program and print where its time goes")
+    commands.add_parser("memory", help="run a program and print what holds its memory")
     commands.add_parser("launch", help="run a program in several processes")
     ops_parser = commands.add_parser("ops", help="list the ops, or print the doc of one")
     ops_parser.add_argument("name", nargs="?", help="an op, such as softmax or linalg.inv")

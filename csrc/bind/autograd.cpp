@@ -5,6 +5,7 @@
 #include "bind/args.h"
 #include "bind/hooks.h"
 #include "bind/life.h"
+#include "bind/memory.h"
 #include "bind/observer.h"
 #include "ops/api.h"
 #include "tape/backward.h"
@@ -395,6 +396,8 @@ struct SavedHooks {
 thread_local std::vector<SavedHooks> t_saved_hooks;
 
 }  // namespace
+
+Node& node_of(PyObject* object) { return node_in(object); }
 
 Ref<Opaque> interpreter::pack(const Tensor& t) {
   if (t_saved_hooks.empty()) return nullptr;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "bind/hooks.h"
+#include "bind/memory.h"
 
 namespace weft {
 namespace {
@@ -36,7 +37,7 @@ PyObject* before_collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
   g_collecting_all = generation && PyLong_AsLong(generation) == 2 &&
                      PyUnicode_CompareWithASCIIString(args[0], "start") == 0;
   if (generation && PyLong_AsLong(generation) > 0 && PyUnicode_CompareWithASCIIString(args[0], "start") == 0)
-    while (g_unknown.newer != &g_unknown) track(g_unknown.newer);
+    show_all_to_collector();
   Py_RETURN_NONE;
 }
 PyMethodDef g_before_collection = {"before_collection", (PyCFunction)(void (*)())before_collection, METH_FASTCALL,
@@ -228,6 +229,10 @@ void track(void* o) {
   if (!o) return;
   leave_unknown(static_cast<PyTensor*>(o));
   if (!PyObject_GC_IsTracked(static_cast<PyObject*>(o))) PyObject_GC_Track(o);
+}
+
+void show_all_to_collector() {
+  while (g_unknown.newer != &g_unknown) track(g_unknown.newer);
 }
 
 int traverse_owned(Node* n, visitproc visit, void* arg) { return Owned(n, true).visit(visit, arg); }

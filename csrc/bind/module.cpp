@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "bind/life.h"
+#include "bind/memory.h"
 #include "bind/python.h"
 #include "bind/summary.h"
 #include "core/interrupt.h"
@@ -111,6 +112,7 @@ NB_MODULE(_C, m) {
   bind_modes(m);
   bind_threads(m);
   bind_event_log(m);
+  bind_memory(m);
   m.def("_set_linalg_error", [](nb::object e) { g_linalg_error = e.release().ptr(); });
   m.def("_plant_fault", plant_fault);
 }

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/event_log.h"
 #include "core/fork.h"
+#include "core/free_blocks.h"
 
 namespace weft {
 namespace {
@@ -197,6 +198,16 @@ void free_block(void* p, int64_t bytes) {
   auto* block = static_cast<FreeBlock*>(p);
   block->next = head;
   head = block;
+}
+
+std::vector<FreeBlocks> free_blocks() {
+  std::vector<FreeBlocks> all;
+  for (int c = 0; c < kClasses; ++c) {
+    int64_t count = 0;
+    for (FreeBlock* b = g_free[c]; b; b = b->next) ++count;
+    if (count) all.push_back({bytes_of_class(c), count});
+  }
+  return all;
 }
 
 void empty_cache() {

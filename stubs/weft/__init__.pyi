@@ -69,6 +69,8 @@ from weft.nn.functional.top_level import cosine_embedding_loss as cosine_embeddi
 from . import cpu as cpu
 from weft.nn.functional.top_level import ctc_loss as ctc_loss
 from . import cuda as cuda
+import weft.debug as _debug
+debug = _debug
 from weft._C import default_generator as default_generator
 from weft.quantization.tensor import dequantize as dequantize
 from weft.compat.introspection import detach_ as detach_
@@ -161,6 +163,7 @@ import weft.masked as _masked
 masked = _masked
 from weft._environment import max_memory_allocated as max_memory_allocated
 from weft.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
+from weft.debug import memory as memory
 from weft._environment import memory_allocated as memory_allocated
 from weft._environment import memory_format as memory_format
 from . import mps as mps

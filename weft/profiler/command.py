@@ -12,7 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["main", "report"]
+    from weft.debug.memory_track import Track
+
+__all__ = ["main", "parsed", "report", "run_recorded"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,32 +48,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str]) -> int:
     """Profile the program that a command line names; return the exit code of that program."""
-    argv = list(argv)
-    parser = _parser()
-    # What follows -m MODULE is the program's, whatever it looks like.
-    cut = (
-        argv.index("-m") + 2
-        if "-m" in argv and not _script_before(argv, argv.index("-m"))
-        else None
-    )
-    args = parser.parse_args(argv[:cut] if cut else argv)
-    rest = argv[cut:] if cut else args.program
-    if not args.module and not rest:
-        parser.print_usage(sys.stderr)
+    found = parsed(_parser(), argv)
+    if found is None:
         return 2
-    from weft.compat.run import run_module, run_path
-
-    def run() -> None:
-        if args.module:
-            run_module(args.module, rest)
-        else:
-            run_path(rest[0], rest[1:])
-
+    args, run = found
     prof = profile(
         with_flops=True, profile_memory=args.memory, every=args.every, limit=args.limit,
         record_shapes=args.trace is not None,
     )  # fmt: skip
-    code = _run(prof, run)
+    code = run_recorded(prof, run)
     print(report(prof, args.by, args.rows), file=sys.stderr)
     if args.trace:
         prof.export_chrome_trace(args.trace)
@@ -82,21 +67,46 @@ def main(argv: Sequence[str]) -> int:
     return code
 
 
-def _script_before(argv: list[str], place: int) -> bool:
+def parsed(
+    parser: argparse.ArgumentParser, argv: Sequence[str]
+) -> tuple[argparse.Namespace, Callable[[], None]] | None:
+    """Return the options of a command line and what runs its program; None where it names none."""
+    argv = list(argv)
+    # What follows -m MODULE is the program's, whatever it looks like.
+    module = argv.index("-m") if "-m" in argv else None
+    cut = module + 2 if module is not None and not _script_before(parser, argv, module) else None
+    args = parser.parse_args(argv[:cut] if cut else argv)
+    rest = argv[cut:] if cut else args.program
+    if not args.module and not rest:
+        parser.print_usage(sys.stderr)
+        return None
+    from weft.compat.run import run_module, run_path
+
+    def run() -> None:
+        if args.module:
+            run_module(args.module, rest)
+        else:
+            run_path(rest[0], rest[1:])
+
+    return args, run
+
+
+def _script_before(parser: argparse.ArgumentParser, argv: list[str], place: int) -> bool:
     """Whether the script's name stands before this place: then what is there belongs to it."""
-    with_value = {"--by", "--rows", "--trace", "--flame", "--every", "--limit"}
+    options = parser._option_string_actions
     k = 0
     while k < place:
         if not argv[k].startswith("-"):
             return True
-        k += 2 if argv[k] in with_value else 1
+        known = options.get(argv[k])
+        k += 2 if known is not None and known.nargs is None else 1
     return False
 
 
-def _run(prof: profile, run: Callable[[], None]) -> int:
-    """Run the program; its errors are shown, and what ran before them is reported all the same."""
+def run_recorded(recorder: profile | Track, run: Callable[[], None]) -> int:
+    """Run a program under a recorder; its errors are shown, and what ran before them is recorded."""
     code = 0
-    prof.start()
+    recorder.start()
     try:
         run()
     except SystemExit as end:
@@ -109,7 +119,7 @@ def _run(prof: profile, run: Callable[[], None]) -> int:
         sys.excepthook(*sys.exc_info())
         code = 1
     finally:
-        prof.stop()
+        recorder.stop()
     return code
 
 
