@@ -110,7 +110,7 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "accelerator amp ao audio backends compat compiler cpu cuda distributed distributions fft func functional "
+    "accelerator amp ao audio backends compat compiler cpu cuda debug distributed distributions fft func functional "
     "hub jit linalg masked mps multiprocessing nn optim profiler quantization serialization signal sparse special "
     "testing text train types utils version view vision xpu"
 ).split()
@@ -203,3 +203,9 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
 def __dir__() -> list[str]:
     """List what is loaded, and what would be on first use."""
     return sorted({*globals(), *_LAZY, *_LAZY_FROM, *_TYPE_NAMES})
+
+
+if _os.environ.get("WEFT_NAN", "0") not in ("", "0"):
+    from .debug.nan import nan_origin as _nan_origin
+
+    _nan_origin()

@@ -7,6 +7,7 @@
 #include "bind/life.h"
 #include "bind/observer.h"
 #include "ops/api.h"
+#include "tape/anomaly.h"
 #include "tape/backward.h"
 #include "tape/nodes.h"
 #include "tape/record.h"
@@ -576,6 +577,24 @@ void bind_autograd(nb::module_& m) {
   m.def("_set_anomaly", [](bool on, bool check_nan) {
     bool before_on = std::exchange(t_modes.anomaly, on), before_nan = std::exchange(t_modes.anomaly_nan, check_nan);
     return nb::make_tuple(before_on, before_nan);
+  });
+  // For weft.debug.nan_origin: `keeps`: nodes keep what it takes to compute them again; `checks`: backward looks at the
+  // gradients of leaves, and keeps the graph if one is not finite. Returns whether one was not.
+  m.def("_watch_nan", [](bool keeps, bool checks) {
+    t_keeps_inputs = keeps;
+    t_checks_leaves = checks;
+    return std::exchange(t_found_infinite, false);
+  });
+  m.def("_parts_of", [](nb::handle o) -> nb::object {
+    if (!PyObject_TypeCheck(o.ptr(), NodeType)) throw nb::type_error("_parts_of: takes a node");
+    auto parts = parts_of(node_in(o.ptr()));
+    if (!parts) return nb::none();
+    return nb::make_tuple(parts->dim, nb::steal(wrap_size(parts->widths)));
+  });
+  m.def("_all_finite", [](Tensor t) { return all_finite(t); });
+  m.def("_unfold", [](nb::handle o) {  // a compiled call becomes the nodes of its ops; false: this is none
+    if (!PyObject_TypeCheck(o.ptr(), NodeType)) throw nb::type_error("_unfold: takes a node");
+    return node_in(o.ptr()).unfold();
   });
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});

@@ -6,6 +6,7 @@
 #include "ops/order.h"
 #include "ops/recording.h"
 #include "ops/rules.h"
+#include "tape/anomaly.h"
 
 namespace weft {
 namespace {
@@ -269,6 +270,7 @@ class PartsNode final : public Node {
   std::string name() const override { return name_; }
   size_t bytes() const override { return sizeof(PartsNode) + sizeof(Edge); }
   std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
+  Parts parts() const { return {dim_, widths_}; }
 
   Grads apply(Grads&& grads, bool) override {
     DType type = DType::Float;
@@ -593,4 +595,9 @@ WEFT_OP{
 };
 
 }  // namespace
+
+std::optional<Parts> parts_of(const Node& n) {
+  auto* cut = dynamic_cast<const PartsNode*>(&n);
+  return cut ? std::optional(cut->parts()) : std::nullopt;
+}
 }  // namespace weft
