@@ -331,6 +331,57 @@ def test_a_start_gradient_and_retained_graphs():
     assert x.grad.tolist() == [4.0, 4.0]
 
 
+def test_a_gradient_edge_as_a_root():
+    x = weft.zeros(2, requires_grad=True)
+    edge = weft.autograd.graph.get_gradient_edge((x * 1).sqrt())
+    with nan_origin(), pytest.raises(NanError) as caught:
+        weft.autograd.backward(edge, weft.ones(2))
+    assert (caught.value.birth.op, caught.value.birth.phase) == ("sqrt", "backward")
+
+
+class Inner(weft.autograd.Function):
+    """A user's function whose backward walks a graph of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        with weft.enable_grad():
+            own = x.detach().requires_grad_()
+            own.sqrt().sum().backward()
+        return own.grad * g
+
+
+def test_a_backward_inside_of_one():
+    x = weft.zeros(2, requires_grad=True)
+    with nan_origin(), pytest.raises(NanError) as caught:
+        (Inner.apply(x * 1) * 2).sum().backward()
+    assert caught.value.birth.phase == "backward" and caught.value.birth.op.startswith("Inner")
+    y = weft.ones(2, requires_grad=True)
+    with nan_origin():
+        (Inner.apply(y * 1) * 2).sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_checkpointed_segments_and_graphs_of_gradients():
+    from weft.utils.checkpoint import checkpoint
+
+    net = Net(sqrt_at_zero)
+    x = weft.rand(3, 4)
+    with nan_origin():
+        fine = checkpoint(net.first, x, use_reentrant=False).square().sum()
+        fine.backward()
+        (g,) = weft.autograd.grad(net.first(x).square().sum(), net.first.weight, create_graph=True)
+        g.square().sum().backward()
+        with pytest.raises(NanError) as caught:
+            checkpoint(net, x, use_reentrant=False).sum().backward()
+    assert "sqrt" in caught.value.birth.op
+
+
 def test_the_environment_variable(tmp_path):
     script = tmp_path / "step.py"
     script.write_text(

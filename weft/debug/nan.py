@@ -96,17 +96,21 @@ def explain(t: Tensor) -> Birth | None:
 
 def _switch(check: Any) -> None:
     autograd._checked_backward = check
-    _C._watch_nan(check is not None, False)
+    _C._keep_inputs(check is not None)
 
 
 def _replayed(find: Any, *args: Any) -> Any:
     """Find something in a graph, where compiled calls leave nodes that keep their inputs."""
     keeps, autograd._checked_backward = autograd._checked_backward, None
-    _C._watch_nan(True, False)
+    _C._keep_inputs(True)
     try:
         return find(*args)
     finally:
         _switch(keeps)
+
+
+def _is_scaled(roots: Any) -> bool:
+    return any(getattr(t, "_scaled_loss", False) for t in roots)
 
 
 class _Check:
@@ -118,36 +122,27 @@ class _Check:
     def __call__(
         self, roots: Any, grads: Any, retain: bool, create: bool, inputs: Any, *rest: bool
     ) -> None:
-        if _C._recorder() is not None:  # a call that is being compiled
-            return _C._run_backward(roots, grads, retain, create, inputs, *rest)
-        scaled = any(getattr(t, "_scaled_loss", False) for t in roots)
-        for t in roots:
-            if isinstance(t, weft.Tensor) and not scaled and not _C._all_finite(t):
-                if self._report_value(t):
-                    return _C._run_backward(roots, grads, retain, create, inputs, *rest)
-        for g in grads:
-            if not _C._all_finite(g):
-                self._tell("backward: the gradient that it is given is NaN or infinite", None)
-                return _C._run_backward(roots, grads, retain, create, inputs, *rest)
-        if scaled:  # GradScaler looks at the gradients itself, and expects infinities
-            return _C._run_backward(roots, grads, retain, create, inputs, *rest)
-        autograd._checked_backward = None  # a backward inside is a part of this one
-        _C._watch_nan(True, True)
-        try:
-            _C._run_backward(roots, grads, retain, create, inputs, *rest)
-        finally:
-            autograd._checked_backward = self
-            found = _C._watch_nan(True, False)
-        if found:
-            self._report_gradient(roots, grads)
+        # A call that is being captured has no values yet. GradScaler looks at the gradients itself.
+        if _C._recorder() is None and not _is_scaled(roots):
+            found = _C._run_backward_checked(roots, grads, retain, create, inputs, *rest)
+            if not found:
+                return
+            if found == "leaf":
+                self._report_gradient(roots, grads)
+                return
+            if found == "root":
+                tensors = (t for t in roots if isinstance(t, weft.Tensor))
+                self._report_value(next(t for t in tensors if not _C._all_finite(t)))
+            else:
+                self._tell("backward: the gradient that it is given is NaN or infinite.", None)
+        _C._run_backward(roots, grads, retain, create, inputs, *rest)
 
-    def _report_value(self, t: Tensor) -> bool:
+    def _report_value(self, t: Tensor) -> None:
         value = f" is {t.item()}" if t.numel() == 1 else " holds NaN or infinity"
         birth = explain(t) if t.grad_fn is not None else None
         if birth is not None:
             birth.reached = ["the loss"]
         self._tell(f"The loss{value}.", birth)
-        return True
 
     def _report_gradient(self, roots: Any, grads: Any) -> None:
         from .nan_replay import birth_of_gradient

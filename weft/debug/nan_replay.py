@@ -35,9 +35,11 @@ class Forward:
         peaks: the largest magnitude of each node's results, where they are known.
     """
 
-    def __init__(self, roots: list[tuple[Place, Tensor]]) -> None:
-        self.roots = roots
-        self.truth: dict[Place, Tensor] = {place: t.detach() for place, t in roots}
+    def __init__(self, roots: list[Any]) -> None:
+        """``roots``: tensors that have a graph, or places in one."""
+        self.truth: dict[Place, Tensor] = {
+            (t.grad_fn, t.output_nr): t.detach() for t in roots if isinstance(t, weft.Tensor)
+        }
         self.births: dict[Node, list[Birth]] = {}
         self.own: dict[Node, Birth] = {}  # of which it is itself the origin
         self.made: list[Birth] = []
@@ -48,7 +50,9 @@ class Forward:
         self._infinite: set[Node] = set()  # results with infinities and without NaN
         self._values: dict[Place, Tensor] = {}
         self.refused: dict[Node, str] = {}  # compiled calls that cannot be unfolded, and why
-        self.nodes = _nodes_behind([place[0] for place, _ in roots], self.refused)
+        self.nodes = _nodes_behind(
+            [t.grad_fn if isinstance(t, weft.Tensor) else t.node for t in roots], self.refused
+        )
         self._uses: dict[Node, int] = {}
         self._known_slots: dict[Node, list[int]] = {}
 
@@ -297,8 +301,7 @@ def _nodes_behind(roots: list[Node], refused: dict[Node, str]) -> list[Node]:
 
 def birth_of_value(t: Tensor) -> Birth | None:
     """Return where a tensor with a graph first became NaN or infinite, or None if it did not."""
-    place = (t.grad_fn, t.output_nr)
-    forward = Forward([(place, t)]).run()
+    forward = Forward([t]).run()
     birth = forward.first(forward.births.get(t.grad_fn, []))
     if birth is not None and forward.unknown:
         some = ", ".join(forward.unknown[:3])
@@ -309,7 +312,7 @@ def birth_of_value(t: Tensor) -> Birth | None:
 class _Backward:
     """A backward pass taken again, each node looked at."""
 
-    def __init__(self, roots: list[Tensor], forward: Forward) -> None:
+    def __init__(self, roots: list[Any], forward: Forward) -> None:
         self.roots, self.forward = roots, forward
         self.arrived: dict[Node, list[Birth]] = {}
         self.made: list[Birth] = []
@@ -410,9 +413,9 @@ class _Backward:
         return links[::-1]
 
 
-def birth_of_gradient(roots: list[Tensor], grads: list[Tensor]) -> Birth | None:
+def birth_of_gradient(roots: list[Any], grads: list[Tensor]) -> Birth | None:
     """Return where a gradient of the leaves behind ``roots`` first became NaN or infinite."""
-    forward = Forward([((t.grad_fn, t.output_nr), t) for t in roots if t.grad_fn is not None]).run()
+    forward = Forward([t for t in roots if getattr(t, "grad_fn", t) is not None]).run()
     backward = _Backward(roots, forward)
     found = backward.run(grads)
     bad = [n for n, g in found.items() if not _C._all_finite(g)]
