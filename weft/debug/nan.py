@@ -109,10 +109,6 @@ def _replayed(find: Any, *args: Any) -> Any:
         _switch(keeps)
 
 
-def _is_scaled(roots: Any) -> bool:
-    return any(getattr(t, "_scaled_loss", False) for t in roots)
-
-
 class _Check:
     """What runs instead of the native walk, and looks at what goes in and comes out."""
 
@@ -122,20 +118,25 @@ class _Check:
     def __call__(
         self, roots: Any, grads: Any, retain: bool, create: bool, inputs: Any, *rest: bool
     ) -> None:
-        # A call that is being captured has no values yet. GradScaler looks at the gradients itself.
-        if _C._recorder() is None and not _is_scaled(roots):
+        if _C._recorder() is None:  # a call that is being captured has no values yet
             found = _C._run_backward_checked(roots, grads, retain, create, inputs, *rest)
-            if not found:
+            if not found or self._explained(found, roots, grads):
                 return
-            if found == "leaf":
-                self._report_gradient(roots, grads)
-                return
-            if found == "root":
-                tensors = (t for t in roots if isinstance(t, weft.Tensor))
-                self._report_value(next(t for t in tensors if not _C._all_finite(t)))
-            else:
-                self._tell("backward: the gradient that it is given is NaN or infinite.", None)
         _C._run_backward(roots, grads, retain, create, inputs, *rest)
+
+    def _explained(self, found: str, roots: Any, grads: Any) -> bool:
+        """Tell what was not finite, and return whether the walk has been taken."""
+        tensors = [t for t in roots if isinstance(t, weft.Tensor)]
+        if any(getattr(t, "_scaled_loss", False) for t in tensors):
+            return found == "leaf"  # GradScaler looks at the gradients itself
+        if found == "leaf":
+            self._report_gradient(roots, grads)
+            return True
+        if found == "root":
+            self._report_value(next(t for t in tensors if not _C._all_finite(t)))
+        else:
+            self._tell("backward: the gradient that it is given is NaN or infinite.", None)
+        return False
 
     def _report_value(self, t: Tensor) -> None:
         value = f" is {t.item()}" if t.numel() == 1 else " holds NaN or infinity"
