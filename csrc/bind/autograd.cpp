@@ -7,13 +7,14 @@
 #include "bind/life.h"
 #include "bind/observer.h"
 #include "ops/api.h"
-#include "tape/anomaly.h"
 #include "tape/backward.h"
 #include "tape/nodes.h"
 #include "tape/record.h"
 #include "tape/views.h"
 
 namespace weft {
+
+void bind_nan(nb::module_& m);  // in nan.cpp
 
 PyTypeObject* NodeType = nullptr;
 
@@ -513,29 +514,6 @@ nb::object run_backward_from_python(nb::tuple tensors, nb::tuple grads, bool ret
   return nb::tuple(out);
 }
 
-// The same for weft.debug.nan_origin. Returns what was not finite: nothing, a root or a gradient given to one (then
-// there is no walk), or the gradient of a leaf (then the graph stays).
-const char* run_backward_checked(nb::tuple tensors, nb::tuple grads, bool retain_graph, bool create_graph,
-                                 nb::object inputs, bool allow_unused, bool accumulate) {
-  auto walk = [&] {
-    run_backward_from_python(tensors, grads, retain_graph, create_graph, inputs, allow_unused, accumulate);
-  };
-  if (t_checks_leaves) {  // inside of another one, which looks at all
-    walk();
-    return "";
-  }
-  for (nb::handle t : tensors)
-    if (is_tensor(t.ptr()) && !all_finite(Tensor(impl_of(t.ptr())))) return "root";
-  for (nb::handle g : grads)
-    if (is_tensor(g.ptr()) && !all_finite(Tensor(impl_of(g.ptr())))) return "given";
-  struct Checking {
-    Checking() { t_checks_leaves = true, t_found_infinite = false; }
-    ~Checking() { t_checks_leaves = false; }
-  } checking;
-  walk();
-  return t_found_infinite ? "leaf" : "";
-}
-
 // What arrives at each input by way of these roots, and no further: gradients, and shares as (kind, left, right).
 nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
   BackwardRequest r;
@@ -565,6 +543,8 @@ nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
 }
 
 }  // namespace
+
+Node& node_of(PyObject* o) { return node_in(o); }
 
 PyObject* wrap_node(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
@@ -601,20 +581,7 @@ void bind_autograd(nb::module_& m) {
     bool before_on = std::exchange(t_modes.anomaly, on), before_nan = std::exchange(t_modes.anomaly_nan, check_nan);
     return nb::make_tuple(before_on, before_nan);
   });
-  define_observed(m, "_run_backward_checked", run_backward_checked, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-                  nb::arg().none(), nb::arg(), nb::arg());
-  m.def("_keep_inputs", [](bool on) { t_keeps_inputs = on; });  // nodes keep what it takes to compute them again
-  m.def("_parts_of", [](nb::handle o) -> nb::object {
-    if (!PyObject_TypeCheck(o.ptr(), NodeType)) throw nb::type_error("_parts_of: takes a node");
-    auto parts = parts_of(node_in(o.ptr()));
-    if (!parts) return nb::none();
-    return nb::make_tuple(parts->dim, nb::steal(wrap_size(parts->widths)));
-  });
-  m.def("_all_finite", [](Tensor t) { return all_finite(t); });
-  m.def("_unfold", [](nb::handle o) {  // a compiled call becomes the nodes of its ops; false: this is none
-    if (!PyObject_TypeCheck(o.ptr(), NodeType)) throw nb::type_error("_unfold: takes a node");
-    return node_in(o.ptr()).unfold();
-  });
+  bind_nan(m);
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});
     ++g_saved_hooks;

@@ -200,7 +200,7 @@ const Kernel lu_order{"_lu_order", [](Call& c) {
                         const Tensor pivots = as_int32(c.tensor(0));
                         const Size rows = c.integer(1), exchanges = pivots.size(-1);
                         check_pivots(pivots, rows);
-                        const int64_t count = rows ? c.out[0].numel() / rows : 0;
+                        const int64_t count = rows ? int64_t(c.out[0].numel() / rows) : 0;
                         for (int64_t i = 0; i < count; ++i)
                           put_order(pivots.data<int32_t>() + i * exchanges, exchanges,
                                     c.out[0].data<int64_t>() + i * rows, rows);

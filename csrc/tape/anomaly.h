@@ -1,8 +1,6 @@
 // detect_anomaly and debug.nan_origin: where NaN came from, and with which values.
 #pragma once
 
-#include <optional>
-
 #include "ops/op.h"
 
 namespace weft {
@@ -12,11 +10,6 @@ extern constinit thread_local bool t_keeps_inputs;   // nodes keep also the inpu
 extern constinit thread_local bool t_checks_leaves;  // backward looks at the gradients of leaves: see backward.cpp
 extern constinit thread_local bool t_found_infinite;  // it met one that is not finite
 bool all_finite(const Tensor& t);
-struct Parts {  // no widths: slices without that dimension
-  int dim;
-  Dims widths;
-};
-std::optional<Parts> parts_of(const Node& n);  // how a node of split, chunk or unbind cut its input; in ops/join.cpp
 
 void note_ranges(OpNode& n, Call& c);  // of what goes in, should the derivative give NaN
 // Fails if a gradient that the node gave, from those it was given, holds NaN.

@@ -501,3 +501,21 @@ def test_random_programs_against_numpy(compiled):
             assert np.isfinite([birth.inputs[0].low, birth.inputs[0].high]).all()
             assert not birth.inputs[0].nans and not birth.inputs[0].infinities
     assert named > 10 and clean > 5 and (compiled or healed)
+
+
+def test_the_page_shows_what_is_said(tmp_path):
+    """The programs of docs/nan.md raise the errors that stand below them, except for places."""
+    import pathlib
+    import re
+
+    page = pathlib.Path(weft.__path__[0]).parent / "docs" / "nan.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(), re.DOTALL)
+    scope = {}
+    for (kind, code), (_, text) in list(zip(blocks, blocks[1:]))[:4:2]:
+        assert kind == "python"
+        with pytest.raises(NanError) as caught:
+            exec(compile(code, "net.py", "exec"), scope)  # the page's own program
+        said = str(caught.value)
+        for place in (r"net\.py:\d+(, in \w+)?", r"<module>"):
+            said, text = re.sub(place, "…", said), re.sub(place, "…", text)
+        assert said == text.removeprefix("weft.debug.nan.NanError: ").rstrip()

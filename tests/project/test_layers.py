@@ -42,6 +42,7 @@ LAYERS = (
     "optim serialization distributions func quantization audio text vision",
     "amp distributed jit train",
     "compat profiler view",
+    "debug",
     "__main__",
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

@@ -1,7 +1,7 @@
 """Computing a recorded step again, node by node, to find the first value that is not finite.
 
 The graph of a step knows the calls, their lines and modules, and what backward needs. While
-``nan_origin`` is on it keeps the other inputs too, so that each call can be made again from the
+``nan_origin`` is on it keeps the other inputs too, so that each call can be recomputed from the
 leaves. Nothing of this costs time before a step has failed.
 """
 

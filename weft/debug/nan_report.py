@@ -125,6 +125,7 @@ def _values(t: Tensor) -> Any:
 def look_at(name: str, t: Tensor) -> Range:
     """Return the range of a tensor.
 
+    >>> from weft.debug.nan_report import look_at
     >>> print(look_at("x", weft.tensor([1.0, float("nan"), 3.0])))
     x: float32 [3] in [1, 3], 1 NaN
     """
