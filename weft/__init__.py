@@ -204,3 +204,9 @@ def __getattr__(name: str):  # type: ignore[no-untyped-def]  # mypy: in a cycle,
 def __dir__() -> list[str]:
     """List what is loaded, and what would be on first use."""
     return sorted({*globals(), *_LAZY, *_LAZY_FROM, *_TYPE_NAMES})
+
+
+if _os.environ.get("WEFT_NAN", "0") not in ("", "0"):
+    from .debug.nan import nan_origin as _nan_origin
+
+    _nan_origin()

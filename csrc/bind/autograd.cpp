@@ -15,6 +15,8 @@
 
 namespace weft {
 
+void bind_nan(nb::module_& m);  // in nan.cpp
+
 PyTypeObject* NodeType = nullptr;
 
 namespace {
@@ -545,6 +547,8 @@ nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
 
 }  // namespace
 
+Node& node_of(PyObject* o) { return node_in(o); }
+
 PyObject* wrap_node(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
   if (n->pyobj) {
@@ -580,6 +584,7 @@ void bind_autograd(nb::module_& m) {
     bool before_on = std::exchange(t_modes.anomaly, on), before_nan = std::exchange(t_modes.anomaly_nan, check_nan);
     return nb::make_tuple(before_on, before_nan);
   });
+  bind_nan(m);
   m.def("_push_saved_hooks", [](nb::object pack, nb::object unpack) {
     t_saved_hooks.push_back({pack, unpack});
     ++g_saved_hooks;

@@ -4,6 +4,7 @@
 #include "loops/copy.h"
 #include "ops/index_plan.h"
 #include "ops/order.h"
+#include "ops/parts.h"
 #include "ops/recording.h"
 #include "ops/rules.h"
 
@@ -251,21 +252,20 @@ class PartsNode final : public Node {
  public:
   static Ref<Node> make(const Tensor& source, uint32_t parts, int dim, Dims widths, const char* name) {
     Edge edge = gradient_edge(*source.get());  // before the node: what leads to it must be older
-    size_t bytes = sizeof(PartsNode) + sizeof(Edge);
-    char* block = static_cast<char*>(pool_allocate(bytes));
+    char* block = static_cast<char*>(pool_allocate(sizeof(PartsNode) + sizeof(Edge)));
     auto* n = new (block) PartsNode;
     n->edges = reinterpret_cast<Edge*>(block + sizeof(PartsNode));
     n->edge_count = 1;
     new (n->edges) Edge(std::move(edge));
     n->outputs = parts;
-    n->dim_ = dim;
-    n->widths_ = std::move(widths);
+    n->by = {dim, std::move(widths)};
     n->sizes_ = source.sizes();
     n->name_ = name;
     n->origin = Origin::here();
     return Ref<Node>(n);
   }
 
+  Parts by;
   std::string name() const override { return name_; }
   size_t bytes() const override { return sizeof(PartsNode) + sizeof(Edge); }
   std::vector<std::pair<std::string, Tensor>> saved() override { return {}; }
@@ -277,18 +277,17 @@ class PartsNode final : public Node {
     for (size_t i = 0; i < grads.size(); ++i) {
       if (grads[i]) continue;
       Dims sizes = sizes_;
-      if (widths_.empty())
-        sizes.erase(dim_);
+      if (by.widths.empty())
+        sizes.erase(by.dim);
       else
-        sizes[dim_] = widths_[int(i)];
+        sizes[by.dim] = by.widths[int(i)];
       grads[i] = zeros(sizes, type);
     }
-    return {widths_.empty() ? stack(std::move(grads), dim_) : join(std::move(grads), dim_, widths_)};
+    return {by.widths.empty() ? stack(std::move(grads), by.dim) : join(std::move(grads), by.dim, by.widths)};
   }
 
  private:
-  int dim_ = 0;
-  Dims widths_, sizes_;  // no widths: the parts are slices without that dimension
+  Dims sizes_;
   const char* name_ = "";
 };
 
@@ -593,4 +592,9 @@ WEFT_OP{
 };
 
 }  // namespace
+
+const Parts* parts_of(const Node& n) {
+  auto* cut = dynamic_cast<const PartsNode*>(&n);
+  return cut ? &cut->by : nullptr;
+}
 }  // namespace weft

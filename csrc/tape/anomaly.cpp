@@ -1,4 +1,4 @@
-// detect_anomaly: where NaN came from, and with which values.
+// detect_anomaly and debug.nan_origin: where NaN came from, and with which values.
 #include "tape/anomaly.h"
 
 #include <algorithm>
@@ -8,7 +8,38 @@
 #include "tape/nodes.h"
 
 namespace weft {
+
+constinit thread_local bool t_keeps_inputs = false, t_checks_leaves = false, t_found_infinite = false;
+
 namespace {
+
+// Whether the elements fill one stretch of memory, in whatever order.
+bool fills_its_span(const Tensor& t) {
+  int64_t last = 0;
+  for (int i = 0; i < t.sizes().size(); ++i) {
+    if (t.strides()[i] < 0) return false;
+    last += int64_t(t.sizes()[i] - 1) * int64_t(t.strides()[i]);
+  }
+  return last + 1 == t.numel();
+}
+
+// An exponent of ones is that of NaN and infinity: plus one, it carries into the sign. Blocks of a constant size become
+// vector instructions.
+template <class Bits>
+bool has_exponent(const void* data, int64_t n, Bits exponent) {
+  const Bits* v = static_cast<const Bits*>(data);
+  constexpr int64_t kBlock = 1024;
+  const Bits one = Bits(exponent & ~(exponent << 1)), sign = Bits(exponent + one);
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    Bits found = 0;
+    for (int64_t k = 0; k < kBlock; ++k) found |= Bits((v[i + k] & exponent) + one);
+    if (found & sign) return true;
+  }
+  for (; i < n; ++i)
+    if ((v[i] & exponent) == exponent) return true;
+  return false;
+}
 
 std::string describe_range(const Tensor& t) {
   if (t.sparse()) return "sparse tensor with values, a " + describe_range(entries_of(t).values);
@@ -45,6 +76,25 @@ bool has_nan(const Tensor& t) {
 }
 
 }  // namespace
+
+bool all_finite(const Tensor& given) {
+  if (!given || !is_inexact(given.dtype()) || given.numel() == 0) return true;
+  GradMode off(false);
+  Recorder* tracing = std::exchange(t_recorder, nullptr);
+  Tensor t = alias(given.sparse() ? entries_of(given).values : given);
+  if (!fills_its_span(t)) t = contiguous_of(t);
+  t_recorder = tracing;
+  switch (t.dtype()) {
+    case DType::Half: return !has_exponent<uint16_t>(t.data<Half>(), t.numel(), 0x7c00);
+    case DType::BFloat16: return !has_exponent<uint16_t>(t.data<BFloat16>(), t.numel(), 0x7f80);
+    case DType::Float: return !has_exponent<uint32_t>(t.data<float>(), t.numel(), 0x7f800000u);
+    case DType::Double: return !has_exponent<uint64_t>(t.data<double>(), t.numel(), 0x7ff0000000000000u);
+    default: break;
+  }
+  Tensor parts = contiguous_of(t);
+  if (parts.dtype() != DType::ComplexDouble) parts = to_dtype(parts, DType::ComplexDouble);
+  return !has_exponent<uint64_t>(parts.data<double>(), 2 * parts.numel(), 0x7ff0000000000000u);
+}
 
 void note_ranges(OpNode& n, Call& c) {
   n.ranges = std::make_unique<std::string>();

@@ -85,6 +85,8 @@ class Walk final : private ActiveWalk {
       leave_if_interrupted();
       visit(w);
     }
+    if (!t_found_infinite)
+      for (const Ref<Node>& n : held_) n->release();
     return std::move(found_);
   }
 
@@ -297,6 +299,7 @@ class Walk final : private ActiveWalk {
     }
     TensorImpl* leaf = n.leaf();
     if (leaf && leaf->extra) each_hook(leaf->extra->hooks, [&](Hook& h) { h.on_gradient(w.grads[0]); });
+    if (leaf && t_checks_leaves && request_.accumulate && !all_finite(w.grads[0])) t_found_infinite = true;
     auto capture = captures_.find(&n);
     if (capture != captures_.end()) {
       for (const Capture& c : capture->second) found_[c.input] = w.grads[c.slot];
@@ -318,7 +321,12 @@ class Walk final : private ActiveWalk {
     std::vector<Edge> edges;  // those that the results are for, whoever unfolds the node from now on
     if (n.folded) edges.assign(n.edges, n.edges + n.edge_count);
     if (checking) check_nan(n, results, given);
-    if (!request_.retain_graph) n.release();
+    if (!request_.retain_graph) {
+      if (t_checks_leaves)
+        held_.push_back(w.node);  // should a gradient not be finite, the walk is taken again
+      else
+        n.release();
+    }
     if (n.hooks) each_hook(n.hooks->after, [&](Hook& h) { h.after_node(results, given); });
     if (leaf && leaf->extra)
       each_hook(leaf->extra->after_accumulate, [&](Hook& h) { h.after_accumulate(Tensor(leaf)); });
@@ -360,6 +368,7 @@ class Walk final : private ActiveWalk {
   NodeSet needed_;
   std::unordered_map<Node*, uint32_t> places_;  // when not marking
   std::vector<Tensor> found_;
+  std::vector<Ref<Node>> held_;  // to be released at the end
 };
 
 }  // namespace

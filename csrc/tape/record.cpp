@@ -49,6 +49,11 @@ Value keep_tensor(const Tensor& t) {
   return v;
 }
 
+// Whether an input that backward does not need is kept for nan_origin. One that the call writes would own its own node.
+bool keeps_for_replay(Call& c, const Tensor& t) {
+  return t_keeps_inputs && !(t && (wants_grad(*t.get()) || (c.inplace && t.is(c.tensor(0)))));
+}
+
 }  // namespace
 
 // In place this happens before anything is written: what may not be kept is refused while the data is as it was.
@@ -71,6 +76,8 @@ Ref<Node> record_inputs(Call& c, uint32_t wanting, int inputs, const Tensor& ori
       if (keeps & keep::inputs & (1u << std::min(position, 15))) {
         n->args[i] = v;
         n->args[i].extra = versions_of(v.tensors());
+      } else if (keeps_for_replay(c, Tensor())) {
+        n->args[i] = v;
       }
       position += int(v.tensors().size());
     } else if (type == Type::Tensor || type == Type::Operand) {
@@ -78,7 +85,7 @@ Ref<Node> record_inputs(Call& c, uint32_t wanting, int inputs, const Tensor& ori
       if (v.is_tensor() && wanted) {
         bool self = original_self && (position == 0 || v.tensor().is(c.tensor(0)));
         n->args[i] = keep_tensor(self ? original_self : v.tensor());
-      } else if (!v.is_tensor())
+      } else if (!v.is_tensor() || keeps_for_replay(c, v.tensor()))
         n->args[i] = v;
       ++position;
     } else {

@@ -84,7 +84,9 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, weft.Tensor):
-            return outputs * weft.tensor(self._scale, dtype=weft.float32)
+            scaled = outputs * weft.tensor(self._scale, dtype=weft.float32)
+            scaled._scaled_loss = True  # debug.nan_origin: infinite gradients are expected
+            return scaled
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(x) for x in outputs)
         if hasattr(outputs, "__iter__"):

@@ -76,6 +76,10 @@ _LATER = {
 }
 
 
+# While weft.debug.nan_origin is on: what runs instead of the native walk, with its arguments.
+_checked_backward: Any = None
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -129,7 +133,8 @@ def backward(
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _as_tuple(tensors)
-    _C._run_backward(
+    run = _C._run_backward if _checked_backward is None else _checked_backward
+    run(
         roots,
         _start_gradients(roots, grad_tensors, "backward"),
         bool(create_graph if retain_graph is None else retain_graph),

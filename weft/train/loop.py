@@ -11,7 +11,7 @@ from weft.serialization.training import is_stateful
 
 from . import batches as batches_
 from .metrics.base import Mean, finished, is_number, tell
-from .nan import explain_loss
+from .nan import explain_loss, refuse_explained
 from .step import BatchError, Result
 
 if TYPE_CHECKING:
@@ -209,6 +209,8 @@ def _refuse(trainer: Trainer, loss: Any) -> None:
             "the loss does not depend on any parameter that requires a gradient: was it computed "
             "under no_grad, or of detached tensors?"
         )
+    if trainer.nan == "explain":
+        refuse_explained(trainer, loss)
     why = explain_loss(trainer, trainer.batch)
     raise FloatingPointError(f"{trainer.place()}: the loss is {loss.item()}: {why}")
 

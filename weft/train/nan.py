@@ -1,7 +1,8 @@
-"""``NaNGuard``: finds the first op that made a loss or a gradient NaN."""
+"""``NaNGuard`` and ``Trainer(nan="explain")``: find the first op that made a loss or a gradient NaN."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -10,9 +11,11 @@ from weft.utils.pytree import find_named, find_tensors
 from .callback import Callback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .trainer import Trainer
 
-__all__ = ["NaNGuard", "explain_loss"]
+__all__ = ["NaNGuard", "explain_loss", "explaining", "refuse_explained"]
 
 
 def _bad(x: Any) -> bool:
@@ -36,6 +39,32 @@ def _rerun(trainer: Trainer, batch: Any) -> Any:
         with weft.no_grad():
             for buffer, value in kept:
                 buffer.copy_(value)
+
+
+@contextlib.contextmanager
+def explaining(trainer: Trainer) -> Iterator[None]:
+    """Let ``Trainer(nan="explain")`` check each step."""
+    if trainer.nan is None:
+        yield
+        return
+    from weft.debug import NanError, nan_origin
+
+    with nan_origin():
+        try:
+            yield
+        except NanError as e:
+            raise NanError(f"{trainer.place()}: {e}", e.birth) from None
+
+
+def refuse_explained(trainer: Trainer, loss: Any) -> None:
+    """Raise for a loss that is not finite, with the op that made it so."""
+    from weft.debug import NanError, explain
+
+    bad = _bad_names(trainer.batch, "batch")
+    bad += [name for name, p in trainer.model.named_parameters() if _bad(p)]
+    birth = explain(loss)
+    text = f"\nNaN or infinite before the step: {_some(bad)}" if bad else ""
+    raise NanError(f"the loss is {loss.item()}.{text}\n{birth or ''}", birth)
 
 
 def explain_loss(trainer: Trainer, batch: Any) -> str:

@@ -16,6 +16,7 @@ from .callback import hooks_of, in_order
 from .checkpoint import Checkpoint
 from .metrics import named
 from .metrics.names import nearest
+from .nan import explaining
 from .progress import Progress
 from .resolve import check_covers, name_of_loss, resolve_loss, resolve_optimizer, resolve_scheduler
 from .step import inputs_of, model_step, own_step, supervised_step
@@ -78,6 +79,8 @@ class Trainer:
         deterministic: needs a seed; also computes the first batch twice and raises if the bits
             differ. Two runs of the same program are then equal bit for bit.
         progress: show a bar on a terminal, or a line for each epoch elsewhere.
+        nan: "explain" checks all gradients as well as the loss, and names the op and line that made
+            the first NaN or infinity: see ``weft.debug.nan_origin``.
 
     Batches are ``(input, target)``, ``(input, ..., target)`` or dicts with a "target" or "label";
     everything else needs ``step``. Losses are means over samples: the results of an epoch weigh
@@ -116,6 +119,7 @@ class Trainer:
         seed: int | None = None,
         deterministic: bool = False,
         progress: bool = True,
+        nan: str | None = None,
     ) -> None:
         _check_counts(
             max_epochs=max_epochs,
@@ -128,6 +132,9 @@ class Trainer:
             raise ValueError("Trainer(deterministic=True) needs a seed, as in Trainer(seed=0, ...)")
         if step is not None and loss is not None:
             raise ValueError("Trainer: give loss or step, not both: step returns the loss itself")
+        if nan not in (None, "explain"):
+            raise ValueError(f"Trainer: nan must be None or 'explain', got {nan!r}")
+        self.nan = nan
         self.seed, self.deterministic = seed, deterministic
         self.seeded()
         self.model = _module(model)
@@ -220,7 +227,8 @@ class Trainer:
             self.print(f"{path}: {self._resumed_text()}")
         self.check_repeats = self.deterministic and not self.resumed
         try:
-            loop.fit(self)
+            with explaining(self):
+                loop.fit(self)
         except BaseException:
             loop.call(self, "on_exception")
             raise
