@@ -167,11 +167,21 @@ PyObject* get_grad_fn(PyObject* o, void*) {
     return wrap_node(t.grad_fn);
   });
 }
+// False: the warning is an exception.
+bool warn_no_leaf() {
+  std::string line = user_line();
+  std::string text =
+      "grad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed. backward() fills it for "
+      "leaves only: call .retain_grad() on this tensor before, or read .grad of the leaf";
+  if (!line.empty()) text += "\n  at " + line;
+  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+}
 PyObject* get_grad(PyObject* o, void*) {
   if (t_observer) [[unlikely]]
     return tell_call(g_grad_of, &o, 1);
-  return field(o, [](TensorImpl& t) {
+  return field(o, [](TensorImpl& t) -> PyObject* {
     if (t_recorder) t_recorder->grad_read(Tensor(&t));
+    if (!t.grad && t.grad_fn && !(t.extra && t.extra->retain_grad) && !warn_no_leaf()) return nullptr;
     return wrap(Tensor(t.grad));
   });
 }
