@@ -40,7 +40,14 @@ def sample() -> EventList:
     relu = event(2, "relu", 4000, 4500, module="Net.conv1")
     walk = event(3, "backward", 4500, 9500, kind="range", phase="backward")
     node = event(
-        4, "ConvolutionBackward0", 4500, 9000, walk, kind="node", phase="backward", module="Net.conv1"
+        4,
+        "ConvolutionBackward0",
+        4500,
+        9000,
+        walk,
+        kind="node",
+        phase="backward",
+        module="Net.conv1",
     )
     part = event(
         5,

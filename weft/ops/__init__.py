@@ -207,7 +207,7 @@ def _with_name(text: str, name: str) -> str:
     part, colon, rest = text.partition(": ")
     if part != name and colon and part in _hidden:
         text = rest
-    return text if name in text else f"{name}: {text}"
+    return text if name in text.partition("\n  at ")[0] else f"{name}: {text}"
 
 
 def _named(
