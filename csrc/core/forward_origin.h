@@ -5,6 +5,12 @@
 
 namespace weft {
 
+struct Recorder;
+
+// Whether a recorder takes them so: one that watches a step as it runs tells the lines of the walk from others by
+// itself (bind/trace.cpp).
+bool says_forward_lines(Recorder* recorder);
+
 // For a scope, every origin that is taken on this thread is this one (bind/frames.cpp).
 class ForwardOrigin {
  public:

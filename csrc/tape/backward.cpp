@@ -315,7 +315,7 @@ class Walk final : private ActiveWalk {
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
       WithWalk active(this);
       std::optional<ForwardOrigin> line;
-      if (t_recorder) line.emplace(n.origin);
+      if (t_recorder && says_forward_lines(t_recorder)) line.emplace(n.origin);
       results = is_recording() ? apply_recorded(n, std::move(w.grads), request_.create_graph)
                                : n.apply(std::move(w.grads), request_.create_graph);
     }

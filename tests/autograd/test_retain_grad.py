@@ -19,7 +19,7 @@ def test_grads_of_tensors_that_are_no_leaves() -> None:
     assert kept.retains_grad and not y.retains_grad
     (y * kept).sum().backward()
     with pytest.warns(
-        UserWarning, match=r"not a leaf(?s:.*)retain_grad(?s:.*)test_retain_grad\.py:22"
+        UserWarning, match=r"not a leaf(?s:.*)retain_grad(?s:.*)test_retain_grad\.py:24"
     ):
         assert y.grad is None
     assert kept.grad is not None and kept.grad.tolist() == [2, 4, 6]
