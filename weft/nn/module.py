@@ -237,7 +237,7 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
             return object.__setattr__(self, name, value)
         parameters = d.get("_parameters")
         if parameters is None:
-            kinds = {Module: "module", Parameter: "parameters", Buffer: "buffer"}
+            kinds: dict[type, str] = {Module: "module", Parameter: "parameters", Buffer: "buffer"}
             for kind, what in kinds.items():
                 if isinstance(value, kind):
                     raise AttributeError(self._too_early(what, name))
