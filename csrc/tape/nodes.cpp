@@ -14,7 +14,8 @@ namespace weft {
 
 // ---- nodes of ops
 
-// A view by square brackets has the name that PyTorch gives its last step: it takes one view for each subscript.
+// A view by square brackets has the name that PyTorch gives its last step: it takes one view for each subscript,
+// but for slices of all among others.
 std::string name_of_subscript(const Dims& sizes, const Dims& spec) {
   const char* last = "AliasBackward0";
   for (int i = 0, d = 0; i + 2 < spec.size(); i += 3) {
@@ -23,7 +24,7 @@ std::string name_of_subscript(const Dims& sizes, const Dims& spec) {
       last = "UnsqueezeBackward0";
       continue;
     }
-    bool whole = step == 1 && spec[i + 1] == 0 && spec[i + 2] == sizes[d];
+    bool whole = spec.size() > 3 && step == 1 && spec[i + 1] == 0 && spec[i + 2] == sizes[d];
     if (!whole) last = step == 0 ? "SelectBackward0" : "SliceBackward0";
     ++d;
   }

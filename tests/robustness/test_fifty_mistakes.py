@@ -117,7 +117,7 @@ def last_step(subscript: list[Any], sizes: tuple[int, ...]) -> str:
             continue
         if isinstance(part, int):
             name = "Select"
-        elif part.indices(sizes[d]) != (0, sizes[d], 1):
+        elif len(subscript) == 1 or part.indices(sizes[d]) != (0, sizes[d], 1):
             name = "Slice"
         d += 1
     return f"{name}Backward0"
