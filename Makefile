@@ -225,7 +225,7 @@ lint: $(VENV)/.lint $(if $(shell command -v clang++),clang) ## check style and t
 	@$(if $(CXX_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES))
 
 types: build $(VENV)/.test $(VENV)/.types ## see weft as mypy, pyright and a notebook see it
-	@WEFT_CHECKERS=1 $(PY) -m pytest tests/typing tests/view/test_notebook.py -q $(PYTEST_ARGS)
+	@WEFT_CHECKERS=1 $(PY) -m pytest tests/typing tests/view/test_notebook.py tests/view/test_magics.py -q $(PYTEST_ARGS)
 
 stubs: build ## write what editors know of weft (stubs/) anew from the registry of ops
 	@$(PY) -m tools.stubs

@@ -125,6 +125,7 @@ _LAZY_FROM = {
     **dict.fromkeys(("cond", "scan", "while_loop"), "ops.control"),
     "compile": "jit.compile",
     "get_device_module": "compat.devices",
+    "load_ipython_extension": "view.notebook",
     "memory": "debug",
     "segment_reduce": "ops.segments",
     "summary": "nn.summary",

@@ -142,9 +142,11 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            f"protocol at the moment: this one is the result of {self.grad_fn.name()}. Use "
-            ".detach().clone() for its value."
+            at_line(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                f"protocol at the moment: this one is the result of {self.grad_fn.name()}. Use "
+                ".detach().clone() for its value."
+            )
         )
     if id(self) in memo:
         return memo[id(self)]

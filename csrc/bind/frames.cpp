@@ -13,6 +13,7 @@
 
 #include "bind/python.h"
 #include "core/event_log.h"
+#include "core/forward_origin.h"
 
 namespace weft {
 
@@ -74,14 +75,25 @@ struct Found {
 };
 
 thread_local const KnownOrigin* t_known_origin = nullptr;
+thread_local const Origin* t_forward_origin = nullptr;
 
 }  // namespace
+
+ForwardOrigin::ForwardOrigin(const Origin& origin)
+    : before_(std::exchange(t_forward_origin, origin ? &origin : t_forward_origin)) {}
+ForwardOrigin::~ForwardOrigin() { t_forward_origin = before_; }
 
 void interpreter::find_origin(void** code, int32_t* instruction, uint32_t* module) {
   if (t_known_origin) [[unlikely]] {
     *code = Py_NewRef(t_known_origin->code);
     *instruction = t_known_origin->instruction;
     *module = t_known_origin->module;
+    return;
+  }
+  if (t_forward_origin) [[unlikely]] {
+    *code = Py_XNewRef((PyObject*)t_forward_origin->code());
+    *instruction = t_forward_origin->instruction();
+    *module = t_forward_origin->module();
     return;
   }
   *module = t_module;

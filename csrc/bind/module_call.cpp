@@ -185,6 +185,7 @@ void note_exception(PyObject* self) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
+  if (value && trace) PyException_SetTraceback(value, trace);
   PyObject* noted = value ? PyObject_CallFunctionObjArgs(g_note, value, self, nullptr) : nullptr;
   if (!noted) PyErr_Clear();
   Py_XDECREF(noted);

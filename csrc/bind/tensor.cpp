@@ -167,11 +167,24 @@ PyObject* get_grad_fn(PyObject* o, void*) {
     return wrap_node(t.grad_fn);
   });
 }
-PyObject* get_grad(PyObject* o, void*) {
+char g_asked;  // what the attribute gives get_grad; weft's own code reads _grad_of
+
+// False: the warning is an exception.
+bool warn_no_leaf() {
+  std::string line = user_line();
+  std::string text =
+      "grad: the .grad attribute of a Tensor that is not a leaf Tensor is being accessed. backward() fills it for "
+      "leaves only: call .retain_grad() on this tensor before, or read .grad of the leaf";
+  if (!line.empty()) text += "\n  at " + line;
+  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+}
+// `asked`: by a program, which is warned where backward() leaves nothing.
+PyObject* get_grad(PyObject* o, void* asked) {
   if (t_observer) [[unlikely]]
     return tell_call(g_grad_of, &o, 1);
-  return field(o, [](TensorImpl& t) {
+  return field(o, [asked](TensorImpl& t) -> PyObject* {
     if (t_recorder) t_recorder->grad_read(Tensor(&t));
+    if (asked && !t.grad && t.grad_fn && !(t.extra && t.extra->retain_grad) && !warn_no_leaf()) return nullptr;
     return wrap(Tensor(t.grad));
   });
 }
@@ -277,7 +290,7 @@ PyGetSetDef fields[] = {
   {"requires_grad", get_requires_grad, tensor_set_requires_grad, "Whether gradients are wanted.", nullptr},
   {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
   {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
-  {"grad", get_grad, set_grad, "The gradient that backward() added up.", nullptr},
+  {"grad", get_grad, set_grad, "The gradient that backward() added up.", &g_asked},
   {"data", get_data, set_data, "The same elements outside the graph.", nullptr},
   {"_version", get_version, nullptr, "How often the memory was changed in place.", nullptr},
   {"_base", get_base, nullptr, "The tensor that this one is a view of.", nullptr},

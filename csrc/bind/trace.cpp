@@ -3,6 +3,7 @@
 
 #include "bind/args.h"
 #include "core/event_log.h"
+#include "core/forward_origin.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/boundary.h"
@@ -316,6 +317,11 @@ void declare_op(std::string signature, std::string doc, nb::object infer, nb::ob
 }
 
 }  // namespace
+
+bool says_forward_lines(Recorder* recorder) {
+  auto* r = dynamic_cast<PyRecorder*>(recorder);
+  return r && !r->watches;
+}
 
 void bind_trace(nb::module_& m) {
   // Until _stop_recording, this recorder sees the ops, or none does; nested: the one that did sees them again after

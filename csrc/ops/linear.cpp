@@ -27,8 +27,8 @@ void infer_linear(Call& c) {
     fail("linear: expected an input of at least one dimension and a weight of two, got shapes ", x.sizes(), " and ",
          w.sizes());
   if (x.dtype() != w.dtype() || (c.has(2) && c.tensor(2).dtype() != x.dtype()))
-    fail("linear: mat1 and mat2 must have the same dtype, but got ", name_of(x.dtype()), " and ", name_of(w.dtype()),
-         c.has(2) ? " and " : "", c.has(2) ? name_of(c.tensor(2).dtype()) : "");
+    fail("linear: mat1 and mat2 must have the same dtype, but got an input of ", name_of(x.dtype()), ", a weight of ",
+         name_of(w.dtype()), c.has(2) ? " and a bias of " : "", c.has(2) ? name_of(c.tensor(2).dtype()) : "");
   if (x.dtype() == DType::Bool) fail_missing("linear: not implemented for 'Bool'");
   if (x.size(-1) != w.size(1))
     fail("linear: mat1 and mat2 shapes cannot be multiplied (", x.sizes(), " and the transpose of ", w.sizes(), ")");

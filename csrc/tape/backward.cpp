@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "core/forward_origin.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
@@ -315,6 +317,8 @@ class Walk final : private ActiveWalk {
       needed = selective_ ? &needed_ : nullptr;
       whole_ = checking || (n.hooks && !n.hooks->after.empty());
       WithWalk active(this);
+      std::optional<ForwardOrigin> line;
+      if (t_recorder && says_forward_lines(t_recorder)) line.emplace(n.origin);
       results = is_recording() ? apply_recorded(n, std::move(w.grads), request_.create_graph)
                                : n.apply(std::move(w.grads), request_.create_graph);
     }

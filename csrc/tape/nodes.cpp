@@ -14,6 +14,34 @@ namespace weft {
 
 // ---- nodes of ops
 
+// A view by square brackets has the name that PyTorch gives its last step: it takes one view for each subscript,
+// but for slices of all among others.
+std::string name_of_subscript(const Dims& sizes, const Dims& spec) {
+  const char* last = "AliasBackward0";
+  for (int i = 0, d = 0; i + 2 < spec.size(); i += 3) {
+    int64_t step = spec[i];
+    if (step < 0) {
+      last = "UnsqueezeBackward0";
+      continue;
+    }
+    bool whole = spec.size() > 3 && step == 1 && spec[i + 1] == 0 && spec[i + 2] == sizes[d];
+    if (!whole) last = step == 0 ? "SelectBackward0" : "SliceBackward0";
+    ++d;
+  }
+  return last;
+}
+
+std::string OpNode::name() const {
+  static const OpRef view_at{"view_at"};
+  if (&op != &view_at.op()) {
+    std::string name = op.node_name;
+    size_t at = name.find("2D");
+    if (at != std::string::npos && metas[0].sizes.size() == 5) name[at] = '3';  // of a batch of volumes
+    return name;
+  }
+  return name_of_subscript(metas[0].sizes, args[1].ints());
+}
+
 OpNode::OpNode(const Op& op, int inputs, int args, int kept)
     : op(op), inputs(inputs), arg_count(args), kept_count(kept) {}
 

@@ -25,7 +25,7 @@ class OpNode final : public Node {
   uint8_t* kept_slot;  // which output each of them is
   uint32_t output_mask = 0;
 
-  std::string name() const override { return op.node_name; }
+  std::string name() const override;
   Grads apply(Grads&& grads, bool create_graph) override;
   void release() override;
   bool released() const override { return freed; }

@@ -79,3 +79,57 @@ def test_inputs_and_lazy() -> None:
     s = weft.summary(Two(), (weft.ones(1, 3), weft.ones(1, 2)), k=2.0)
     assert s.rows[0].shape == [(1, 2), (1, 2)] and s.total_params == 8
     assert s.rows[1].kind == "Linear" and s.rows[1].parameters == 8 and s.rows[1].macs == 6
+
+
+class Pair(nn.Module):
+    """Two inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, a: Any, b: Any) -> Any:
+        return self.layer(a) + b
+
+
+def test_without_an_input_a_model_is_not_called() -> None:
+    found = weft.summary(Pair())
+    assert [row.shape for row in found.rows] == [None, None]
+    assert found.total_params == 8 and found.total_macs == 0
+
+    class Constant(nn.Module):
+        def forward(self) -> Any:
+            return weft.ones(4)
+
+    assert weft.summary(Constant()).rows[0].shape == (4,)  # this one needs none
+
+
+def test_input_size() -> None:
+    assert str(weft.summary(Pair(), input_size=[(5, 3), (5, 2)])) == str(
+        weft.summary(Pair(), weft.zeros(5, 3), weft.zeros(5, 2))
+    )
+    assert weft.summary(nn.ReLU(), input_size=(2, 3)).rows[0].shape == (2, 3)
+    assert weft.summary(nn.ReLU(), input_size=weft.Size([2, 3])).rows[0].shape == (2, 3)
+    for wrong in (3, "ab", (), [(2, "3")]):
+        with pytest.raises(
+            TypeError, match=r"summary: input_size must be a shape(?s:.*)test_summary"
+        ):
+            weft.summary(nn.ReLU(), input_size=wrong)
+    with pytest.raises(ValueError, match="not both"):
+        weft.summary(nn.ReLU(), weft.ones(1), input_size=(1,))
+    with pytest.raises(TypeError, match="takes a Module, not int"):
+        weft.summary(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [nn.Sequential(nn.Linear(8, 4), nn.Linear(4, 2, bias=False)), nn.LSTM(8, 4, 2), nn.GRU(8, 4)],
+    ids=["linear", "lstm", "gru"],
+)
+def test_a_quantised_model_has_as_many_parameters(model: nn.Module) -> None:
+    small = weft.quantization.quantize_dynamic(model, {nn.Linear, nn.LSTM, nn.GRU})
+    whole, found = weft.summary(model), weft.summary(small)
+    assert found.total_params == whole.total_params > 0
+    assert found.trainable_params == 0
+    assert sum(row.parameters for row in found.rows) == found.total_params
+    assert found.total_bytes < whole.total_bytes

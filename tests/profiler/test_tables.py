@@ -40,7 +40,14 @@ def sample() -> EventList:
     relu = event(2, "relu", 4000, 4500, module="Net.conv1")
     walk = event(3, "backward", 4500, 9500, kind="range", phase="backward")
     node = event(
-        4, "ConvolveBackward0", 4500, 9000, walk, kind="node", phase="backward", module="Net.conv1"
+        4,
+        "ConvolutionBackward0",
+        4500,
+        9000,
+        walk,
+        kind="node",
+        phase="backward",
+        module="Net.conv1",
     )
     part = event(
         5,
@@ -193,7 +200,7 @@ def test_options_of_tables() -> None:
     assert "Convolv..." in averages.table(max_name_column_width=10)
     assert "10.000ms" in averages.table(time_unit="ms")
     assert "top-level" in events.table(top_level_events_only=True)
-    assert "ConvolveBackward0" not in events.table(top_level_events_only=True)
+    assert "ConvolutionBackward0" not in events.table(top_level_events_only=True)
     assert len(averages.table(row_limit=-1).splitlines()) == 3 + 8 + 2
     with pytest.raises(ValueError, match="sort_by"):
         averages.table(sort_by="colour")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from typing import Any
 
 import pytest
@@ -215,3 +216,88 @@ def test_names_of_make_dot() -> None:
     assert other is make_dot is weft.view.make_dot
     with pytest.raises(AttributeError, match="nothing"):
         weft.autograd.functional.nothing  # noqa: B018
+
+
+def test_several_arguments() -> None:
+    def both(a: Any, b: Any, c: Any) -> Any:
+        return a * b["x"] + c
+
+    a, b, c = weft.ones(2), {"x": weft.ones(2)}, weft.ones(2)
+    several, one = weft.view.graph(both, a, b, c), weft.view.graph(both, (a, b, c))
+    assert several.source == one.source
+    for what in (a, weft.jit.trace(lambda x: x + 1, (a,))):
+        with pytest.raises(TypeError, match="is not called"):
+            weft.view.graph(what, a, b)
+
+
+def test_pictures_have_the_names_of_users() -> None:
+    net = weft.nn.Sequential(
+        weft.nn.Conv2d(1, 2, 3), weft.nn.BatchNorm2d(2), weft.nn.GELU(), weft.nn.MaxPool2d(2),
+        weft.nn.AvgPool2d(3), weft.nn.Flatten(), weft.nn.LayerNorm(2),
+    )  # fmt: skip
+    x = weft.randn(2, 1, 8, 8)
+    ops = [n for n in weft.view.graph(net, x) if n.kind == "op"]
+    assert [n.label for n in ops] == [
+        "conv2d", "batch_norm", "gelu", "max_pool2d", "avg_pool2d", "view", "layer_norm",
+    ]  # fmt: skip
+    assert all(len(n.shapes) == 1 for n in ops)  # no statistics, no indices
+    both = weft.nn.MaxPool2d(2, return_indices=True)
+    assert [len(n.shapes) for n in weft.view.graph(both, x) if n.kind == "op"] == [2]
+    assert [n.label for n in weft.view.graph(lambda x: x[0, 1:], x) if n.kind == "op"] == [
+        "getitem"
+    ]
+    line = weft.nn.Conv1d(1, 1, 2)
+    assert "conv1d" in [n.label for n in weft.view.graph(line, weft.ones(1, 1, 4))]
+
+
+def test_public_names_are_those_of_functions() -> None:
+    from weft.view.traced import _PUBLIC
+
+    known = {row["name"] for row in weft._C._ops()}
+    assert known >= _PUBLIC.keys()
+    names = {n.replace("#", str(d)) for n in _PUBLIC.values() for d in (2, 3)}
+    there = set(dir(weft)) | set(dir(weft.nn.functional)) | {"getitem", "index", "recurrent"}
+    assert names <= there, names - there
+
+
+def test_nodes_of_the_tape_have_pytorchs_names() -> None:
+    x, volume = weft.randn(2, 2, 4, 4), weft.randn(1, 2, 4, 4, 4)
+    for module, input, name in (
+        (weft.nn.Conv2d(2, 2, 1), x, "ConvolutionBackward0"),
+        (weft.nn.BatchNorm2d(2), x, "NativeBatchNormBackward0"),
+        (weft.nn.LayerNorm(4), x, "NativeLayerNormBackward0"),
+        (weft.nn.GroupNorm(1, 2), x, "NativeGroupNormBackward0"),
+        (weft.nn.MaxPool2d(2), x, "MaxPool2DWithIndicesBackward0"),
+        (weft.nn.MaxPool3d(2), volume, "MaxPool3DWithIndicesBackward0"),
+        (weft.nn.AvgPool3d(2), volume, "AvgPool3DBackward0"),
+    ):
+        y = module(input.requires_grad_())
+        names, waiting = set(), [y.grad_fn]
+        while waiting:
+            node = waiting.pop()
+            names.add(node.name())
+            waiting += [n for n, _ in node.next_functions if n is not None]
+        assert name in names
+
+
+def test_show_names_members_and_the_lines_of_gradients(capsys: pytest.CaptureFixture[str]) -> None:
+    layer, head = weft.nn.Linear(3, 4), weft.nn.Linear(4, 2)
+    net = weft.nn.ModuleDict({"layer": layer, "head": head})
+
+    def loss(x: Any) -> Any:
+        hidden = net["layer"](x).tanh()
+        return net["head"](hidden).sum()
+
+    f = weft.compile(loss)
+    for _ in range(4):
+        f(weft.ones(2, 3)).backward()
+    weft.jit.show(f)
+    text = capsys.readouterr().out
+    for name in ("layer.weight", "layer.bias", "head.weight", "head.bias"):
+        assert f"= member {name}\n" in text
+    assert "= constant\n" not in text
+    first = loss.__code__.co_firstlineno
+    walk = text.index("graph(%g")
+    for part in (text[:walk], text[walk:]):
+        at = {int(n) for n in re.findall(r"test_graphs\.py:(\d+)", part)}
+        assert at == {first + 1, first + 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft._environment import at_line
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.functional.attention import map_once
@@ -77,7 +78,12 @@ class MultiheadAttention(Module):
         self.dropout, self.batch_first = dropout, batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(
+                at_line(
+                    f"{type(self).__name__}: embed_dim must be divisible by num_heads, "
+                    f"got {embed_dim} and {num_heads}"
+                )
+            )
         how = {"device": device, "dtype": dtype}
 
         def parameter(*shape: int) -> Parameter:

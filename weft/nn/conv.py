@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import weft
+from weft._environment import at_line
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.lazy import LazyModuleMixin
@@ -60,9 +61,19 @@ class _ConvNd(Module):
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
-            raise ValueError("in_channels must be divisible by groups")
+            raise ValueError(
+                at_line(
+                    f"{type(self).__name__}: in_channels must be divisible by groups, "
+                    f"got {in_channels} and {groups}"
+                )
+            )
         if out_channels % groups:
-            raise ValueError("out_channels must be divisible by groups")
+            raise ValueError(
+                at_line(
+                    f"{type(self).__name__}: out_channels must be divisible by groups, "
+                    f"got {out_channels} and {groups}"
+                )
+            )
         if padding_mode not in _MODES:
             raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got {padding_mode!r}")
         if isinstance(padding, str):
@@ -395,7 +406,12 @@ class _LazyConvMixin(LazyModuleMixin):
             )
         self.in_channels = input.shape[-me._n - 1]
         if self.in_channels % me.groups:
-            raise ValueError("in_channels must be divisible by groups")
+            raise ValueError(
+                at_line(
+                    f"{type(self).__name__}: in_channels must be divisible by groups, "
+                    f"got {self.in_channels} and {me.groups}"
+                )
+            )
         sizes = (me.out_channels, self.in_channels)
         sizes = sizes[::-1] if me.transposed else sizes
         me.weight.materialize((sizes[0], sizes[1] // me.groups, *me.kernel_size))

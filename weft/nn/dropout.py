@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft._environment import at_line
 from weft.nn import functional as F
 from weft.nn.module import Module
 
@@ -18,7 +19,12 @@ class _DropoutNd(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            raise ValueError(
+                at_line(
+                    f"{type(self).__name__}: dropout probability has to be between 0 and 1, "
+                    f"but got {p}"
+                )
+            )
         self.p = p
         self.inplace = inplace
 

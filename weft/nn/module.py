@@ -9,10 +9,12 @@ Parameters, buffers and children are kept in three tables, as in PyTorch, and al
 
 from __future__ import annotations
 
+import os
 import weakref
 
 from weft import _C, Tensor
 from weft._C import ModuleBase
+from weft._environment import at_line
 from weft.nn import module_hooks as _hooks
 from weft.nn.module_arguments import ATOMS, ConstructorCall, keep
 from weft.nn.module_checkpoint import CheckpointMethods
@@ -235,12 +237,10 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
             return object.__setattr__(self, name, value)
         parameters = d.get("_parameters")
         if parameters is None:
-            if isinstance(value, Module):
-                raise AttributeError("cannot assign module before Module.__init__() call")
-            if isinstance(value, Parameter):
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
-            if isinstance(value, Buffer):
-                raise AttributeError("cannot assign buffer before Module.__init__() call")
+            kinds: dict[type, str] = {Module: "module", Parameter: "parameters", Buffer: "buffer"}
+            for kind, what in kinds.items():
+                if isinstance(value, kind):
+                    raise AttributeError(self._too_early(what, name))
         elif isinstance(value, Tensor):
             return self._set_tensor(name, value)
         elif isinstance(value, Module) and name not in parameters:
@@ -365,10 +365,17 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         behind = cls.__mro__[cls.__mro__.index(Module) + 1 : -1]
         cls._mixed_new = any("__new__" in vars(base) for base in behind)
 
+    def _too_early(self, kind: str, name: Any) -> str:
+        """What to say of a member that is set while there are no tables for it."""
+        return at_line(
+            f"cannot assign {kind} before Module.__init__() call: {name!r} of "
+            f"{type(self).__name__}; let its __init__ begin with super().__init__()"
+        )
+
     def _check_name(self, kind: str, name: Any, table: str) -> None:
         """Refuse names that cannot be those of a parameter, buffer or child."""
         if table not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(self._too_early(kind, name))
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         if "." in name:
@@ -443,7 +450,10 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
         Identity()
         """
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            what = getattr(module, "__name__", type(module).__name__)
+            made = isinstance(module, type) and issubclass(module, Module)
+            hint = f": it is the class; write {what}()" if made else ""
+            raise TypeError(at_line(f"{what} is not a Module subclass{hint}"))
         self._check_name("module", name, "_modules")
         for hook in _hooks._global_module_registration_hooks.values():
             answer = hook(self, name, module)
@@ -482,7 +492,10 @@ class Module(TreeMethods, HookMethods, StateMethods, CheckpointMethods, ModuleBa
 
 def _note_path(error: Any, module: Module) -> None:
     """Say in a note below an error in which module it arose; every caller adds its part."""
+    if not hasattr(error, "_weft_modules"):
+        _say_line(error, module)
     if not hasattr(error, "add_note"):  # Python 3.10
+        error._weft_modules = ()
         return
     trail = error.__dict__.setdefault("_weft_modules", [])
     notes = getattr(error, "__notes__", [])
@@ -490,6 +503,28 @@ def _note_path(error: Any, module: Module) -> None:
         notes.remove(_path_text(trail))
     trail.append(module)
     error.add_note(_path_text(trail))
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OF_ARGUMENTS = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
+
+
+def _say_line(error: Any, module: Module) -> None:
+    """Add a layer's name and the user's line to what the layer's own Python code raised."""
+    if type(error) not in _OF_ARGUMENTS or not type(module).__module__.startswith("weft."):
+        return
+    if len(error.args) != 1 or type(error.args[0]) is not str or "\n  at " in error.args[0]:
+        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        return  # a hook, or a part that the user wrote
+    name, text = type(module).__name__, error.args[0]
+    op, colon, rest = text.partition(": ")
+    if colon and op.replace("_", "") == name.lower():  # the layer's own function
+        text = rest
+    error.args = (at_line(text if text.startswith(name) else f"{name}: {text}"),)
 
 
 def _path_text(trail: list[Module]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import weft
 from weft import Tensor
+from weft._environment import at_line
 from weft.nn.module_hooks import HookTable, RemovableHandle, add
 from weft.nn.parameter import Parameter, is_lazy
 
@@ -335,8 +336,10 @@ class StateMethods:
                     errors.insert(at, f"{kind} key(s) in state_dict: {quoted}. ")
         if errors:
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                + "\n\t".join(errors)
+                at_line(
+                    f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
+                    + "\n\t".join(errors)
+                )
             )
         return _IncompatibleKeys(missing, unexpected)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weft
+from weft._environment import at_line
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.batchnorm import (
@@ -176,7 +177,10 @@ class GroupNorm(ScaleAndShift):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+                at_line(
+                    f"{type(self).__name__}: num_channels ({num_channels}) must be divisible by "
+                    f"num_groups ({num_groups})"
+                )
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine

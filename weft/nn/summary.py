@@ -6,6 +6,7 @@ import math
 
 import weft
 from weft import Tensor
+from weft._environment import at_line
 from weft.nn.module import Module
 from weft.utils.pytree import find_tensors
 
@@ -36,7 +37,8 @@ class Row:
         own = [p for p in module._parameters.values() if p is not None]
         buffers = [b for b in module._buffers.values() if b is not None]
         lazy = any(weft.nn.parameter.is_lazy(t) for t in own + buffers)
-        self.parameters = 0 if lazy else sum(p.numel() for p in own)
+        counted = [] if lazy else own + quantised(module)
+        self.parameters = sum(t.numel() for t in counted)
         self.trainable = 0 if lazy else sum(p.numel() for p in own if p.requires_grad)
         self.bytes = 0 if lazy else sum(t.numel() * t.element_size() for t in own + buffers)
         self.macs = 0
@@ -109,6 +111,20 @@ class Summary:
         return summary_html(self)
 
     __repr__ = __str__
+
+
+def quantised(module: Module) -> list[Tensor]:
+    """Return the weights and biases of a quantised layer, which are buffers: no gradient flows to them.
+
+    >>> from weft.nn.summary import quantised
+    >>> linear = weft.quantization.nn.dynamic.Linear(3, 2)
+    >>> [t.dtype for t in quantised(linear)]
+    [weft.int8, weft.float32]
+    """
+    if not type(module).__module__.startswith("weft.quantization.nn"):
+        return []
+    names = ("weight_int8", "weight_uint8", "bias")
+    return [t for name, t in module._buffers.items() if t is not None and name.startswith(names)]
 
 
 def _size_text(n: int) -> str:
@@ -208,13 +224,18 @@ class left_as_it_is:
                     buffer.copy_(self.state[name])
 
 
-def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summary:
+def summary(
+    model: Module, input: Any = None, *args: Any, input_size: Any = None, **kwargs: Any
+) -> Summary:
     """Call a model once and list its layers: output shapes, parameters, bytes, multiply-adds.
+
+    Without an input, a model that needs one is not called: the table then has parameters and bytes.
 
     Args:
         model: any module; its mode, state and gradients stay as they are.
         input: its argument: a tensor, a tuple of arguments, or a shape to be filled with zeros.
         args: further arguments.
+        input_size: in place of ``input``: a shape to be filled with zeros, or a list of shapes.
         kwargs: further arguments by name.
 
     >>> model = weft.nn.Sequential(weft.nn.Linear(4, 8), weft.nn.ReLU(), weft.nn.Linear(8, 2))
@@ -230,6 +251,12 @@ def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summ
     Memory: 232 bytes of parameters and buffers, 216 bytes of outputs
     Multiply-adds: 144
     """
+    if not isinstance(model, Module):
+        raise TypeError(at_line(f"summary: takes a Module, not {type(model).__name__}"))
+    if input_size is not None:
+        if input is not None:
+            raise ValueError(at_line("summary: takes an input or input_size=, not both"))
+        input = _zeros_of(input_size)
     given = _arguments(input, args)
     rows: dict[int, Row] = {}
     for name, module in model.named_modules():
@@ -257,8 +284,9 @@ def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summ
         for module in model.modules():
             handles.append(module.register_forward_pre_hook(before, prepend=True))
             handles.append(module.register_forward_hook(after))
-        with left_as_it_is(model), weft.no_grad():
-            model(*given, **kwargs)
+        if given or kwargs or not _needs_input(model):
+            with left_as_it_is(model), weft.no_grad():
+                model(*given, **kwargs)
     finally:
         for handle in handles:
             handle.remove()
@@ -267,6 +295,34 @@ def summary(model: Module, input: Any = None, *args: Any, **kwargs: Any) -> Summ
         row = rows[id(module)]
         row.kind, row.parameters, row.bytes = fresh.kind, fresh.parameters, fresh.bytes
     return Summary(list(rows.values()), {**_totals(model), **counted, "macs": rows[id(model)].macs})
+
+
+def _zeros_of(size: Any) -> tuple[Tensor, ...]:
+    """Zeros of the shape, or of each of the shapes, that input_size says."""
+    sizes = size if isinstance(size, (list, tuple)) else ()
+    whole = bool(sizes) and all(isinstance(n, int) for n in sizes)
+    shapes = [sizes] if whole else list(sizes)
+    for shape in shapes:
+        if not isinstance(shape, (list, tuple)) or not all(isinstance(n, int) for n in shape):
+            shapes = []
+    if not shapes:
+        raise TypeError(
+            at_line(f"summary: input_size must be a shape or a list of shapes, got {size!r}")
+        )
+    return tuple(weft.zeros(*shape) for shape in shapes)
+
+
+def _needs_input(model: Module) -> bool:
+    """Whether forward has parameters without defaults."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):  # what has no signature is called
+        return False
+    return any(
+        p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
+    )
 
 
 def _arguments(input: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -283,8 +339,9 @@ def _arguments(input: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _totals(model: Module) -> dict[str, int]:
     """What all parameters and buffers come to, each counted once."""
     parameters, buffers = list(model.parameters()), list(model.buffers())
+    stored = {id(t): t for module in model.modules() for t in quantised(module)}
     return {
-        "parameters": sum(p.numel() for p in parameters),
+        "parameters": sum(p.numel() for p in [*parameters, *stored.values()]),
         "trainable": sum(p.numel() for p in parameters if p.requires_grad),
         "bytes": sum(t.numel() * t.element_size() for t in parameters + buffers),
     }

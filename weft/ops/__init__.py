@@ -192,6 +192,24 @@ class _Parameters:
         }
 
 
+_hidden: set[str] = set()  # names of native ops that are parts of others, once an error asked
+
+
+def _with_name(text: str, name: str) -> str:
+    """Return an error's text with the op that the user called, in the place of a part of it.
+
+    >>> from weft.ops import _with_name
+    >>> _with_name("convolve: no channels", "conv2d"), _with_name("conv2d: none", "conv2d")
+    ('conv2d: no channels', 'conv2d: none')
+    """
+    if not _hidden:
+        _hidden.update(row["base"] for row in _C._ops() if row["hidden"])
+    part, colon, rest = text.partition(": ")
+    if part != name and colon and part in _hidden:
+        text = rest
+    return text if name in text.partition("\n  at ")[0] else f"{name}: {text}"
+
+
 def _named(
     f: Callable[..., Any],
     name: str,
@@ -235,8 +253,7 @@ def _named(
             return f(*args, **kwargs)
         except (RuntimeError, IndexError, ValueError, TypeError) as e:
             if e.args and isinstance(e.args[0], str):
-                text = e.args[0] if name in e.args[0] else f"{name}: {e.args[0]}"
-                e.args = (at_line(text), *e.args[1:])
+                e.args = (at_line(_with_name(e.args[0], name)), *e.args[1:])
             raise
         except AttributeError:
             parameters().check(args, kwargs)

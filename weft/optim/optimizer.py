@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from weft import _C, Tensor
+from weft._environment import at_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,14 +188,30 @@ class Optimizer:
         self._make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or "
-                f"dicts, but got {_typename(params)}"
+                at_line(
+                    "params argument given to the optimizer should be an iterable of Tensors or "
+                    f"dicts, but got {_typename(params)}"
+                )
+            )
+        if hasattr(params, "named_parameters"):
+            kind = type(params).__name__
+            raise TypeError(
+                at_line(
+                    f"{type(self).__name__}: '{kind}' object is not iterable: give its "
+                    "parameters, as by model.parameters()"
+                )
             )
         self.state: defaultdict[Tensor, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                at_line(
+                    f"{type(self).__name__}: optimizer got an empty parameter list. A model finds "
+                    "layers that are its attributes; those in a plain list or dict need "
+                    "nn.ModuleList or nn.ModuleDict"
+                )
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -398,7 +415,13 @@ class Optimizer:
                     f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}"
                 )
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                made = p.grad_fn.name().removesuffix("Backward0")
+                raise ValueError(
+                    at_line(
+                        f"{type(self).__name__}: can't optimize a non-leaf Tensor: it is the "
+                        f"result of {made}, at {p.grad_fn.origin}"
+                    )
+                )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(

@@ -172,7 +172,7 @@ def state_of(x: Any, training: bool = False) -> Any:
     if is_numpy(x, "random.Generator"):
         return x.bit_generator.state
     if isinstance(x, weft.Tensor) and training:
-        return {"value": x.detach(), "grad": x.grad}
+        return {"value": x.detach(), "grad": weft._C._grad_of(x)}
     if type(x) in (list, tuple):
         return type(x)([state_of(item, training) for item in x])
     if type(x) is dict:

@@ -23,7 +23,7 @@ __all__ = ["graph"]
 def graph(
     what: Any,
     inputs: Any = (),
-    *,
+    *args: Any,
     params: Any = None,
     depth: int | None = None,
     unused: bool = False,
@@ -38,6 +38,7 @@ def graph(
             (then this is ``make_dot``).
         inputs: what to call it with: a tensor, or a tuple of arguments, which may hold lists and
             dicts of tensors.
+        args: further arguments.
         params: names of tensors, as ``make_dot`` takes them.
         depth: show modules of this depth as one node each; None shows every op.
         unused: show also ops on which no result depends, as the counting of batches.
@@ -52,6 +53,8 @@ def graph(
     names = Names()
     names.take(params, "view.graph")
     if isinstance(what, weft.Tensor):
+        if args:
+            raise TypeError("view.graph: a tensor is not called, so it takes no arguments")
         return make_dot(what, params, depth=depth)
     static = getattr(what, "graph", what)
     if not isinstance(static, StaticGraph):
@@ -62,7 +65,12 @@ def graph(
             )
         if hasattr(what, "named_parameters"):
             names.take_module(what)
-        static = record(what, inputs)
+        static = record(what, (inputs, *args) if args else inputs)
+    elif args:
+        raise TypeError(
+            "view.graph: a static graph is not called, so it takes no arguments; got "
+            f"{1 + len(args)}"
+        )
     made = from_static(static, names, unused)
     return made if depth is None else made.collapse(depth)
 
@@ -127,6 +135,65 @@ def _named_inputs(func: Any, given: tuple[Any, ...]) -> Iterator[tuple[str, Any]
         yield from find_named(x, weft.Tensor, name)
 
 
+_PUBLIC = {  # what users call the ops that are parts of others; # is the number of dimensions
+    "attend": "scaled_dot_product_attention",
+    "convolve": "conv#d",
+    "convolve_input": "conv_transpose#d",
+    "cross_entropy_rows": "cross_entropy",
+    "ctc_rows": "ctc_loss",
+    "embedding_bags": "embedding_bag",
+    "fold_windows": "fold",
+    "gelu_erf": "gelu",
+    "gelu_tanh": "gelu",
+    "grid_read": "grid_sample",
+    "huber": "huber_loss",
+    "index.places": "index",
+    "join": "cat",
+    "log_loss": "binary_cross_entropy",
+    "logistic_loss": "binary_cross_entropy_with_logits",
+    "multi_margin_rows": "multi_margin_loss",
+    "multilabel_margin_rows": "multilabel_margin_loss",
+    "nll_classes": "nll_loss",
+    "norm_channels": "batch_norm",
+    "norm_groups": "group_norm",
+    "norm_rows": "layer_norm",
+    "pad_picked": "pad",
+    "pool_adaptive": "adaptive_max_pool#d",
+    "pool_fractional": "fractional_max_pool#d",
+    "pool_largest": "max_pool#d",
+    "pool_mean": "avg_pool#d",
+    "pool_set": "max_unpool#d",
+    "recur": "recurrent",
+    "resample": "interpolate",
+    "smooth_l1": "smooth_l1_loss",
+    "squared_error": "mse_loss",
+    "unfold_windows": "unfold",
+    "view_at": "getitem",
+}
+
+
+def public_name(node: Any) -> str:
+    """Return what a picture calls an op: the name that users know it by.
+
+    >>> from weft.view.traced import public_name, record
+    >>> [public_name(n) for n in record(weft.nn.MaxPool2d(2), weft.ones(1, 1, 2, 2))]
+    ['max_pool2d']
+    """
+    name = _PUBLIC.get(node.op, node.op)
+    if "#" in name:
+        spatial = next((len(a) for a in node.args if type(a) in (tuple, list)), 2)
+        name = name.replace("#", str(spatial))
+    return name
+
+
+def _shown_shapes(node: Any, used: set[Any]) -> list[tuple[int, ...]]:
+    """The shapes of what an op gives; of what an inner op keeps for backward only where it is read."""
+    outputs = node.outputs
+    if node.op in _PUBLIC:
+        outputs = [v for i, v in enumerate(outputs) if i == 0 or v in used]
+    return [v.shape for v in outputs]
+
+
 def _used(static: Any) -> list[Any]:
     """Return the nodes on which a result depends."""
     wanted = set(static.results())
@@ -151,16 +218,19 @@ def from_static(static: Any, names: Names, unused: bool = True) -> Graph:
     at: dict[Value, Node] = {}
     for v in static.inputs:
         at[v] = made.add(v.name, "leaf", shapes=[v.shape], dtype=v.dtype)
-    for node in static.nodes if unused else _used(static):
+    shown = static.nodes if unused else _used(static)
+    used = {v for node in shown for v in node.inputs()} | set(static.results())
+    for node in shown:
         for v in node.inputs():
             if v not in at:  # a tensor from outside, when it is first read
                 name, kind = _outside(v, names)
                 at[v] = made.add(name, kind, shapes=[v.shape], dtype=v.dtype)
         line, module = split_origin(node.line)
-        label = f"{node.op}_" if node.inplace and not node.op.endswith("_") else node.op
+        label = public_name(node)
+        label += "_" if node.inplace and not label.endswith("_") else ""
         step = made.add(
-            label, "op", op=node.op, shapes=[v.shape for v in node.outputs], module=module,
-            line=line, dtype=node.outputs[0].dtype if node.outputs else None,
+            label, "op", op=node.op, shapes=_shown_shapes(node, used), module=module, line=line,
+            dtype=node.outputs[0].dtype if node.outputs else None,
         )  # fmt: skip
         for source in dict.fromkeys(at[v] for v in node.inputs()):
             made.connect(source, step)

@@ -335,7 +335,7 @@ def _is_plain(data: Any, most: int = 1000) -> bool:
 
 def _quiet_grad(t: Tensor) -> Tensor | None:
     with paused():
-        return t.grad
+        return _C._grad_of(t)
 
 
 @contextlib.contextmanager

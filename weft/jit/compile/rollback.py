@@ -75,7 +75,7 @@ def contents_as_they_are(x: Any) -> Callable[[], None]:
 def grad_as_it_is(t: Tensor) -> Callable[[], None]:
     """Return what sets a gradient to what it is now."""
     with quiet(), weft.no_grad():
-        grad = t.grad
+        grad = _C._grad_of(t)
         kept = None if grad is None else grad.detach().clone()
 
     def put() -> None:

@@ -303,7 +303,7 @@ def _build(
     graph = run_passes(recorded, passes, remember=False)
     take_apart(recorded.nodes)
     segment.improved = [node.op for node in graph]
-    segment.shown = lambda: run_passes(before(), steps)
+    segment.shown = lambda: run_passes(before(named=True), steps)
     try:
         args = [like[v] for v in given]
         made, live = program_of(graph, args, graph.outputs, lent)
@@ -326,16 +326,32 @@ def _order(number: dict[int, int], graph: Graph) -> list[int]:
     return order
 
 
+def _name_members(held: dict[Value, Tensor]) -> None:
+    from weft.view.names import Names
+
+    names = Names()
+    names.take_all_modules(held.values())
+    for v, t in held.items():
+        if found := names.of(t):
+            v.member = found[0]
+
+
 def captured(
-    segment: Segment, given: list[Value], tensors: dict[Value, Tensor], results: list[Value]
-) -> Graph:
-    """Return the ops of a segment as a graph of its own, before any pass."""
+    segment: Segment, given: list[Value], tensors: dict[Value, Tensor], results: list[Value],
+    named: bool = False,
+) -> Graph:  # fmt: skip
+    """Return the ops of a segment as a graph of its own, before any pass.
+
+    With ``named``, parameters and buffers have their paths in the modules that hold them: to look at.
+    """
     graph = Graph()
     same = {v: graph.adopt(v) for v in given}
     graph.inputs = list(same.values())
     read = dict.fromkeys([*(v for node in segment.nodes for v in node.inputs()), *results])
     outside = {v: graph.adopt(v) for v in read if v in tensors and v not in same}
     graph.constants = list(outside.values())
+    if named:
+        _name_members({v: tensors[old] for old, v in outside.items()})
     same.update(outside)
     for node in segment.nodes:  # as if the tape had been on: a program runs without one
         args = [

@@ -210,7 +210,7 @@ class CallSpecialization(Specialization):
         if self.meets(inputs):
             return "an argument"
         for t, grad in self.before:
-            if (inputs[t] if isinstance(t, int) else t).grad is not grad:
+            if _C._grad_of(inputs[t] if isinstance(t, int) else t) is not grad:
                 return "the gradient of a tensor that it reads"
         for v, t in self.tensors.items():
             if _C._geometry(t) != (v.shape, v.dtype, v.stride):

@@ -26,7 +26,7 @@ def _warn_of_sizes(name: str, input: Tensor, target: Tensor) -> None:
         warnings.warn(
             f"{name}: Using a target size ({list(target.shape)}) that is different to the input "
             f"size ({list(input.shape)}). This will likely lead to incorrect results due to "
-            "broadcasting. Please ensure they have the same size.",
+            f"broadcasting. Please ensure they have the same size.\n  at {weft._C._here()}",
             stacklevel=4,
         )
 

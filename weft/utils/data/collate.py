@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, 
 from typing import Any
 
 import weft
+from weft._environment import at_line
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -92,7 +93,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
 
 
 def _refused(kind: Any) -> str:
-    return (
+    return at_line(
         f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{kind}"
     )

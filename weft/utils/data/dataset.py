@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import weft
+from weft._environment import at_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,8 +90,10 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
         if len({t.size(0) for t in tensors}) > 1:
             sizes = ", ".join(str(list(t.shape)) for t in tensors)
             raise AssertionError(
-                f"TensorDataset: Size mismatch between tensors: the first dimensions must be equal, "
-                f"got shapes {sizes}"
+                at_line(
+                    "TensorDataset: Size mismatch between tensors: the first dimensions must be "
+                    f"equal, got shapes {sizes}"
+                )
             )
         self.tensors = tensors
 
