@@ -374,9 +374,11 @@ class DeclaredOptimizer(Optimizer):
                 if default is not required and name != "differentiable":
                     group.setdefault(name, default)
             group.update(self.fixed)
+        if STEP not in self._states:  # they count in Python
+            return
         for value in self.state.values():
-            if isinstance(value, dict) and isinstance(value.get("step"), float):
-                value["step"] = counter(value["step"])
+            if isinstance(value, dict) and isinstance(value.get("step"), (int, float)):
+                value["step"] = counter(float(value["step"]))
 
 
 class Functional:
