@@ -35,6 +35,9 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if not argv or argv == ["-m"] or (argv[0][:1] == "-" and argv[0] not in ("-m", "--watch")):
         print(USAGE, file=sys.stderr)
+        if argv:
+            why = "-m needs a module" if argv == ["-m"] else f"unknown option {argv[0]}"
+            print(f"python -m weft run: error: {why}", file=sys.stderr)
         return 2
     if argv[0] == "--watch":
         from weft.view import watch
