@@ -123,8 +123,10 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert "No module named nothing" in weft("run", "-m", "nothing", cwd=tmp_path).stderr
     cases = {(): "usage", ("-m",): "-m needs a module", ("--bogus",): "unknown option --bogus"}
     for args, says in cases.items():
-        done = weft("run", *args, cwd=tmp_path)
-        assert done.returncode == 2 and "usage" in done.stderr and says in done.stderr
+        for watch in ([], ["--watch"]):  # no page opens for a program that cannot run
+            done = weft("run", *watch, *args, cwd=tmp_path)
+            assert done.returncode == 2 and "usage" in done.stderr and says in done.stderr
+            assert "live view" not in done.stderr
     assert "usage" in weft("run", "--help", cwd=tmp_path).stdout
 
 

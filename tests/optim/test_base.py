@@ -301,33 +301,6 @@ def test_state_dicts_that_do_not_fit() -> None:
         one.load_state_dict(two.state_dict())
 
 
-COUNTING = [name for name in NAMES if name not in ("SGD", "Muon", "LBFGS")]
-
-
-@pytest.mark.parametrize("number", [int, float])
-@pytest.mark.parametrize("name", COUNTING)
-def test_checkpoints_with_numbers_for_steps(name: str, number: type) -> None:
-    """Old checkpoints count steps in plain numbers; training goes on as from a tensor."""
-
-    def train(optimizer: Any, p: Any) -> Any:
-        for _ in range(3):
-            p.grad = 2 * p.detach()
-            optimizer.step()
-        return p.detach().clone()
-
-    p = weft.tensor([[1.0, -2.0]], requires_grad=True)
-    one = getattr(optim, name)([p], lr=0.01)
-    train(one, p)
-    old = copy.deepcopy(one.state_dict())
-    assert weft.is_tensor(old["state"][0]["step"])
-    old["state"][0]["step"] = number(old["state"][0]["step"])
-    q = p.detach().clone().requires_grad_()
-    two = getattr(optim, name)([q], lr=0.01)
-    two.load_state_dict(old)
-    assert weft.equal(train(two, q), train(one, p))
-    assert two.state[q]["step"] == one.state[p]["step"] == 6
-
-
 def test_lbfgs_refuses_a_second_group() -> None:
     """Its step would leave it where it is."""
     optimizer = optim.LBFGS([leaf(2)])
