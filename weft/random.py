@@ -18,7 +18,7 @@ def manual_seed(seed: int) -> Generator:
 
     >>> _ = weft.manual_seed(0)
     """
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
@@ -61,8 +61,9 @@ def use(stream: str) -> None:
 
     weft's own stream is drawn from in parallel. PyTorch's gives the numbers that PyTorch gives on a CPU for
     the same seed and the same calls: integers, choices and uniform numbers bit for bit, normal numbers
-    and what is made of them up to rounding. The default generator starts again from its seed; generators
-    made later follow the stream too. ``python -m weft run`` chooses PyTorch's.
+    and what is made of them up to rounding; gamma and Dirichlet numbers are others. The default
+    generator starts again from its seed; generators made later follow the stream too.
+    ``python -m weft run`` chooses PyTorch's.
 
     >>> weft.random.use("torch")
     >>> _ = weft.manual_seed(0)
@@ -70,6 +71,8 @@ def use(stream: str) -> None:
     tensor([0.4963, 0.7682, 0.0885])
     >>> weft.random.use("weft")
     """
+    if stream not in ("weft", "torch"):
+        raise ValueError(f"use: stream must be 'weft' or 'torch', got {stream!r}")
     _C._use_stream(stream)
 
 

@@ -163,15 +163,32 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert weft.__main__.main(["check", "--lacking", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "torch.onez" in out and "nearest: torch.ones" in out
-    assert "cannot be read: line 2" in out and "3 files, 2 lacking" in out
+    assert "cannot be read: line 2" in out and "3 files, 1 of them cannot be read, 1 lacking" in out
     assert main(["--json", str(tmp_path)]) == 1
     data = json.loads(capsys.readouterr().out)
-    assert data["lacking"] == 2 and [len(f["names"]) for f in data["files"]] == [2, 2, 0]
+    assert data["lacking"] == 1 and [len(f["names"]) for f in data["files"]] == [2, 2, 0]
     names = {n["name"]: n for n in data["files"][1]["names"]}
     assert names["torch.onez"]["lines"] == [2] and not names["torch.onez"]["present"]
     with pytest.raises(SystemExit) as end:
         main([str(tmp_path / "nothing.py")])
     assert end.value.code == 2
+
+
+def test_files_that_are_no_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Python's rules for encodings; a notebook is JSON, which is no program though Python reads it."""
+    path = tmp_path / "old.py"
+    path.write_bytes(b"# -*- coding: latin-1 -*-\nimport torch\ntorch.ones(1)  # \xe9\n")
+    assert main([str(path)]) == 0
+    assert "2 names of PyTorch, none lacking" in capsys.readouterr().out
+    for content in (b"import torch  # \xe9\n", b"# coding: nonsense\n", b"\xff\xfe"):
+        path.write_bytes(content)
+        assert main([str(path)]) == 1
+        out = capsys.readouterr().out
+        assert "cannot be read" in out and "lacking" not in out
+    notebook = tmp_path / "lesson.ipynb"
+    notebook.write_text('{"cells": [{"cell_type": "code", "source": ["import torch"]}]}')
+    assert main([str(notebook)]) == 1
+    assert "cannot be read: ValueError: a notebook" in capsys.readouterr().out
 
 
 def test_programs_lack_nothing() -> None:

@@ -121,9 +121,12 @@ def test_wrong_calls(tmp_path: Path) -> None:
     """Files and modules that are not there, and no program at all."""
     assert "can't open file" in weft("run", "nothing.py", cwd=tmp_path).stderr
     assert "No module named nothing" in weft("run", "-m", "nothing", cwd=tmp_path).stderr
-    for args in ([], ["-m"], ["--bogus"]):
-        done = weft("run", *args, cwd=tmp_path)
-        assert done.returncode == 2 and "usage" in done.stderr
+    cases = {(): "usage", ("-m",): "-m needs a module", ("--bogus",): "unknown option --bogus"}
+    for args, says in cases.items():
+        for watch in ([], ["--watch"]):  # no page opens for a program that cannot run
+            done = weft("run", *watch, *args, cwd=tmp_path)
+            assert done.returncode == 2 and "usage" in done.stderr and says in done.stderr
+            assert "live view" not in done.stderr
     assert "usage" in weft("run", "--help", cwd=tmp_path).stdout
 
 

@@ -281,3 +281,17 @@ def test_random_programs(seed: int) -> None:
             results.append([*out, *(weft.zeros(3) if g is None else g for g in grads)])
         for other in results[1:]:
             assert all(weft.equal(x, y) for x, y in zip(results[0], other))
+
+
+@pytest.mark.parametrize("operands", [weft.ones(1), None, 3, {"x": weft.ones(1)}])
+def test_operands_of_cond_are_a_tuple(operands: Any) -> None:
+    """A tensor would be taken apart along its first dimension."""
+    with pytest.raises(TypeError, match="cond: operands must be a tuple, got"):
+        weft.cond(weft.tensor(True), lambda x: x + 1, lambda x: -x, operands)
+
+
+def test_branches_of_cond_are_functions() -> None:
+    """Also the one that is not taken."""
+    for branches in ((abs, 2), (2, abs)):
+        with pytest.raises(TypeError, match="cond: both branches must be functions, got int"):
+            weft.cond(weft.tensor(True), *branches, (weft.ones(1),))

@@ -139,7 +139,7 @@ def test_wrong_inputs() -> None:
         f(weft.ones(2, 3, dtype=weft.int64))
     with pytest.raises(TypeError, match="takes 1 tensors, got 2"):
         f(weft.ones(2, 3), weft.ones(2, 3))
-    with pytest.raises(TypeError, match="example input 0 must be a Tensor, not int"):
+    with pytest.raises(TypeError, match=r"example_inputs\[0\] must be a Tensor, not int"):
         weft.jit.trace(lambda x: x, (3,))
 
 

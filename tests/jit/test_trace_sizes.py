@@ -193,3 +193,42 @@ def test_random_functions_equal_eager_or_are_refused(first: int) -> None:
             assert refused or got == run(f, n), f"{seed}: {n} rows\n{source}"
             taken += not isinstance(got, str)
     assert taken > 100
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        (weft.ones(2, 4), TypeError, "check_inputs must be a list of examples"),
+        ("ab", TypeError, "check_inputs must be a list of examples"),
+        (["ab"], TypeError, r"check_inputs\[0\] must be a tensor or a tuple of tensors, not str"),
+        ([(3,)], TypeError, r"check_inputs\[0\]\[0\] must be a Tensor, not int"),
+        ([(weft.ones(2, 4),) * 2], ValueError, r"check_inputs\[0\] must have as many tensors"),
+        ([weft.ones(3, 4), weft.ones(7)], ValueError, r"check_inputs\[1\] .* is float32\[7\]"),
+        ([weft.ones(2, 4).double()], ValueError, r"is float64\[2, 4\], in the example float32"),
+    ],
+)
+def test_check_inputs_that_are_no_examples(given: Any, error: type, says: str) -> None:
+    """The error says which one, and how it differs."""
+    with pytest.raises(error, match=says):
+        trace(lambda x: x + 1, weft.ones(3, 4), check_inputs=given)
+
+
+def test_check_inputs_of_the_same_sizes_name_themselves() -> None:
+    """A graph keeps the branch of its example."""
+    with (
+        pytest.warns(weft.jit.TracerWarning),
+        pytest.raises(RuntimeError, match=r"for check_inputs\[1\]"),
+    ):
+        trace(
+            lambda x: x + 1 if x.sum() > 0 else x - 1,
+            weft.ones(2),
+            check_inputs=[weft.ones(2), -weft.ones(2)],
+        )
+
+
+def test_unknown_arguments_are_refused() -> None:
+    """None is accepted and ignored."""
+    with pytest.raises(TypeError, match="foo"):
+        trace(lambda x: x, weft.ones(2), foo=True)
+    with pytest.raises(NotImplementedError, match="example_kwarg_inputs"):
+        trace(lambda x: x, weft.ones(2), example_kwarg_inputs={"x": weft.ones(2)})

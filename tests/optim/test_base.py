@@ -301,6 +301,14 @@ def test_state_dicts_that_do_not_fit() -> None:
         one.load_state_dict(two.state_dict())
 
 
+def test_lbfgs_refuses_a_second_group() -> None:
+    """Its step would leave it where it is."""
+    optimizer = optim.LBFGS([leaf(2)])
+    with pytest.raises(ValueError, match="parameter groups"):
+        optimizer.add_param_group({"params": [leaf(1)]})
+    assert len(optimizer.param_groups) == 1
+
+
 def test_a_state_dict_is_not_changed_by_loading() -> None:
     """Options are copied; the loaded optimiser may change them."""
     optimizer = optim.SGD([leaf(1)], lr=0.1)

@@ -210,7 +210,7 @@ RESUMED = {"SGD": {"momentum": 0.9}, "RMSprop": {"momentum": 0.5, "centered": Tr
 
 
 @pytest.mark.parametrize("name", SAVED)
-@pytest.mark.parametrize("steps", [float, weft.tensor])
+@pytest.mark.parametrize("steps", [int, float, weft.tensor])
 def test_checkpoints_of_earlier_versions(name: str, steps: Any) -> None:
     """Five steps of the formula in NumPy, written as a state dict, go on here."""
     options = {"lr": 0.1, **RESUMED.get(name, {})}
@@ -232,3 +232,72 @@ def test_checkpoints_of_earlier_versions(name: str, steps: Any) -> None:
         optimizer.step()
         assert np.allclose(ours.detach().numpy(), p, rtol=1e-6, atol=1e-8), t
     assert list(optimizer.state[ours]) == list(saved)
+
+
+# ---- what users get wrong, and what they may leave out -------------------------------------------
+
+
+class Plain(DeclaredOptimizer):
+    """Without states: ``p = p - lr g``."""
+
+    @options()
+    def __init__(self, params: Any, lr: float = 0.5) -> None:
+        """Nothing more."""
+
+    @staticmethod
+    def update(p: Any, g: Any, *, lr: float) -> None:
+        """Move ``p`` against ``g``."""
+        add_(p, g, -lr)
+
+
+def test_one_without_states() -> None:
+    """The state dict has groups only."""
+    p = weft.ones(2, requires_grad=True)
+    optimizer = Plain([p])
+    for _ in range(2):
+        p.grad = weft.tensor([1.0, 2.0])
+        optimizer.step()
+    assert p.tolist() == [0.0, -1.0]
+    assert optimizer.state_dict()["state"] == {}
+    with weft.no_grad():
+        Plain.functional([p], [weft.ones(2)], lr=1.0)
+    assert p.tolist() == [-1.0, -2.0]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_a_formula_of_a_subclass_is_the_one_that_runs(name: str) -> None:
+    """The native step of the base is for the formula of the base."""
+    base = getattr(optim, name)
+
+    class Doubled(base):  # type: ignore[misc,valid-type]
+        @staticmethod
+        @functools.wraps(base.update)
+        def update(p: Any, *args: Any, **options: Any) -> None:
+            p.mul_(2)
+
+    p = weft.ones(2, requires_grad=True)
+    optimizer = Doubled([p], lr=0.1)
+    p.grad = weft.ones(2)
+    optimizer.step()
+    assert p.tolist() == [2.0, 2.0]
+
+
+def test_formulas_that_do_not_fit_the_options() -> None:
+    """The error names the optimiser."""
+
+    class Unknown(Plain):
+        @staticmethod
+        def update(p: Any, g: Any, *, lr: float, beta: float) -> None:
+            """Never called."""
+
+    class Missing(DeclaredOptimizer):
+        @options()
+        def __init__(self, params: Any, lr: float = 0.5) -> None:
+            """Nothing more."""
+
+    p = weft.ones(2, requires_grad=True)
+    p.grad = weft.ones(2)
+    with pytest.raises(KeyError, match=r"Unknown\.update takes 'beta'"):
+        Unknown([p]).step()
+    with pytest.raises(TypeError, match="Missing declares no update"):
+        Missing([p])

@@ -10,7 +10,6 @@ import sys
 from xml.etree import ElementTree
 
 import weft
-from weft.profiler.command import main
 
 ROOT = pathlib.Path(weft.__file__).parent.parent
 
@@ -79,10 +78,6 @@ def test_programs_that_fail_are_reported_too(tmp_path: pathlib.Path) -> None:
     assert "ran no op" in done.stderr
 
 
-def test_usage(capsys: object) -> None:
-    assert main([]) == 2
-
-
 def test_bottleneck(tmp_path: pathlib.Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM.format(name="weft"))
     done = run("weft.utils.bottleneck", "train.py", "now", folder=tmp_path)
@@ -92,3 +87,19 @@ def test_bottleneck(tmp_path: pathlib.Path) -> None:
     assert "tottime" in done.stdout
     assert "Self CPU %" in done.stdout
     assert "LinearBackward0" in done.stdout
+
+
+def test_wrong_options_are_told_before_the_program_runs(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "train.py").write_text("print('ran')")
+    cases = {
+        ("--every", "0"): "--every: must be a whole number of at least 1, got 0",
+        ("--limit", "-1"): "--limit: must be a whole number of at least 1, got -1",
+        ("--trace", "no/such/t.json"): "--trace: no/such/t.json cannot be written",
+        ("--flame", "."): "--flame: . cannot be written",
+    }
+    for options, says in cases.items():
+        done = run("weft", "profile", *options, "train.py", folder=tmp_path)
+        assert done.returncode == 2 and "ran" not in done.stdout
+        assert says in done.stderr and "Traceback" not in done.stderr, done.stderr
+    done = run("weft", "profile", folder=tmp_path)
+    assert done.returncode == 2 and "a script, or -m and a module, is missing" in done.stderr

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,8 @@ def test_steps_are_recorded_as_planned() -> None:
     steps = [e for e in prof.events() if e.name.startswith("ProfilerStep#")]
     assert [e.name for e in steps] == ["ProfilerStep#6", "ProfilerStep#7"]
     assert [c.name for c in steps[0].cpu_children] == ["neg"]
+    averages = [(a.key, a.count) for a in prof.key_averages() if a.kind == "range"]
+    assert averages == [("ProfilerStep*", 2)]
 
 
 def test_a_cycle_that_is_cut_short_is_saved_too() -> None:
@@ -115,6 +118,19 @@ def test_events_before_there_are_some() -> None:
     assert prof.events() == []
     assert prof.key_averages().table() == ""
     assert prof.verdict() == "nothing was recorded"
+    with pytest.raises(AssertionError, match="must be started"):
+        profile().events()
+    with profile(schedule=schedule(wait=1, warmup=1, active=1)) as early:
+        weft.ones(1)
+    with pytest.raises(AssertionError, match="did not come to a step that records"):
+        early.events()
+
+
+@pytest.mark.parametrize("name", ["every", "limit"])
+@pytest.mark.parametrize("number", [0, -1, 1.5, "2", None])
+def test_wrong_numbers_are_named(name: str, number: Any) -> None:
+    with pytest.raises(ValueError, match=f"profile: {name} must be an int of at least 1"):
+        profile(**{name: number})
 
 
 def test_activities() -> None:
@@ -123,6 +139,8 @@ def test_activities() -> None:
     with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"), both:
         weft.ones(1)
     assert len(both.events()) == 1
+    with pytest.raises(TypeError, match="must be ProfilerActivity, got 'cpu'"):
+        profile(activities=["cpu"])  # type: ignore[list-item]
     with pytest.raises(AssertionError, match="No valid profiler activities"):
         profile(activities=[])
     alone = profile(activities=[ProfilerActivity.CUDA])

@@ -187,6 +187,15 @@ def test_the_form_of_tables() -> None:
     assert "1.75 KB" in row or "1.56 KB" in row
 
 
+def test_the_sum_of_averages_is_that_of_the_events() -> None:
+    events = sample()
+    one, two = events.total_average(), events.key_averages().total_average()
+    assert one.count == two.count == len(events) > 0
+    assert one.self_cpu_time_total == pytest.approx(two.self_cpu_time_total)
+    assert one.cpu_time_total == pytest.approx(two.cpu_time_total)
+    assert (one.allocated, one.own_flops) == (two.allocated, two.own_flops)
+
+
 def test_options_of_tables() -> None:
     events = sample()
     averages = events.key_averages()
@@ -201,7 +210,9 @@ def test_options_of_tables() -> None:
     assert "10.000ms" in averages.table(time_unit="ms")
     assert "top-level" in events.table(top_level_events_only=True)
     assert "ConvolutionBackward0" not in events.table(top_level_events_only=True)
-    assert len(averages.table(row_limit=-1).splitlines()) == 3 + 8 + 2
+    for everything in (-1, -2):
+        assert len(averages.table(row_limit=everything).splitlines()) == 3 + 8 + 2
+    assert len(averages.table(row_limit=0).splitlines()) == 3 + 2
     with pytest.raises(ValueError, match="sort_by"):
         averages.table(sort_by="colour")
     with pytest.raises(NotImplementedError, match="no device"):

@@ -132,3 +132,19 @@ def test_states_that_are_none() -> None:
         weft.set_rng_state(weft.zeros(7, dtype=weft.uint8))
     with pytest.raises(ValueError, match="must be 'weft' or 'torch', got 'numpy'"):
         weft.random.use("numpy")
+
+
+@pytest.mark.parametrize("stream", ["Torch", "", None, 3])
+def test_unknown_streams_are_refused(stream: object) -> None:
+    with pytest.raises(ValueError, match="stream must be 'weft' or 'torch', got"):
+        weft.random.use(stream)  # type: ignore[arg-type]
+    assert weft.random.stream() == "weft"
+
+
+def test_seeds_may_be_what_int_takes() -> None:
+    """``manual_seed(time.time())`` is what programs write."""
+    weft.manual_seed(3)
+    drawn = weft.rand(4)
+    for seed in (3.7, "3", weft.tensor(3)):
+        weft.manual_seed(seed)  # type: ignore[arg-type]
+        assert weft.initial_seed() == 3 and weft.equal(weft.rand(4), drawn)

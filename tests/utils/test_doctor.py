@@ -106,6 +106,12 @@ def test_threads_and_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weft, "get_num_threads", lambda: free)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert one("threads").level == "ok"
+    for ignored in ("abc", "0", "-2", "2.5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", ignored)
+        assert "not a positive number" in one("threads").advice
+    for taken in (f"{free}", f" {free}", f"{free},2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", taken)
+        assert one("threads").level == "ok"
     half = {"/sys/fs/cgroup/cpu.max": "50000 100000"}
     monkeypatch.setattr(doctor, "_read", lambda path: half.get(path, ""))
     monkeypatch.setattr(weft, "get_num_threads", lambda: 1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import gc
 import importlib
 import json
+import pickle
 import threading
 import weakref
 from collections.abc import Iterator
@@ -288,7 +290,21 @@ def test_a_model_without_optimiser() -> None:
             "Sequential.2",
         }
         assert view.live.shown[1].ops
+        for copied in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            assert weft.equal(copied(x), net(x))
+        assert view.live.status["step"] == 6  # calls of copies are no steps
     assert not net._forward_pre_hooks
+
+
+def test_an_abandoned_generator_is_no_failure() -> None:
+    def watched() -> Iterator[Any]:
+        with weft.view.watch(open_browser=False) as view:
+            yield view
+
+    program = watched()
+    view = next(program)
+    program.close()
+    assert view.live.status["state"] == "ended"
 
 
 def test_nothing_happens_while_no_page_is_open() -> None:

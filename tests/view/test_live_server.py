@@ -21,6 +21,7 @@ import pytest
 
 import weft
 from weft import nn
+from weft.optim import optimizer as optimizers
 from weft.view.live import server as serving
 from weft.view.live.page import page_file
 from weft.view.live.server import ASSETS, PageServer
@@ -106,8 +107,12 @@ def test_only_this_machine_listens(page: Any) -> None:
 def test_the_port_is_free_again_and_may_be_chosen() -> None:
     with weft.view.watch(open_browser=False) as first:
         port = first.server.port
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match=f"view.watch: port {port}: Address already in use"):
             weft.view.watch(open_browser=False, port=port)
+        assert optimizers._watchers == [first]  # what could not be opened does not watch
+        for bad in (-1, 65536, 2.5, "8000"):
+            with pytest.raises(ValueError, match="port must be an int from 0 to 65535"):
+                weft.view.watch(open_browser=False, port=bad)  # type: ignore[arg-type]
     time.sleep(0.05)
     with pytest.raises(OSError), socket.create_connection(("127.0.0.1", port), timeout=3):
         pass
@@ -458,6 +463,8 @@ def test_strange_polls_are_answered(page: Any, junk: dict[str, Any]) -> None:
 def test_strange_breakpoints_are_refused(page: Any) -> None:
     strange: list[dict[str, Any]] = [
         {}, {"action": "add"}, {"action": "add", "kind": "x", "text": "y"}, {"action": "remove", "number": "x"},
+        {"action": "remove", "number": None}, {"action": "enable", "number": [1]},
+        {"action": "remove", "number": float("inf")},
         {"action": "add", "kind": "condition", "text": 5}, {"action": "add", "kind": "module", "text": " "},
     ]  # fmt: skip
     for body in strange:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tokenize
 
 from weft.compat.names import nearest
 from weft.compat.uses import Keyword, Use, uses_of
@@ -18,7 +19,7 @@ __all__ = ["main", "python_files", "report", "table"]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Check files and folders; return 1 if weft lacks something that they use, else 0."""
+    """Check files and folders; return 1 if weft lacks something or a file cannot be read, else 0."""
     parser = argparse.ArgumentParser(
         prog="python -m weft check",
         description="List which names of torch, torchvision, torchtext and torchaudio programs "
@@ -33,6 +34,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"no such file or folder: {', '.join(missing)}")
     reports = [report(path) for path in python_files(args.paths)]
     lacking = sum(r["lacking"] for r in reports)
+    unread = sum(r["error"] is not None for r in reports)
     if args.json:
         import json
 
@@ -41,8 +43,9 @@ def main(argv: Sequence[str]) -> int:
         for r in reports:
             print(table(r, only_lacking=args.lacking))
         if len(reports) != 1:
-            print(f"{len(reports)} files, {lacking} lacking")
-    return 1 if lacking else 0
+            more = f", {unread} of them cannot be read" if unread else ""
+            print(f"{len(reports)} files{more}, {lacking} lacking")
+    return 1 if lacking or unread else 0
 
 
 def python_files(paths: Sequence[str]) -> Iterator[str]:
@@ -67,10 +70,12 @@ def report(path: str) -> dict[str, Any]:
     keywords: list[Keyword] = []
     error = None
     try:
-        with open(path, "rb") as file:
-            uses, keywords = uses_of(file.read().decode("utf-8-sig"), path)
+        if path.endswith(".ipynb"):
+            raise ValueError("a notebook: make a script of it, jupyter nbconvert --to script")
+        with tokenize.open(path) as file:  # in the encoding that its first lines declare
+            uses, keywords = uses_of(file.read(), path)
     except SyntaxError as e:
-        error = f"line {e.lineno}: {e.msg}"
+        error = f"line {e.lineno}: {e.msg}" if e.lineno else str(e.msg)
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as e:
         error = f"{type(e).__name__}: {e}"
     names = [
@@ -83,7 +88,7 @@ def report(path: str) -> dict[str, Any]:
         }
         for u in uses
     ]
-    lacking = sum(not (u.present or u.guarded) for u in uses) + len(keywords) + bool(error)
+    lacking = sum(not (u.present or u.guarded) for u in uses) + len(keywords)
     return {
         "file": path,
         "names": names,

@@ -33,21 +33,30 @@ def main(argv: Sequence[str]) -> int:
     if argv[:1] in (["-h"], ["--help"]):
         print(USAGE)
         return 0
-    if not argv or argv == ["-m"] or (argv[0][:1] == "-" and argv[0] not in ("-m", "--watch")):
+    watched = argv[:1] == ["--watch"]
+    argv = argv[watched:]
+    if not argv or argv == ["-m"] or (argv[0][:1] == "-" and argv[0] != "-m"):
         print(USAGE, file=sys.stderr)
+        if argv:
+            why = "-m needs a module" if argv == ["-m"] else f"unknown option {argv[0]}"
+            print(f"python -m weft run: error: {why}", file=sys.stderr)
         return 2
-    if argv[0] == "--watch":
+    if watched:
         from weft.view import watch
 
         with watch() as page:
-            code = main(argv[1:])
+            _run(argv)
             page.hold()
-        return code
+    else:
+        _run(argv)
+    return 0
+
+
+def _run(argv: Sequence[str]) -> None:
     if argv[0] == "-m":
         run_module(argv[1], argv[2:])
     else:
         run_path(argv[0], argv[1:])
-    return 0
 
 
 def run_path(path: str, args: Sequence[str] = (), as_torch: bool = True) -> None:

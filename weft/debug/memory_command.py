@@ -40,10 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str]) -> int:
     """Run the program that a command line names, and report; return the exit code of that program."""
-    found = parsed(_parser(), argv)
-    if found is None:
-        return 2
-    args, run = found
+    args, run = parsed(_parser(), argv)
     weft.reset_peak_memory_stats()
     tracked = Track(args.limit)
     code = run_recorded(tracked, run)

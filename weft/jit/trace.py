@@ -72,7 +72,7 @@ def trace(
     check_inputs: Any = None,
     check_tolerance: float = 1e-5,
     strict: bool = True,
-    **others: Any,
+    example_kwarg_inputs: Any = None,
 ) -> Any:
     """Run ``func`` once on ``example_inputs`` (a tensor or a tuple) and keep its ops as a graph.
 
@@ -94,17 +94,16 @@ def trace(
             call is refused. A file does not keep that.
         check_tolerance: by how much results may differ there.
         strict: of no effect: results may be lists and dicts, and are kept as they are.
+        example_kwarg_inputs: not supported.
 
     >>> print(weft.jit.trace(lambda x: x + 1, (weft.ones(2),)).graph.nodes[0].op)
     add
     """
-    _refuse(optimize=optimize, **others)
+    _refuse(optimize=optimize, example_kwarg_inputs=example_kwarg_inputs)
     if example_inputs is None:
         raise TypeError("trace: needs example_inputs, a tensor or a tuple of tensors")
-    inputs = as_inputs(example_inputs)
-    for i, t in enumerate(inputs):
-        if not isinstance(t, weft.Tensor):
-            raise TypeError(f"trace: example input {i} must be a Tensor, not {type(t).__name__}")
+    inputs = _tensors(example_inputs, "example_inputs")
+    examples = _further_examples(check_inputs, inputs)
     recorder = Recorder()
     copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in inputs]
     for t in copies:
@@ -127,11 +126,10 @@ def trace(
         _warn_of_chance(recorder.graph, func)
         _warn_of_change(reassigned(members))
     if check_trace:
-        _check(traced, inputs, result, check_tolerance)
-    examples = [as_inputs(more) for more in check_inputs or ()]
-    for given in examples:
+        _check(traced, inputs, result, check_tolerance, "the example")
+    for i, given in enumerate(examples):
         if not recorder.graph.has_other_sizes(given):
-            _check(traced, given, func(*given), check_tolerance)
+            _check(traced, given, func(*given), check_tolerance, f"check_inputs[{i}]")
     varied = [given for given in examples if recorder.graph.has_other_sizes(given)]
     if varied:
         from .other_sizes import OtherSizes
@@ -143,6 +141,48 @@ def trace(
 def as_inputs(example: Any) -> tuple[Any, ...]:
     """Return the arguments that an example stands for."""
     return (example,) if isinstance(example, weft.Tensor) else tuple(example)
+
+
+def _tensors(example: Any, name: str) -> tuple[Tensor, ...]:
+    """Return the arguments that an example stands for, all of them tensors."""
+    if not isinstance(example, (weft.Tensor, tuple, list)):
+        raise TypeError(
+            f"trace: {name} must be a tensor or a tuple of tensors, not {type(example).__name__}"
+        )
+    given = as_inputs(example)
+    for i, t in enumerate(given):
+        if not isinstance(t, weft.Tensor):
+            raise TypeError(f"trace: {name}[{i}] must be a Tensor, not {type(t).__name__}")
+    return given
+
+
+def _further_examples(check_inputs: Any, inputs: tuple[Any, ...]) -> list[tuple[Tensor, ...]]:
+    """Return the arguments of ``check_inputs``, which differ from the example's in sizes only."""
+    if not isinstance(check_inputs, (tuple, list, type(None))):
+        raise TypeError(
+            "trace: check_inputs must be a list of examples, each a tensor or a tuple of tensors, "
+            f"not {type(check_inputs).__name__}"
+        )
+    examples = []
+    for i, more in enumerate(check_inputs or ()):
+        given = _tensors(more, f"check_inputs[{i}]")
+        if len(given) != len(inputs):
+            raise ValueError(
+                f"trace: check_inputs[{i}] must have as many tensors as the example, "
+                f"{len(inputs)}, got {len(given)}"
+            )
+        for k, (a, b) in enumerate(zip(given, inputs)):
+            if (a.ndim, a.dtype) != (b.ndim, b.dtype):
+                raise ValueError(
+                    f"trace: check_inputs[{i}] may differ from the example in sizes only: tensor {k} "
+                    f"is {_described(a)}, in the example {_described(b)}"
+                )
+        examples.append(given)
+    return examples
+
+
+def _described(t: Tensor) -> str:
+    return f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
 
 
 def optimize(func: Any, example_inputs: Any = None) -> TracedFunction:
@@ -220,9 +260,12 @@ def _warn_of_change(path: str) -> None:
         )
 
 
-def _check(traced: Any, inputs: tuple[Any, ...], result: Any, tolerance: float) -> None:
-    """Raise unless the graph gives a result again."""
+def _check(traced: Any, inputs: tuple[Any, ...], result: Any, tolerance: float, name: str) -> None:
+    """Raise unless the graph gives the function's result for an example."""
     for a, b in zip(find_tensors(traced(*inputs)), find_tensors(result)):
         if not weft.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
-            name = getattr(traced, "__name__", type(traced).__name__)
-            raise RuntimeError(f"trace: {name} gave another result when its graph was run again")
+            function = getattr(traced, "__name__", type(traced).__name__)
+            raise RuntimeError(
+                f"trace: for {name}, {function} and its graph give different results: the graph "
+                "keeps the branches, Python values and random decisions of the example's call"
+            )

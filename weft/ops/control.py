@@ -30,19 +30,25 @@ def cond(
         pred: a bool, or a tensor of one element.
         true_fn: what is called if ``pred`` is true.
         false_fn: what is called otherwise.
-        operands: the arguments of both, tensors or nested containers of them.
+        operands: the arguments of both, a tuple of tensors or nested containers of them.
 
     >>> x = weft.tensor([1.0, -1.0])
     >>> weft.cond(x.sum() > 1, weft.sin, weft.neg, (x,))
     tensor([-1.,  1.])
     """
+    operands = _as_tuple("cond", "operands", operands)
+    if not (callable(true_fn) and callable(false_fn)):
+        given = true_fn if not callable(true_fn) else false_fn
+        raise TypeError(
+            at_line(f"cond: both branches must be functions, got {type(given).__name__}")
+        )
     if isinstance(pred, weft.Tensor):
         if pred.numel() != 1:
             raise RuntimeError(
                 at_line(f"cond: pred must have one element, got a shape of {list(pred.shape)}")
             )
         if (recorder := _recorder()) is not None:
-            return recorder.cond(pred, true_fn, false_fn, tuple(operands))
+            return recorder.cond(pred, true_fn, false_fn, operands)
     return (true_fn if pred else false_fn)(*operands)
 
 

@@ -103,6 +103,8 @@ def options(order: str = "", **checks: Callable[[Any], None] | None) -> Callable
             given = {**defaults, **kwargs, **by_place}
             if given.keys() != known or len(by_place) < len(args) or kwargs.keys() & by_place:
                 init(self, *args, **kwargs)  # raises a TypeError, for the arguments do not fit
+            if isinstance(self, DeclaredOptimizer) and not hasattr(self, "update"):
+                raise TypeError(f"{type(self).__name__} declares no update")
             for name, check in rules:
                 check(given[name])
             _check_implementation(type(self).__name__, given)
@@ -228,6 +230,8 @@ class DeclaredOptimizer(Optimizer):
         super().__init_subclass__()
         if not hasattr(cls, "update"):  # a base of others
             return
+        if "update" in vars(cls) and "native" not in vars(cls):
+            cls.native = None  # what a base has is for the formula of the base
         cls._native = cls.native is not None
         every = [State(x) if isinstance(x, str) else x for x in cls.states]
         cls._states = tuple(STEP if x == State("step") else x for x in every)
@@ -293,9 +297,13 @@ class DeclaredOptimizer(Optimizer):
         lists = [
             [*map(get, states)] if not asks or group[asks] else [] for get, asks in self._columns
         ]
-        values = {x: group[x] for x in self._singles}
-        for option, one, two in self._pairs:
-            values[one], values[two] = group[option]
+        try:
+            values = {x: group[x] for x in self._singles}
+            for option, one, two in self._pairs:
+                values[one], values[two] = group[option]
+        except KeyError as e:
+            name = type(self).__name__
+            raise KeyError(f"{name}.update takes {e}, which is no option of its groups") from None
         if _C._grad_enabled():  # differentiable: options may be tensors with derivatives
             native = None
         elif not _PLAIN.issuperset(map(type, values.values())):
@@ -322,7 +330,7 @@ class DeclaredOptimizer(Optimizer):
 
     def _states_of(self, group: dict[str, Any], params: list[Tensor]) -> list[dict[str, Any]]:
         """Return the state of each parameter, begun where it is empty."""
-        if self._asked and not any(map(group.__getitem__, self._asked)):
+        if not self._states or (self._asked and not any(map(group.__getitem__, self._asked))):
             return []
         states = [self.state[p] for p in params]
         if not all(states):
@@ -338,7 +346,7 @@ class DeclaredOptimizer(Optimizer):
         cls, params: list[Any], grads: list[Any], lists: list[list[Any]], values: dict[str, Any]
     ) -> None:
         """Update all parameters and their states one by one, by the formula."""
-        first = lists[0]
+        first = lists[0] if lists else []
         params, grads, *lists = _as_real(params, grads, *lists)
         grads = cls._decayed(params, grads, values)
         columns = [
@@ -374,9 +382,11 @@ class DeclaredOptimizer(Optimizer):
                 if default is not required and name != "differentiable":
                     group.setdefault(name, default)
             group.update(self.fixed)
+        if STEP not in self._states:  # they count in Python
+            return
         for value in self.state.values():
-            if isinstance(value, dict) and isinstance(value.get("step"), float):
-                value["step"] = counter(value["step"])
+            if isinstance(value, dict) and isinstance(value.get("step"), (int, float)):
+                value["step"] = counter(float(value["step"]))
 
 
 class Functional:

@@ -50,12 +50,16 @@ class LBFGS(Optimizer):
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:  # fmt: skip
-        """Refuse groups of parameters; derive how often the closure may be called."""
-        if len(self.param_groups) != 1:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        """Derive how often the closure may be called."""
         self._params = self.param_groups[0]["params"]
         if max_eval is None:
             self.defaults["max_eval"] = self.param_groups[0]["max_eval"] = max_iter * 5 // 4
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Refuse a second group: all parameters take the same step."""
+        if self.param_groups:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        super().add_param_group(param_group)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state."""

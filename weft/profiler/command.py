@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from .profile import profile
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["main", "parsed", "report", "run_recorded"]
 
 
+def _positive(text: str) -> int:
+    """Return a number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+    return int(text)
+
+
+def _file(text: str) -> str:
+    """Return the name of a file that can be written; the program has not run yet."""
+    written = text if os.path.exists(text) else os.path.dirname(text) or "."
+    if os.path.isdir(text) or not os.access(written, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m weft profile",
@@ -27,17 +43,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=int, default=15, help="of a table (default 15; -1: all)")
     parser.add_argument(
-        "--trace", metavar="FILE", help="write a trace for chrome://tracing or Perfetto"
+        "--trace", type=_file, metavar="FILE", help="write a trace for chrome://tracing or Perfetto"
     )
-    parser.add_argument("--flame", metavar="FILE", help="write a flame graph (SVG)")
+    parser.add_argument("--flame", type=_file, metavar="FILE", help="write a flame graph (SVG)")
     parser.add_argument(
         "--memory", action="store_true", help="each block of memory is in the trace"
     )
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="record one op of N (default 1)"
+        "--every", type=_positive, default=1, metavar="N", help="record one op of N (default 1)"
     )
     parser.add_argument(
-        "--limit", type=int, default=DEFAULT_LIMIT, help="of events (default 1,000,000)"
+        "--limit", type=_positive, default=DEFAULT_LIMIT, help="of events (default 1,000,000)"
     )
     parser.add_argument(
         "-m", dest="module", metavar="MODULE", help="run a module instead of a script"
@@ -48,10 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str]) -> int:
     """Profile the program that a command line names; return the exit code of that program."""
-    found = parsed(_parser(), argv)
-    if found is None:
-        return 2
-    args, run = found
+    args, run = parsed(_parser(), argv)
     prof = profile(
         with_flops=True, profile_memory=args.memory, every=args.every, limit=args.limit,
         record_shapes=args.trace is not None,
@@ -69,8 +82,8 @@ def main(argv: Sequence[str]) -> int:
 
 def parsed(
     parser: argparse.ArgumentParser, argv: Sequence[str]
-) -> tuple[argparse.Namespace, Callable[[], None]] | None:
-    """Return the options of a command line and what runs its program; None where it names none."""
+) -> tuple[argparse.Namespace, Callable[[], None]]:
+    """Return the options of a command line and what runs its program; exits where it names none."""
     argv = list(argv)
     # What follows -m MODULE is the program's, whatever it looks like.
     module = argv.index("-m") if "-m" in argv else None
@@ -78,8 +91,7 @@ def parsed(
     args = parser.parse_args(argv[:cut] if cut else argv)
     rest = argv[cut:] if cut else args.program
     if not args.module and not rest:
-        parser.print_usage(sys.stderr)
-        return None
+        parser.error("a script, or -m and a module, is missing")
     from weft.compat.run import run_module, run_path
 
     def run() -> None:

@@ -160,8 +160,9 @@ class FunctionEvent(_Times):
 
     @property
     def key(self) -> str:
-        """What averages call it."""
-        return self.name
+        """What averages call it: all steps of a schedule have one name."""
+        step = self.kind == "range" and self.name.startswith("ProfilerStep#")
+        return "ProfilerStep*" if step else self.name
 
     @property
     def scope(self) -> int:
@@ -230,6 +231,8 @@ class FunctionEventAvg(_Times):
         "source", "stack",
     )  # fmt: skip
 
+    weight = 1
+
     def __init__(self) -> None:
         """Make a sum of nothing."""
         self.key = self.kind = self.module = self.phase = self.source = ""
@@ -249,8 +252,15 @@ class FunctionEventAvg(_Times):
         """Operations of these events themselves, not of the ops in them."""
         return self.own_flops
 
-    def add(self, event: FunctionEvent, *, nested: bool = False) -> FunctionEventAvg:
-        """Add an event, which counts for those that were not sampled too.
+    @property
+    def self_allocated(self) -> int:
+        """Bytes that were allocated in these events themselves."""
+        return self.allocated
+
+    def add(
+        self, event: FunctionEvent | FunctionEventAvg, *, nested: bool = False
+    ) -> FunctionEventAvg:
+        """Add an event, which counts for those that were not sampled too, or a sum of events.
 
         Args:
             event: what is added.
@@ -262,7 +272,7 @@ class FunctionEventAvg(_Times):
             self.module, self.source = event.module, event.source
             self.stack = event.stack
         n = event.weight
-        self.count += n
+        self.count += n * event.count
         self.self_cpu_time_total += n * event.self_cpu_time_total
         self.self_cpu_memory_usage += n * event.self_cpu_memory_usage
         self.allocated += n * event.self_allocated
@@ -338,7 +348,7 @@ class EventList(list):
         for e in self:
             if group_by == "op":
                 shapes = str(e.input_shapes) if group_by_input_shapes else ""
-                key: tuple[Any, ...] = (e.name, e.kind, shapes, tuple(e.stack[:group_by_stack_n]))
+                key: tuple[Any, ...] = (e.key, e.kind, shapes, tuple(e.stack[:group_by_stack_n]))
             else:
                 key = (_place(e, group_by), e.phase)
             average = groups[key]
@@ -376,7 +386,7 @@ class EventList(list):
         Args:
             sort_by: ``cpu_time``, ``cpu_time_total``, ``self_cpu_time_total``,
                 ``cpu_memory_usage``, ``self_cpu_memory_usage`` or ``count``, the largest first.
-            row_limit: at most so many rows; -1: all.
+            row_limit: at most so many rows; all, if it is negative.
             max_src_column_width: of the column of lines.
             max_name_column_width: of names; None: as wide as they are.
             max_shapes_column_width: of shapes.

@@ -201,6 +201,12 @@ class profile:
         if experimental_config is not None or execution_trace_observer is not None:
             raise NotImplementedError("profile: experimental_config and execution_trace_observer")
         self.activities = set(supported_activities() if activities is None else activities)
+        for activity in self.activities:
+            if not isinstance(activity, ProfilerActivity):
+                raise TypeError(f"profile: activities must be ProfilerActivity, got {activity!r}")
+        for name, number in (("every", every), ("limit", limit)):
+            if not isinstance(number, int) or number < 1:
+                raise ValueError(f"profile: {name} must be an int of at least 1, got {number!r}")
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
         if use_cuda:
@@ -219,6 +225,7 @@ class profile:
         self.preset_metadata: dict[str, Any] = {}
         self._trace_id = ""
         self._events: EventList | None = None
+        self._started = False
         self._step: record_function | None = None
         self._recording = _C.Recording(
             shapes=record_shapes or with_flops, stacks=with_stack, memory=profile_memory,
@@ -243,6 +250,7 @@ class profile:
 
     def start(self) -> None:
         """Begin the first step."""
+        self._started = True
         for activity in self.activities - {ProfilerActivity.CPU}:
             warnings.warn(
                 f"{activity.name} is not available, disabling {activity.name} profiling",
@@ -321,9 +329,13 @@ class profile:
     def events(self) -> EventList:
         """Return the events of the last cycle, in the order in which they began."""
         if self._events is None:
-            raise AssertionError(
-                "Profiler must be stopped, or a cycle be over, before events are read"
-            )
+            if self._recording.on:
+                why = "Profiler must be stopped, or a cycle be over, before events are read"
+            elif self._started:
+                why = "nothing was recorded: the schedule did not come to a step that records"
+            else:
+                why = "Profiler must be started before events are read"
+            raise AssertionError(why)
         return self._events
 
     def key_averages(
@@ -344,7 +356,7 @@ class profile:
 
         Args:
             group_by: ``"op"``, ``"module"`` or ``"line"``.
-            row_limit: at most so many rows; -1: all.
+            row_limit: at most so many rows; all, if it is negative.
         """
         from .table import report_table
 

@@ -163,7 +163,7 @@ def events_table(
         )
     columns += _flops_column(rows)
     cells: list[list[str]] = []
-    for e in rows if row_limit == -1 else rows[:row_limit]:
+    for e in rows if row_limit < 0 else rows[:row_limit]:
         cells.append([c.cell(e) for c in columns])
         for line in e.stack[1:]:  # the other lines of its stack, below
             cells.append([_text(line, src_width) if k == left else "" for k in range(len(columns))])
@@ -198,7 +198,7 @@ def report_table(events: EventList, group_by: str = "op", row_limit: int = 20) -
     """
     averages = events.key_averages(group_by=group_by)  # type: ignore[arg-type]
     rows = sorted(averages, key=lambda e: e.self_cpu_time_total, reverse=True)
-    shown = rows if row_limit == -1 else rows[:row_limit]
+    shown = rows if row_limit < 0 else rows[:row_limit]
     total = averages.self_cpu_time_total
     flops = any(e.own_flops or e.flops for e in rows)
     headers = [

@@ -175,7 +175,12 @@ def _threads() -> Iterator[Finding]:
     asked = os.environ.get("OMP_NUM_THREADS")
     text += f", OMP_NUM_THREADS={asked}" if asked else ""
     free = min(allowed, max(1, -int(-quota // 1))) if quota is not None else allowed
-    if threads > free:
+    first = asked.partition(",")[0].strip() if asked else "1"  # "4,2": 4, and 2 in each
+    if not (first.isdecimal() and int(first)):
+        yield Finding(
+            "note", "threads", text, "OMP_NUM_THREADS is not a positive number: it is ignored"
+        )
+    elif threads > free:
         advice = f"weft.set_num_threads({free}): more threads than CPUs make each other wait"
         yield Finding("note", "threads", text, advice)
     elif threads < free:
@@ -291,5 +296,6 @@ def main() -> int:
     if problems:
         print(f"{problems} problem{'s' * (problems > 1)}: weft will not work as it should.")
     else:
-        print(f"weft is well{f'; {notes} notes above' if notes else ''}.")
+        more = f"; {notes} note{'s' * (notes > 1)} above" if notes else ""
+        print(f"weft is well{more}.")
     return 1 if problems else 0

@@ -177,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             if not isinstance(asked, dict):
                 raise ValueError("not an object")
             answer = call(asked)
-        except (ValueError, RecursionError) as e:  # ConditionError is one
+        except (ValueError, TypeError, OverflowError, RecursionError) as e:
             self._send(400, json.dumps({"error": str(e)}).encode(), "application/json")
             return
         self._send(200, answer, "application/json")

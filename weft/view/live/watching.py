@@ -98,9 +98,9 @@ class Watch:
         """Serve the page, and look at the steps of this thread from now on."""
         if model is not None and not isinstance(model, weft.nn.Module):
             raise TypeError(f"view.watch: takes a Module or nothing, not {type(model).__name__}")
-        if not 0 < refreshes <= 30:
+        if not (isinstance(refreshes, (int, float)) and 0 < refreshes <= 30):
             raise ValueError(
-                f"view.watch: refreshes must be above 0 and at most 30, got {refreshes}"
+                f"view.watch: refreshes must be above 0 and at most 30, got {refreshes!r}"
             )
         self.model, self.refreshes = model, refreshes
         self.stopped: Stop | None = None
@@ -124,13 +124,18 @@ class Watch:
         if model is not None:
             self._layers.take(model)
             self.live.tree = self._layers.tree
-        optimizers._watchers.append(self)
-        self.server = PageServer(
-            {"poll": self._poll, "command": self._command, "breakpoint": self._breakpoint,
-             "compiled": self._compiled},
-            self._file, port,
-        )  # fmt: skip
+        if type(port) is not int or not 0 <= port < 65536:
+            raise ValueError(f"view.watch: port must be an int from 0 to 65535, got {port!r}")
+        try:
+            self.server = PageServer(
+                {"poll": self._poll, "command": self._command, "breakpoint": self._breakpoint,
+                 "compiled": self._compiled},
+                self._file, port,
+            )  # fmt: skip
+        except OSError as e:
+            raise OSError(e.errno, f"view.watch: port {port}: {e.strerror}") from None
         self.url = self.server.url
+        optimizers._watchers.append(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=functools.partial(_forget, weakref.ref(self)))
         self.live.tell(refreshes=refreshes, terminal=sys.stdin is not None and sys.stdin.isatty())
@@ -154,7 +159,7 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
+        if error is not None and not isinstance(error, GeneratorExit):
             self.live.tell(state="failed", reason=f"{type(error).__name__}: {error}"[:2000])
         self.close()
 
@@ -423,7 +428,8 @@ class Watch:
             self.stopped = None
             if recorder is not None:
                 recorder.stood += time.perf_counter_ns() - began
-            status = {**self.live.status, "state": "running", "reason": ""}
+            state = "ended" if self._closed else "running"
+            status = {**self.live.status, "state": state, "reason": ""}
             self.live.update(stop=None, status=status)
         self._next = 0.0
         if command == "step":
@@ -447,7 +453,7 @@ class Watch:
     def _poll(self, asked: dict[str, Any]) -> bytes:
         idle = self._step == 0 and self._model_hook is None and not self._closed
         if idle and self.model is not None and time.perf_counter() - self._last > 1.0:
-            self._model_hook = self.model.register_forward_pre_hook(self._before_model)
+            self._model_hook = self.model.register_forward_pre_hook(_ModelCalls(self))
         return self.live.poll(asked)
 
     def _command(self, asked: dict[str, Any]) -> bytes:
@@ -491,6 +497,20 @@ class Watch:
         data = self.live.poll({})
         self.live.asked = asked  # nobody looks at a file
         return page_file(data, encode({"functions": compiled_functions()}))
+
+
+class _ModelCalls:
+    """Tells a view of the calls of its model; in a copy of the model it tells nobody."""
+
+    def __init__(self, page: Watch | None = None) -> None:
+        self.page = page
+
+    def __call__(self, module: Any, args: Any) -> None:
+        if self.page is not None:
+            self.page._before_model(module, args)
+
+    def __reduce__(self) -> Any:
+        return _ModelCalls, ()
 
 
 def _forget(found: weakref.ref[Watch]) -> None:
