@@ -362,9 +362,12 @@ def test_finalisers_do_not_change_what_is_being_read(act: str, read: str) -> Non
     x = weft.ones(3)
     for i in range(2000):
         exec(compile(f"x.add({i})", f"file {i}", "exec"), {"x": x})
-    ran = []
+    ran: list[str] = []
+    over = False
 
     def finalise() -> None:
+        if over:
+            return
         ran.append(act)
         if act != "record":
             getattr(recording, act)()
@@ -384,6 +387,7 @@ def test_finalisers_do_not_change_what_is_being_read(act: str, read: str) -> Non
         gc.collect()
         assert ran
     finally:
+        over = True
         gc.set_threshold(*before)
         recording.stop()
 
