@@ -13,6 +13,19 @@
 namespace weft {
 namespace {
 
+// While one is alive, no garbage is collected: a finaliser or another thread could change what is being read.
+class NoCollection {
+ public:
+  NoCollection() : on_(PyGC_Disable()) {}
+  ~NoCollection() {
+    if (on_) PyGC_Enable();
+  }
+  NoCollection(const NoCollection&) = delete;
+
+ private:
+  bool on_;
+};
+
 nb::object tuple_of_location(const Origin& origin, bool module) {
   interpreter::Location at;
   if (origin.code()) at = interpreter::locate(origin.code(), origin.instruction(), origin.module());
@@ -88,6 +101,7 @@ class Shapes {
 // At most `count` events from `first` on: (kind, name, begin, end, parent, thread, allocated, freed, sequence, detail,
 // origin, stack, shapes, failed, unfinished). Those that are not over have end 0.
 nb::list events_of(const Recording& r, size_t first, size_t count) {
+  NoCollection quiet;
   nb::list all;
   Shapes shapes;
   std::vector<nb::object> texts;
@@ -102,18 +116,21 @@ nb::list events_of(const Recording& r, size_t first, size_t count) {
 }
 
 nb::list origins_of(const Recording& r) {
+  NoCollection quiet;
   nb::list all;
   for (const Origin& origin : r.origins()) all.append(tuple_of_location(origin, true));
   return all;
 }
 
 nb::list frames_of(const Recording& r) {
+  NoCollection quiet;
   nb::list all;
   for (const Recording::Frame& f : r.frames()) all.append(nb::make_tuple(f.outer, tuple_of_location(f.at, false)));
   return all;
 }
 
 nb::list memory_of(const Recording& r) {
+  NoCollection quiet;
   nb::list all;
   for (const MemoryEvent& m : r.memory())
     all.append(nb::make_tuple(m.at, m.address, m.bytes, m.live, m.thread, m.event));

@@ -149,10 +149,8 @@ void move_memory(const Tensor& t, nb::handle buffer) {
     delete static_cast<Py_buffer*>(p);
   };
   try {
-    Storage& storage = *t->storage;
-    if (view->len < storage.bytes)
-      fail("_move_memory: a buffer of ", int64_t(view->len), " bytes is too small for ", storage.bytes);
-    storage.move_to(view->buf, view.get(), let_go);
+    Ref<Storage> storage = t->storage;  // it waits for other threads
+    storage->move_to(view->buf, view->len, view.get(), let_go);
   } catch (...) {
     PyBuffer_Release(view.get());
     throw;

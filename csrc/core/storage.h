@@ -47,19 +47,20 @@ struct Storage : Counted {
   void* owner = nullptr;
   Origin changed;  // where it was last changed in place
   ChannelsLast last;
-  int32_t readers = 0;  // kernels that work on the elements as they lie, without the interpreter's lock
+  int32_t readers = 0;  // kernels that work on the elements where they lie, without the interpreter's lock
   std::unique_ptr<Attached> attached;
 
   static Ref<Storage> make(int64_t bytes);
   static Ref<Storage> foreign(void* data, int64_t bytes, void* owner, void (*let_go)(void*), bool writable = true);
   void resize(int64_t bytes);  // keeps the contents; the data may move
-  // Its contents lie in foreign memory of at least as many bytes from now on.
-  void move_to(void* memory, void* owner, void (*let_go)(void*));
+  // Its contents lie in foreign memory of `size` bytes, at least as many as it has, from now on.
+  void move_to(void* memory, int64_t size, void* owner, void (*let_go)(void*));
   void forget();         // gives its block back
   void forget_slack() {  // gives back what it holds beyond its bytes
     if (block) block = shrink_block(data, block, bytes);
   }
-  void put_in_order();  // after which they lie as tensors say; with the interpreter's lock held
+  void put_in_order();      // after which they lie as tensors say; with the interpreter's lock held
+  void wait_for_readers();  // other threads may run meanwhile, and change anything
   void touch() {
     ++version;
     ++changes;

@@ -40,6 +40,7 @@ Ref<Storage> Storage::foreign(void* data, int64_t bytes, void* owner, void (*let
 
 void Storage::resize(int64_t wanted) {
   if (wanted <= bytes) return;
+  wait_for_readers();
   if (last.channels) put_in_order();
   if (shown)
     fail("resize: the storage is not resizable: ", shown,
@@ -54,23 +55,27 @@ void Storage::resize(int64_t wanted) {
     data = p;
     block = new_block;
   }
-  bytes = wanted;
+  bytes = std::max(bytes, wanted);  // another thread may have been here meanwhile
 }
 
-void Storage::move_to(void* memory, void* new_owner, void (*new_let_go)(void*)) {
+void Storage::move_to(void* memory, int64_t size, void* new_owner, void (*new_let_go)(void*)) {
+  wait_for_readers();
   if (last.channels) put_in_order();
+  if (size < bytes) fail("_move_memory: a buffer of ", size, " bytes is too small for ", bytes);
   if (planned) fail("this memory is part of a compiled program and cannot move");
   if (shown) fail("this memory cannot move: ", shown, " NumPy array, memoryview or DLPack capsule looks at it");
-  while (readers) interpreter::let_others_run();
-  if (bytes) std::memcpy(memory, data, size_t(bytes));
-  if (block) free_block(data, block);
-  if (let_go) let_go(owner);
-  data = static_cast<char*>(memory);
-  block = 0;
-  owner = new_owner;
-  let_go = new_let_go;
+  if (bytes) std::memmove(memory, data, size_t(bytes));
+  char* before = std::exchange(data, static_cast<char*>(memory));
+  if (block) free_block(before, std::exchange(block, 0));
+  new_owner = std::exchange(owner, new_owner);
+  new_let_go = std::exchange(let_go, new_let_go);
   writable = true;
   attached.reset();
+  if (new_let_go) new_let_go(new_owner);  // the one before; it may run Python code, which sees the new memory
+}
+
+void Storage::wait_for_readers() {
+  while (readers) interpreter::let_others_run();
 }
 
 void Storage::forget() {
@@ -85,7 +90,7 @@ void Storage::put_in_order() {
   if (last.channels < 0)
     fail_missing(
         "this needs elements in memory, which a tensor of a sparse layout does not have: use to_dense() first");
-  while (readers) interpreter::let_others_run();
+  wait_for_readers();
   if (!last.channels) return;
   if (planned) {
     Scratch copy(bytes);

@@ -4,13 +4,13 @@
 #include <list>
 #include <optional>
 
-#include "core/fork.h"
 #include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
 #include "ops/autocast.h"
 #include "ops/clock.h"
 #include "ops/events.h"
+#include "ops/held.h"
 #include "ops/order.h"
 #include "ops/recording.h"
 #include "ops/sparse.h"
@@ -44,32 +44,6 @@ Inputs look_at_inputs(Call& c) {
   return found;
 }
 
-// What holds of the order of elements while a kernel runs without the interpreter's lock: it reads them as tensors say,
-// or they stay as they lie.
-class Order {
- public:
-  explicit Order(Call& c) {
-    bool any = false, whole = true;  // parts of an image that lies channels last cannot be taken as they lie
-    each_input(c, [&](int, TensorImpl* t) {
-      if (!t || !t->storage->last.channels) return;
-      any = true;
-      whole = whole && lies_last(Tensor(t));
-    });
-    if (!any) return;
-    bool stay = whole && c.op.form.any_order && c.op.form.any_order(c);
-    each_input(c, [&](int, TensorImpl* t) {
-      if (!t || !t->storage->last.channels) return;
-      if (!stay) return t->storage->put_in_order();
-      read_.push_back(t->storage);
-      claims_.emplace_back(t->storage->readers);
-    });
-  }
-
- private:
-  std::vector<Ref<Storage>> read_;
-  std::list<Claim> claims_;
-};
-
 struct Unlocked {
   void* state = interpreter::release_lock();
   ~Unlocked() { interpreter::take_lock(state); }
@@ -79,16 +53,19 @@ bool keeps_lock(Call& c) {
   return c.op.is(kKeepsLock) || t_keeps_lock || (c.op.form.in_steps && c.op.form.in_steps(c));
 }
 
-// Whether others should run meanwhile.
-bool is_long(Call& c) {
+// How many elements there are to compute, or to read.
+int64_t work_of(Call& c) {
   int64_t work = c.out_count ? c.out[0].numel() : 0;
   for (int i = 0; i < 2 && i < c.count; ++i)  // the second one: weights of a layer
     if (c.arg(i).is_tensor()) work = std::max(work, c.tensor(i).numel());
-  return work >= kLongRun;
+  return work;
 }
 
+// Whether others should run meanwhile.
+bool is_long(Call& c) { return work_of(c) >= kLongRun; }
+
 [[gnu::noinline]] void run_unlocked(Call& c) {
-  Order order(c);
+  Held held(c);
   WithExec own(fixed_exec());
   Unlocked unlocked;
   c.op.form.run(c);
@@ -108,10 +85,10 @@ void run_kernel(Call& c) {
     if (c.op.py_run) c.op.py_run(c);
     return;
   }
-  if (is_long(c) && !keeps_lock(c))
-    run_unlocked(c);
-  else
-    c.op.form.run(c);
+  if (is_long(c) && !keeps_lock(c)) return run_unlocked(c);
+  std::optional<Held> held;
+  if (c.op.python && !t_keeps_lock && work_of(c) >= kLongMatrix) held.emplace(c);  // LAPACK, which each_matrix calls
+  c.op.form.run(c);
 }
 
 void run_kernels(const std::vector<Call*>& calls, KernelTime* times) {
@@ -125,9 +102,13 @@ void run_kernels(const std::vector<Call*>& calls, KernelTime* times) {
     return;
   }
   WithExec own(fixed_exec());
+  std::list<Held> held;
   std::optional<Unlocked> unlocked;
   bool any_long = std::any_of(calls.begin(), calls.end(), [](Call* c) { return is_long(*c); });
-  if (any_long && !t_keeps_lock) unlocked.emplace();
+  if (any_long && !t_keeps_lock) {
+    for (Call* c : calls) held.emplace_back(*c);
+    unlocked.emplace();
+  }
   Modes modes = t_modes;
   parallel_each(int64_t(calls.size()), [&](int64_t i) {
     struct Same {  // as on the thread that calls them

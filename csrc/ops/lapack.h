@@ -14,6 +14,7 @@
 #include "core/interpreter.h"
 #include "loops/parallel.h"
 #include "ops/api.h"
+#include "ops/held.h"
 #include "ops/recording.h"
 
 namespace weft {
@@ -119,14 +120,13 @@ struct Matrices {
 // Calls f(i) for each of `count` matrices. While they are large, others may use the interpreter; f may not.
 template <class F>
 void each_matrix(int64_t count, int64_t elements, const F& f) {
-  constexpr int64_t kLong = 4096;  // elements
   struct Unlocked {
     void* state = interpreter::release_lock();
     ~Unlocked() { interpreter::take_lock(state); }
   };
   g_lapack.use_threads(num_threads());
   std::optional<Unlocked> unlocked;
-  if (elements >= kLong && !t_keeps_lock) unlocked.emplace();
+  if (elements >= kLongMatrix && !t_keeps_lock) unlocked.emplace();
   for (int64_t i = 0; i < count; ++i) {
     if (i) leave_if_interrupted();
     f(i);

@@ -398,6 +398,7 @@ const Kernel lstsq{
     Dims solution = shape;
     solution[y.dim() - 1] = n;
     copy_data(y, turned(view_of(b, solution, b.strides(), b->offset)));
+    if (!found.count) return;  // ranks and values of no solutions are zeros
     // of a batch that was broadcast, the first of each
     auto first = [&](const Tensor& all_of, const Tensor& target) {
       Dims strides = all_of.strides(), lengths = target.sizes(), steps;

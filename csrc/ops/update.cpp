@@ -5,6 +5,7 @@
 #include "loops/parallel.h"
 #include "loops/update.h"
 #include "ops/api.h"
+#include "ops/held.h"
 #include "ops/rules.h"
 
 namespace weft {
@@ -23,9 +24,11 @@ class Unlocked {
   void* state_;
 };
 
-// Calls f(which, begin, length) for pieces of all parameters, on several threads where there is enough to do.
+// Calls f(which, begin, length) for pieces of all parameters, the first argument, on several threads where there is
+// enough to do.
 template <class F>
-void each_piece(const TensorList& params, const F& f) {
+void each_piece(Call& c, const F& f) {
+  const TensorList& params = c.tensors(0);
   int64_t total = 0;
   for (const Tensor& p : params) total += p.numel();
   if (total < 2 * kChunk) {
@@ -38,6 +41,7 @@ void each_piece(const TensorList& params, const F& f) {
     for (int64_t at = 0; at < params[i].numel(); at += kChunk) pieces.push_back({int(i), at});
   WithExec own(fixed_exec());
   Uninterrupted whole_step;
+  Held held(c);
   Unlocked others_may_run;
   parallel_chunks(int64_t(pieces.size()), 1 + int64_t(pieces.size()) / 64, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
@@ -116,7 +120,7 @@ WEFT_OP{
         const TensorList &p = c.tensors(0), &g = c.tensors(1), &b = c.tensors(2);
         for (auto* list : {&p, &g, &b}) settle(*list);
         SgdStep s{c.real(3), c.real(4), c.real(5), c.real(6), c.flag(7), c.flag(8), c.flag(9)};
-        each_piece(p, [&](size_t i, int64_t from, int64_t n) {
+        each_piece(c, [&](size_t i, int64_t from, int64_t n) {
           update_kernels().sgd(p[i].dtype(), s, n, at(p, i, from), at(g, i, from), at(b, i, from));
         });
         touch(p), touch(b);
@@ -154,7 +158,7 @@ WEFT_OP{
           }
           steps.push_back(step);
         }
-        each_piece(p, [&](size_t i, int64_t from, int64_t n) {
+        each_piece(c, [&](size_t i, int64_t from, int64_t n) {
           update_kernels().adam(p[i].dtype(), steps[i], n, at(p, i, from), at(g, i, from), at(m, i, from),
                                 at(v, i, from), at(top, i, from));
         });

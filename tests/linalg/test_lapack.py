@@ -359,3 +359,14 @@ def test_what_other_calls_said_of_shapes_is_not_kept(dtype: str) -> None:
     assert weft.linalg.inv(weft.eye(2)).shape == (2, 2)
     with pytest.raises(RuntimeError, match="square"):
         weft.linalg.inv(weft.ones(2, 3))
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gels", "gelsd", "gelss"])
+@dtypes
+def test_least_squares_of_no_right_hand_sides(dtype: str, driver: str) -> None:
+    """A matrix without a batch, solutions of an empty one: its rank and values are zeros, not what lay there."""
+    a = weft.ones(3, 2, dtype=getattr(weft, dtype))
+    for shape in ((0, 3, 1), (2, 0, 3, 1), (0, 3, 0)):
+        found = weft.linalg.lstsq(a, weft.ones(shape, dtype=a.dtype), driver=driver)
+        assert found.solution.shape == (*shape[:-2], 2, shape[-1])
+        assert not found.rank.any() and not found.singular_values.any()

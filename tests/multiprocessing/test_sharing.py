@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 import weft
 import weft.multiprocessing as mp
-from weft import nn
+from weft import _C, nn
 
 ROOT = Path(weft.__file__).parents[1]
 METHODS = ["fork", "spawn", "forkserver"]
@@ -78,6 +79,78 @@ def test_gradients_and_compiled_programs_go_on() -> None:
     fast(x).sum().backward()
     weft.optim.SGD(model.parameters(), lr=0.1).step()
     assert not weft.equal(fast(x), before) and weft.equal(fast(x), model(x))
+
+
+def moved(x: weft.Tensor) -> None:
+    _C._move_memory(x, bytearray(x.nbytes))
+
+
+def grown(x: weft.Tensor) -> None:
+    x.resize_(2 * x.numel()).resize_(x.numel() // 2)
+
+
+KERNELS: dict[str, Any] = {
+    "reads": lambda x: x.sin().sum().item(),
+    "reads twice": lambda x: weft.add(x, x).sum().item(),
+    "writes": lambda x: x.add_(1).sum().item(),
+    "out": lambda x: weft.add(weft.ones(x.shape), 1, out=x).sum().item(),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("move", [moved, weft.Tensor.share_memory_, grown])
+def test_kernels_of_other_threads_go_on(move: Any, kernel: str) -> None:
+    """Memory neither moves nor goes while a kernel is at work on it, without the interpreter's lock."""
+    rng = random.Random(kernel)
+    n, before = 3_000_000, weft.get_num_threads()
+    weft.set_num_threads(1)
+    try:
+        for _ in range(6):
+            x, results = weft.ones(n), []
+            wanted = KERNELS[kernel](weft.ones(n))
+            y, started = x.detach(), threading.Event()  # what resizes x leaves y as it is
+
+            def work(y: weft.Tensor, started: threading.Event, results: list[Any]) -> None:
+                started.set()
+                results.append(KERNELS[kernel](y))
+
+            thread = threading.Thread(target=work, args=(y, started, results))
+            thread.start()
+            started.wait()
+            time.sleep(rng.random() * 0.01)
+            move(x)
+            other = [weft.zeros(n) for _ in range(2)]  # perhaps in the memory that x has left
+            thread.join()
+            assert results == [pytest.approx(wanted, rel=1e-5)]
+            assert not any(o.any() for o in other)
+    finally:
+        weft.set_num_threads(before)
+
+
+def test_where_memory_may_move_to() -> None:
+    """Random buffers, the wrong ones among them: the values are the same, or it is refused."""
+    rng = random.Random(3)
+    for _ in range(300):
+        x = weft.arange(float(rng.randrange(1, 30)))
+        view, wanted = x[rng.randrange(x.numel()) :], x.tolist()
+        whole = bytearray(4 * x.numel() + rng.randrange(-3, 9))
+        buffer: Any = rng.choice(
+            [whole, bytes(whole), memoryview(whole)[1:], memoryview(whole)[::2], x, None, "x"]
+        )
+        bytes_of = memoryview(buffer) if type(buffer) in (bytearray, memoryview) else None
+        if bytes_of and bytes_of.c_contiguous and bytes_of.nbytes >= x.nbytes:
+            _C._move_memory(rng.choice([x, view]), buffer)
+            if buffer is whole and rng.random() < 0.5:  # again, to where it overlaps with itself
+                more = bytearray(x.nbytes + 4)
+                _C._move_memory(x, memoryview(more)[: x.nbytes])
+                _C._move_memory(x, memoryview(more)[4:])
+                assert weft.tensor(memoryview(more)[4:].cast("f").tolist()).tolist() == wanted
+        else:
+            with pytest.raises((RuntimeError, TypeError, ValueError, BufferError)):
+                _C._move_memory(x, buffer)
+        del buffer, whole, bytes_of
+        gc.collect(0)
+        assert x.tolist() == wanted and view.tolist() == wanted[len(wanted) - view.numel() :]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,25 @@ def test_complex_parameters_are_pairs_of_reals(name: str) -> None:
             g = weft.tensor(rng.__class__(i).standard_normal((3, 2)))
             p.grad = weft.view_as_complex(g) if p is z else g
             optimizer.step()
+        for state in optimizer.state[p].values():
+            assert not isinstance(state, weft.Tensor) or not state.dim() or state.shape == p.shape
+            assert not isinstance(state, weft.Tensor) or not state.dim() or state.dtype == p.dtype
     assert np.allclose(weft.view_as_real(z.detach()).numpy(), x.detach().numpy(), rtol=1e-12)
+
+
+def test_complex_momentum_is_resumed() -> None:
+    z = weft.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    first = optim.SGD([z], lr=0.1, momentum=0.9)
+    z.grad = weft.tensor([1j, 2.0])
+    first.step()
+    copy = z.detach().clone().requires_grad_()
+    second = optim.SGD([copy], lr=0.1, momentum=0.9)
+    second.load_state_dict(deepcopy(first.state_dict()))
+    copy.grad = z.grad
+    for optimizer in (first, second):
+        optimizer.step()
+        optimizer.step()
+    assert weft.equal(z, copy)
 
 
 @pytest.mark.parametrize("name", [*SIMPLE, "Adafactor", "Muon"])

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import warnings
+from collections.abc import Callable
 
 import pytest
 
@@ -340,6 +341,55 @@ def test_a_recording_that_is_forgotten_ends() -> None:
     del recording
     gc.collect()
     assert not _C._is_recording()
+
+
+class Finalised:
+    """In a cycle, so that the garbage collector ends it: then `act` runs."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self.act, self.me = act, self
+
+    def __del__(self) -> None:
+        self.act()
+
+
+@pytest.mark.parametrize("act", ["record", "start", "stop"])
+@pytest.mark.parametrize("read", ["events", "origins", "frames", "memory"])
+def test_finalisers_do_not_change_what_is_being_read(act: str, read: str) -> None:
+    """Reading makes many objects; the garbage that is collected for that may record, start and stop."""
+    recording = _C.Recording(shapes=True, stacks=True, memory=True)
+    recording.start()
+    x = weft.ones(3)
+    for i in range(2000):
+        exec(compile(f"x.add({i})", f"file {i}", "exec"), {"x": x})
+    ran: list[str] = []
+    over = False
+
+    def finalise() -> None:
+        if over:
+            return
+        ran.append(act)
+        if act != "record":
+            getattr(recording, act)()
+        for i in range(300):
+            _C.OpenRange(f"{len(ran)} {i}" * 5).close()
+        if len(ran) < 20:
+            Finalised(finalise)
+
+    before = gc.get_threshold()
+    try:
+        gc.collect()
+        gc.set_threshold(40, 2, 2)
+        Finalised(finalise)
+        found = recording.events() if read == "events" else getattr(recording, read)
+        during = len(ran)
+        assert len(found) >= 2000 and not during and gc.isenabled()
+        gc.collect()
+        assert ran
+    finally:
+        over = True
+        gc.set_threshold(*before)
+        recording.stop()
 
 
 def test_threads_have_numbers_and_trees_of_their_own() -> None:

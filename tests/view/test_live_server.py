@@ -207,6 +207,85 @@ def test_headers_of_every_answer(page: Any) -> None:
         assert "Python" not in headers.get("server", "")
 
 
+# ---- requests byte by byte -------------------------------------------------------------------------
+
+
+def raw(page: Any, request: bytes) -> bytes:
+    """All that the server answers to these bytes."""
+    with socket.create_connection(("127.0.0.1", page.server.port), timeout=20) as s:
+        answer = b""
+        try:
+            s.sendall(request)
+            s.shutdown(socket.SHUT_WR)
+            while part := s.recv(1 << 16):
+                answer += part
+        except ConnectionError:  # it was refused before all was read
+            pass
+        return answer
+
+
+def request(page: Any, line: str, *more: str, body: bytes = b"") -> bytes:
+    host = f"127.0.0.1:{page.server.port}"
+    head = [line, f"Host: {host}", f"Origin: http://{host}", "Content-Type: application/json"]
+    return "\r\n".join([*head, *more, "", ""]).encode("latin-1") + body
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "body", "code"),
+    [
+        ("POST", ["Content-Length: 2"], b"{}", 200),
+        ("POST", ["Content-Length: 20"], b"{}", 400),  # the rest never comes
+        ("POST", ["Content-Length: 2", "Content-Length: 9"], b"{}", 413),
+        ("POST", ["Content-Length: 2", "Transfer-Encoding: chunked"], b"2\r\n{}\r\n0\r\n\r\n", 413),
+        ("POST", ["Content-Length: " + "9" * 5000], b"{}", 413),  # more digits than int() takes
+        ("POST", ["Content-Length: +2"], b"{}", 413),
+        ("POST", ["Content-Length: -1"], b"{}", 413),
+        ("POST", ["Content-Length: \xb2"], b"{}", 413),
+        ("POST", ["Content-Length: 60000"], b"[" * 60000, 400),
+        ("POST", ["Content-Length: 4"], b'"\xff\xff"', 400),
+        ("GET", ["Content-Length: 24"], b"GET /abc HTTP/1.1\r\n\r\n", 400),
+        ("GET", ["Transfer-Encoding: chunked"], b"0\r\n\r\n", 400),
+        ("HEAD", [], b"", 501),
+        ("<script>", [], b"", 501),
+        ("GET", ["a: b"] * 200, b"", 431),
+    ],
+)
+def test_bodies_and_methods(
+    page: Any, method: str, more: list[str], body: bytes, code: int
+) -> None:
+    """Each has one answer, with the headers of every answer; a body is never taken for a request."""
+    path = inside(page, "poll" if method == "POST" else "")
+    answer = raw(page, request(page, f"{method} {path} HTTP/1.1", *more, body=body))
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % code) and b"Content-Security-Policy" in head
+    assert answer.count(b"HTTP/1.1 ") == 1 and b"<script>" not in rest
+    assert method != "HEAD" or not rest
+
+
+def test_garbled_requests_are_answered(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever bytes come: nothing, or answers with a status and the headers of every answer."""
+    monkeypatch.setattr(serving, "PER_SECOND", 10**6)
+    rng = random.Random(5)
+    good = request(page, f"POST {inside(page, 'poll')} HTTP/1.1", "Content-Length: 2", body=b"{}")
+    for _ in range(150):
+        data = bytearray(good)
+        for _ in range(rng.randrange(1, 5)):
+            at = rng.randrange(len(data) + 1)
+            change = rng.choice(("replace", "drop", "insert", "repeat"))
+            if change == "replace":
+                data[at : at + 1] = bytes([rng.randrange(256)])
+            elif change == "drop":
+                del data[at : at + rng.randrange(20)]
+            elif change == "insert":
+                data[at:at] = rng.randbytes(rng.randrange(30))
+            else:
+                data[at:at] = data[rng.randrange(len(data)) :][:40]
+        answer = raw(page, bytes(data))
+        assert not answer or answer.startswith(b"HTTP/1.1 ")
+        assert answer.count(b"HTTP/1.1 ") == answer.count(b"Content-Security-Policy")
+    assert raw(page, good).startswith(b"HTTP/1.1 200 ")
+
+
 def test_tokens_are_compared_in_constant_time(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the function that is made for it, and by nothing else."""
     seen = []

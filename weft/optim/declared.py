@@ -346,7 +346,7 @@ class DeclaredOptimizer(Optimizer):
         cls, params: list[Any], grads: list[Any], lists: list[list[Any]], values: dict[str, Any]
     ) -> None:
         """Update all parameters and their states one by one, by the formula."""
-        first = lists[0] if lists else []
+        first, given = (lists[0] if lists else []), params
         params, grads, *lists = _as_real(params, grads, *lists)
         grads = cls._decayed(params, grads, values)
         columns = [
@@ -356,7 +356,7 @@ class DeclaredOptimizer(Optimizer):
         update = functools.partial(cls.update, **{x: values[x] for x in cls._formula_takes})
         for i, begun in enumerate(map(update, params, grads, *columns)):
             if begun is not None:
-                first[i] = begun
+                first[i] = weft.view_as_complex(begun) if given[i].is_complex() else begun
 
     @classmethod
     def _decayed(cls, params: list[Any], grads: list[Any], values: dict[str, Any]) -> list[Any]:

@@ -146,7 +146,9 @@ class _Handler(BaseHTTPRequestHandler):
         name = self._admitted()
         if name is None:
             return
-        if name == "save":
+        if {"Content-Length", "Transfer-Encoding"} & {h.title() for h in self.headers}:
+            self._refuse(400, "a GET with a body")  # which would be read as the next request
+        elif name == "save":
             page = self.server.save()
             self._send(200, page, "text/html; charset=utf-8", "weft-live-view.html")
         elif name in self.server.files:
@@ -165,15 +167,19 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Origin") is None:
             self._refuse(403, "a POST without Origin")
             return
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or int(length) > LARGEST_BODY:
+        length = self._length()
+        if length is None:
             self._refuse(413, "Content-Length is missing or too large")
             return
         if self.headers.get_content_type() != "application/json":
             self._refuse(415, "not application/json")
             return
         try:
-            asked = json.loads(self.rfile.read(int(length)))
+            body = self.rfile.read(length)
+            if len(body) < length:
+                self._refuse(400, "the body is shorter than Content-Length says")
+                return
+            asked = json.loads(body)
             if not isinstance(asked, dict):
                 raise ValueError("not an object")
             answer = call(asked)
@@ -181,6 +187,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(400, json.dumps({"error": str(e)}).encode(), "application/json")
             return
         self._send(200, answer, "application/json")
+
+    def _length(self) -> int | None:
+        """Return how long a body is; None where that is not said once, plainly, or it is too long."""
+        lengths = self.headers.get_all("Content-Length") or []
+        if len(lengths) != 1 or "Transfer-Encoding" in self.headers:
+            return None
+        length = lengths[0]
+        plain = length.isascii() and length.isdigit() and len(length) <= len(str(LARGEST_BODY))
+        return int(length) if plain and int(length) <= LARGEST_BODY else None
 
     def _admitted(self) -> str | None:
         """Return the name that is asked for; None where the answer was no."""
@@ -201,11 +216,18 @@ class _Handler(BaseHTTPRequestHandler):
             return name
         return None
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what Python's server does not understand as all else is refused."""
+        self._refuse(code, "this is no request that the page makes")
+
     def _refuse(self, code: int, why: str) -> None:
         self.close_connection = True
         self._send(code, why.encode(), "text/plain; charset=utf-8")
 
     def _send(self, code: int, body: bytes, kind: str, filename: str | None = None) -> None:
+        self.request_version = (
+            self.protocol_version
+        )  # a line that makes no sense counts as HTTP/0.9: no headers
         self.send_response(code)
         for name, value in HEADERS.items():
             self.send_header(name, value)
@@ -216,4 +238,5 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
