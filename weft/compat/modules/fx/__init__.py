@@ -1,0 +1,40 @@
+"""Programs as graphs that Python can read and change: PyTorch's ``torch.fx``.
+
+>>> import weft
+>>> traced = weft.fx.symbolic_trace(lambda x: weft.relu(x))
+>>> for node in traced.graph.nodes:
+...     if node.target is weft.relu:
+...         node.target = weft.tanh
+>>> _ = traced.recompile()
+>>> traced(weft.zeros(2))
+tensor([0., 0.])
+"""
+
+from __future__ import annotations
+
+from weft.fx import immutable_collections
+from weft.fx.node import Node, has_side_effect, map_arg  # isort: skip
+from weft.fx.graph import Graph
+from weft.fx.graph_module import GraphModule
+from weft.fx.interpreter import Interpreter, Transformer
+from weft.fx.proxy import Proxy
+from weft.fx.subgraph_rewriter import replace_pattern
+from weft.fx import tracer as _symbolic_trace  # where PyTorch has it; isort: skip
+from weft.fx.tracer import PH, Tracer, symbolic_trace, wrap
+
+__all__ = [
+    "PH",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "immutable_collections",
+    "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
+    "wrap",
+]
