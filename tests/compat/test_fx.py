@@ -6,18 +6,17 @@ import copy
 import math
 import operator
 import pickle
-import random
 import threading
 import traceback
 from typing import Any, NamedTuple
 
 import pytest
+from weft.fx import symbolic_trace
+from weft.fx.proxy import TraceError
 
 import weft
 import weft.nn.functional as F
 from weft import fx, nn
-from weft.fx import symbolic_trace
-from weft.fx.proxy import TraceError
 from weft.utils._pytree import tree_leaves
 
 

@@ -12,15 +12,16 @@ tensor([0., 0.])
 
 from __future__ import annotations
 
-from weft.fx import immutable_collections
-from weft.fx.node import Node, has_side_effect, map_arg  # isort: skip
+from weft.fx import immutable_collections, tracer
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.interpreter import Interpreter, Transformer
+from weft.fx.node import Node, has_side_effect, map_arg
 from weft.fx.proxy import Proxy
 from weft.fx.subgraph_rewriter import replace_pattern
-from weft.fx import tracer as _symbolic_trace  # where PyTorch has it; isort: skip
 from weft.fx.tracer import PH, Tracer, symbolic_trace, wrap
+
+_symbolic_trace = tracer  # where PyTorch has it
 
 __all__ = [
     "PH",

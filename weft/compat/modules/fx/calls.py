@@ -24,7 +24,7 @@ _NATIVE = frozenset(
     "scaled_dot_product_attention selu_ softplus softshrink threshold_".split()
 )
 _AS_METHOD = frozenset(("sigmoid", "tanh"))  # there, F.tanh(x) is x.tanh()
-_TOP_LEVEL = frozenset("cdist norm split stft tensordot".split())
+_TOP_LEVEL = frozenset("cdist norm stft tensordot".split())
 
 
 def as_recorded(
@@ -38,6 +38,8 @@ def as_recorded(
     >>> as_recorded(weft.nn.functional.relu, (1,), {})[1:]
     ((1,), {'inplace': False})
     """
+    if f is weft.split and len(args) > 1:  # native here, a function of Python there
+        return f, args[:2], {"dim": args[2] if len(args) > 2 else 0, **kwargs}
     name = f.__name__
     layer = getattr(F, name, None) is f
     if layer and name in _AS_METHOD:

@@ -8,10 +8,11 @@ import operator
 import re
 from typing import NamedTuple
 
-import weft
 from weft.fx.intercept import is_wrapped
 from weft.fx.namespace import Namespace
-from weft.fx.node import Node, map_arg, qualified_name, root_name, type_name
+from weft.fx.node import Node, qualified_name, root_name, type_name
+
+import weft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,8 +232,7 @@ def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
     seen: set[Node] = set()
     after: dict[Node, list[Node]] = {}
     for node in reversed(graph.nodes):
-        inputs: dict[Node, None] = {}
-        map_arg((node.args, node.kwargs), lambda n: inputs.setdefault(n))
+        inputs = node.all_input_nodes
         if node.op in ("placeholder", "output"):
             seen.update(inputs)
             continue

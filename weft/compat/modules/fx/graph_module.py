@@ -8,8 +8,9 @@ import itertools
 import linecache
 import weakref
 
-import weft
 from weft.fx.graph import Graph, PythonCode
+
+import weft
 from weft.nn import Module
 
 TYPE_CHECKING = False

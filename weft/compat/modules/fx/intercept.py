@@ -93,7 +93,7 @@ class _Observer:
         """Note a call with a proxy, make any other."""
         proxy = find_proxy((args, kwargs))
         if proxy is not None:
-            return _record(f, proxy, args, kwargs or {})
+            return _note_call(f, proxy, args, kwargs or {})
         return f(*args, **(kwargs or {}))
 
     def shape(self, tensor: Any) -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft.fx.node import Argument, Target
+
     from weft.nn import Module
 
 __all__ = ["Interpreter", "Transformer"]

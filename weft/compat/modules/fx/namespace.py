@@ -45,16 +45,15 @@ class Namespace:
         """Return the name of an object; a new one, like ``candidate``, at the first time."""
         if obj is not None and obj in self._names:
             return self._names[obj]
-        candidate = re.sub(r"\W", "_", candidate, flags=re.ASCII) or "_unnamed"
+        candidate = re.sub(r"\W+", "_", candidate, flags=re.ASCII) or "_unnamed"
         if candidate[0].isdigit():
             candidate = f"_{candidate}"
         numbered = re.fullmatch(r"(.*)_(\d+)", candidate)
-        base, number = (numbered[1], int(numbered[2])) if numbered else (candidate, 0)
-        if numbered:
-            candidate = f"{base}_{number}"
-        number = number or self._counts.get(base, 0)
+        base = numbered[1] if numbered else candidate
+        number = int(numbered[2]) if numbered else self._counts.get(base, 0)
         while candidate in self._used or is_reserved(candidate, obj):
-            number += 1
+            number = max(number, self._counts.get(base, 0)) + 1
+            self._counts[base] = number
             candidate = f"{base}_{number}"
         self._used.add(candidate)
         self._counts[base] = number
@@ -73,6 +72,6 @@ class Namespace:
 
 def is_reserved(name: str, obj: Any) -> bool:
     """Say whether a name means something else in generated code."""
-    if keyword.iskeyword(name) or (name in _TAKEN and obj is None) or name in _TAKEN:
+    if keyword.iskeyword(name) or name in _TAKEN:
         return True
     return hasattr(builtins, name) and getattr(builtins, name) is not obj

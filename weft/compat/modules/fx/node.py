@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import types
 
-import weft
 from weft.fx.immutable_collections import immutable_dict, immutable_list
+
+import weft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -325,20 +326,20 @@ class Node:
         """Return the node as a line of text; parameters and the return type go into the lists."""
         if include_tensor_metadata:
             raise NotImplementedError("format_node: include_tensor_metadata")
-        typed = f": {type_name(self.type)}" if self.type is not None else ""
+        typed = "" if self.type is None else type_name(self.type)
+        head = f"%{self.name} : {typed}{' ' * bool(typed)}[num_users={len(self.users)}] = "
         if self.op == "placeholder":
             if placeholder_names is not None:
-                placeholder_names.append(f"{self.target}{typed}")
+                placeholder_names.append(f"{self.target}{': ' * bool(typed)}{typed}")
                 return None
             default = f"(default={self.args[0]})" if self.args else ""
-            return f"%{self.name} : {typed[2:] + ' ' if typed else ''}[num_users={len(self.users)}] = placeholder[target={self.target}]{default}"
-        head = f"%{self.name} : {typed[2:] + ' ' if typed else ''}[num_users={len(self.users)}] = "
+            return f"{head}placeholder[target={self.target}]{default}"
         target = self._pretty_print_target(self.target)
         if self.op == "get_attr":
             return f"{head}get_attr[target={target}]"
         if self.op == "output":
             if typed and maybe_return_typename is not None:
-                maybe_return_typename[0] = f" -> {typed[2:]}"
+                maybe_return_typename[0] = f" -> {typed}"
             return f"return {self.args[0]}"
         args, kwargs = _percent(self.args), _percent(self.kwargs)
         return f"{head}{self.op}[target={target}](args = {args}, kwargs = {kwargs})"

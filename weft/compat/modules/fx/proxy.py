@@ -8,9 +8,10 @@ import operator
 import os
 import sys
 
-import weft
 from weft.fx.graph import Graph
 from weft.fx.node import Node, map_aggregate
+
+import weft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

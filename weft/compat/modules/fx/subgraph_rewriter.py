@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import NamedTuple
 
-import weft
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule, _assign
 from weft.fx.node import Node
 from weft.fx.tracer import symbolic_trace
+
 from weft.nn import Module
 
 TYPE_CHECKING = False

@@ -11,11 +11,12 @@ import sys
 import types
 import warnings
 
-import weft
 from weft.fx import intercept
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.proxy import Proxy, TracerBase
+
+import weft
 from weft.nn import Module, Parameter, Sequential
 from weft.utils._pytree import tree_leaves
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import weft
 from weft.fx.interpreter import Interpreter
 from weft.fx.node import Node, map_aggregate
+
+import weft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

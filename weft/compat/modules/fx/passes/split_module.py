@@ -63,7 +63,7 @@ def split_module(
     for key, part in parts.items():
         for node in part.nodes:
             for used in node.all_input_nodes:
-                if used.op == "get_attr" or where.get(used) == key and used in where:
+                if used.op == "get_attr" or (where.get(used) == key and used in where):
                     continue
                 part.inputs[used] = None
                 if used in where:
