@@ -204,7 +204,9 @@ def test_dead_code_and_copies(name: str) -> None:
     assert found[0] == found[1]
 
 
-NEEDS_OWNER = {n for n, s in SOURCES.items() if "nn.Linear" in s or "nn.ReLU" in s or "nn.LSTM" in s}
+NEEDS_OWNER = {
+    n for n, s in SOURCES.items() if "nn.Linear" in s or "nn.ReLU" in s or "nn.LSTM" in s
+}
 
 
 @pytest.mark.parametrize("seed", range(60))
