@@ -164,18 +164,16 @@ def test_gradients_and_training() -> None:
 
 
 def test_generated_code() -> None:
-    def f(x: Any, input: Any = None) -> Any:
-        return weft.relu(x + 1).sum(0)[1:, None]
-
-    assert symbolic_trace(f).code.strip().splitlines() == [
-        "def forward(self, x, input = None):",
-        "    input_1 = input;  input_1 = None",
-        "    add = x + 1;  x = None",
-        "    relu = weft.relu(add);  add = None",
-        "    sum_1 = relu.sum(0);  relu = None",
-        "    getitem = sum_1[(slice(1, None, None), None)];  sum_1 = None",
-        "    return getitem",
-    ] or "input_1 = input\n" in symbolic_trace(f).code  # fmt: skip
+    f = eval("lambda x, input=None: weft.relu(x + 1).sum(0)[1:, None]", {"weft": weft})
+    assert symbolic_trace(f).code == (
+        "\n\n\ndef forward(self, x, input = None):\n"
+        "    input_1 = input\n"
+        "    add = x + 1;  x = None\n"
+        "    relu = weft.relu(add);  add = None\n"
+        "    sum_1 = relu.sum(0);  relu = None\n"
+        "    getitem = sum_1[(slice(1, None, None), None)];  sum_1 = None\n"
+        "    return getitem\n    "
+    )
 
 
 def test_tracebacks_show_generated_code() -> None:
@@ -196,7 +194,7 @@ def control(x: Any) -> Any:
     ("f", "error", "text"),
     [
         (control, TraceError, "test_fx.py"),
-        (lambda x: [i for i in x], TraceError, "cannot be iterated"),
+        (lambda x: [i + 1 for i in x], TraceError, "cannot be iterated"),
         (eval("lambda x: len(x)", {}), RuntimeError, "'len' is not supported"),
         (lambda x: x and 1, TraceError, "control flow"),
         (lambda x: weft.add(*x), TraceError, "cannot be iterated"),
@@ -215,7 +213,6 @@ def untouched() -> None:
     assert "__call__" not in vars(nn.Module) and "__getattribute__" not in vars(nn.Module)
     assert math.sqrt(4.0) == 2.0 and type(math.sqrt).__name__ == "builtin_function_or_method"
     assert F.relu.__code__.co_filename.endswith("activation.py")
-    assert weft.equal(nn.Linear(2, 2)(weft.zeros(1, 2)), nn.Linear(2, 2)(weft.zeros(1, 2))) is False
     assert weft.equal(weft.ones(2) + 1, weft.full((2,), 2.0))
 
 

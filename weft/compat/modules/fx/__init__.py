@@ -12,14 +12,14 @@ tensor([0., 0.])
 
 from __future__ import annotations
 
-from weft.fx import immutable_collections, tracer
-from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule
-from weft.fx.interpreter import Interpreter, Transformer
-from weft.fx.node import Node, has_side_effect, map_arg
-from weft.fx.proxy import Proxy
-from weft.fx.subgraph_rewriter import replace_pattern
-from weft.fx.tracer import PH, Tracer, symbolic_trace, wrap
+from . import immutable_collections, tracer
+from .graph import Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Proxy
+from .subgraph_rewriter import replace_pattern
+from .tracer import PH, Tracer, symbolic_trace, wrap
 
 _symbolic_trace = tracer  # where PyTorch has it
 

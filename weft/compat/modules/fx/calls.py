@@ -51,7 +51,7 @@ def as_recorded(
 
 @functools.cache
 def _signature(f: Callable[..., Any]) -> inspect.Signature:
-    from weft.fx.intercept import original_of
+    from .intercept import original_of
 
     return inspect.signature(original_of(f))
 

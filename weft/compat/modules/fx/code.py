@@ -8,17 +8,17 @@ import operator
 import re
 from typing import NamedTuple
 
-from weft.fx.intercept import is_wrapped
-from weft.fx.namespace import Namespace
-from weft.fx.node import Node, qualified_name, root_name, type_name
-
 import weft
+
+from .intercept import is_wrapped
+from .namespace import Namespace
+from .node import Node, qualified_name, root_name, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from weft.fx.graph import Graph
+    from .graph import Graph
 
 __all__ = ["PythonCode", "generate"]
 

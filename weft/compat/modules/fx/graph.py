@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import inspect
+from functools import partial
 
-from weft.fx.code import PythonCode, generate
-from weft.fx.namespace import Namespace, snake_case
-from weft.fx.node import OPS, Node, map_arg
+from .code import PythonCode, generate
+from .namespace import Namespace, snake_case
+from .node import OPS, Node, map_arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from weft.fx.node import Argument, Target
+    from .node import Argument, Target
 
 __all__ = ["Graph", "PythonCode"]
 
@@ -314,7 +315,7 @@ class Graph:
         for node in self.nodes:
             if node.op not in OPS[:-1]:
                 raise RuntimeError(f"Node {node} had unknown opcode {node.op}!")
-            map_arg((node.args, node.kwargs), lambda n, user=node: check(user, n))
+            map_arg((node.args, node.kwargs), partial(check, node))
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)

@@ -8,10 +8,10 @@ import itertools
 import linecache
 import weakref
 
-from weft.fx.graph import Graph, PythonCode
-
 import weft
 from weft.nn import Module
+
+from .graph import Graph, PythonCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class GraphModule(Module):
                     raise RuntimeError(
                         f"Node referenced target {target} but that target was not provided in root"
                     )
-            for target in sorted(set(targets), key=lambda t: t.count(".")):
+            for target in sorted(dict.fromkeys(targets), key=lambda t: t.count(".")):
                 _assign(self, target, root[target])
         else:
             raise RuntimeError(f"Unsupported type {type(root)} passed for root!")
@@ -172,7 +172,12 @@ class GraphModule(Module):
         made = self._graph.python_code("self")
         names = {k: v for k, v in made.globals.items() if v is not weft}
         roots = [k for k, v in made.globals.items() if v is weft]
-        state = {"name": type(self).__name__, "src": made.src, "names": names, "roots": roots}
+        state: dict[str, Any] = {
+            "name": type(self).__name__,
+            "src": made.src,
+            "names": names,
+            "roots": roots,
+        }
         state["members"] = {name: dict(self.__dict__[name]) for name in _TABLES}
         state["hidden"] = sorted(self._non_persistent_buffers_set)
         state["others"] = self._others()
@@ -226,7 +231,7 @@ class GraphModule(Module):
                             ("colored", colored)):  # fmt: skip
             if value:
                 raise NotImplementedError(f"print_readable: {name}=True")
-        from weft.fx.node import root_name
+        from .node import root_name
 
         body = "\n".join(f"    {line}".rstrip() for line in self.code.strip().splitlines())
         parts = [f"class {type(self).__name__}({root_name()}.nn.Module):\n{body}\n"]
@@ -305,7 +310,7 @@ def _assign(to: Any, target: str, value: Any) -> None:
 
 def reduce_graph_module(state: dict[str, Any]) -> GraphModule:
     """Return the module that was pickled: its code is traced, with its submodules as leaves."""
-    from weft.fx.tracer import Tracer
+    from .tracer import Tracer
 
     class KeepModules(Tracer):
         """Takes every call of a submodule as one node, as the code has them."""

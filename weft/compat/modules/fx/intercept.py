@@ -25,20 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from weft.fx.proxy import Proxy
+    from .proxy import Proxy
 
 __all__ = ["find_proxy", "intercepting", "kind_of"]
 
 _lock = threading.RLock()
-_depth = 0
+_depth = _traces = 0
 _undo: list[Callable[[], None]] = []
+_undo_modules: list[Callable[[], None]] = []
+_alive: weakref.WeakSet[Any] = weakref.WeakSet()  # tracers of proxies made by hand
 _patched: dict[tuple[int, str], dict[str, Any]] = {}
 _current = threading.local()
 
 
 def find_proxy(value: Any) -> Proxy | None:
     """Return a proxy that is in nested containers, or None."""
-    from weft.fx.proxy import Proxy
+    from .proxy import Proxy
 
     if isinstance(value, Proxy):
         return value
@@ -70,7 +72,7 @@ _METHODS = {
 
 def kind_of(f: Any) -> tuple[str, Any]:
     """Return the op and the target of a node that calls ``f``."""
-    from weft.fx.node import _names_in_weft
+    from .node import _names_in_weft
 
     name = getattr(f, "__name__", "")
     if getattr(f, "__module__", None) == "_operator":
@@ -174,7 +176,7 @@ def original_of(f: Any) -> Any:
 
 
 def _note_call(f: Any, proxy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from weft.fx.calls import as_recorded
+    from .calls import as_recorded
 
     f, args, kwargs = as_recorded(f, args, kwargs)
     if isinstance(f, str):
@@ -302,41 +304,78 @@ def _patch_modules() -> None:
 
     Module.__call__ = __call__
     Module.__getattribute__ = __getattribute__  # type: ignore[method-assign]
-    _undo.append(back)
+    _undo_modules.append(back)
+
+
+def _enter(modules: bool) -> None:
+    """Let functions report calls with proxies; and modules theirs, in a trace."""
+    global _depth, _traces
+    with _lock:
+        _depth += 1
+        _traces += modules
+        try:
+            if _depth == 1:
+                for f in _functions():
+                    _undo.append(_swap_of(f, _note_call).put())
+            if modules and _traces == 1:
+                _patch_modules()
+            _patch_wrapped()
+        except BaseException:
+            _leave(modules)
+            raise
+
+
+def _leave(modules: bool) -> None:
+    global _depth, _traces
+    with _lock:
+        _depth -= 1
+        _traces -= modules
+        if modules and _traces == 0:
+            while _undo_modules:
+                _undo_modules.pop()()
+        if _depth == 0:
+            while _undo:
+                _undo.pop()()
+            _patched.clear()
 
 
 @contextlib.contextmanager
 def intercepting(tracer: Any) -> Iterator[None]:
     """Report calls with proxies to the tracer, on this thread, in the block of ``with``."""
-    global _depth
-    with _lock:
-        _depth += 1
-        try:
-            if _depth == 1:
-                for f in _functions():
-                    _undo.append(_swap_of(f, _note_call).put())
-                _patch_modules()
-            _patch_wrapped()
-        except BaseException:
-            _leave()
-            raise
+    _enter(modules=True)
     before = getattr(_current, "tracer", None)
-    observer = _Observer()
-    observed = _C._observe(observer)
+    observed = _C._observe(_Observer())
     _current.tracer = tracer
     try:
         yield
     finally:
         _current.tracer = before
         _C._observe(observed)
-        with _lock:
-            _leave()
+        _leave(modules=True)
 
 
-def _leave() -> None:
-    global _depth
-    _depth -= 1
-    if _depth == 0:
-        while _undo:
-            _undo.pop()()
-        _patched.clear()
+def report_while_alive(tracer: Any) -> None:
+    """Report calls with proxies that were made by hand, outside of a trace, while they can be used.
+
+    Their tracer is alive as long as one of them is. The observer is that of this thread.
+    """
+    if getattr(_current, "tracer", None) is not None or tracer in _alive:
+        return
+    _enter(modules=False)
+    _alive.add(tracer)
+    if _count_here() == 0:
+        _current.observed = _C._observe(_Observer())
+    _current.count = _count_here() + 1
+    weakref.finalize(tracer, _released, threading.get_ident()).atexit = False
+
+
+def _count_here() -> int:
+    return getattr(_current, "count", 0)
+
+
+def _released(thread: int) -> None:
+    _leave(modules=False)
+    if thread == threading.get_ident():
+        _current.count = _count_here() - 1
+        if _current.count == 0:
+            _C._observe(_current.observed)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule
-from weft.fx.node import Node, map_into
-from weft.fx.proxy import Proxy
-from weft.fx.tracer import Tracer
+from .graph import Graph
+from .graph_module import GraphModule
+from .node import Node, map_into
+from .proxy import Proxy
+from .tracer import Tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from weft.fx.node import Argument, Target
-
     from weft.nn import Module
+
+    from .node import Argument, Target
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -42,7 +42,7 @@ class Interpreter:
             graph: the graph (default: that of the module).
         """
         self.module: Any = module
-        self.graph: Graph = module.graph if graph is None else graph  # type: ignore[assignment]
+        self.graph: Graph = module.graph if graph is None else graph
         self.submodules = dict(module.named_modules())
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
@@ -216,7 +216,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """Return a module of the new graph."""
-        from weft.fx.intercept import intercepting
+        from .intercept import intercepting
 
         with intercepting(self.tracer):
             result = super().run(enable_io_processing=False)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import builtins
 import types
 
-from weft.fx.immutable_collections import immutable_dict, immutable_list
-
 import weft
+
+from .immutable_collections import immutable_dict, immutable_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
-    from weft.fx.graph import Graph
+    from .graph import Graph
 
     Argument = Any
     Target = Callable[..., Any] | str
@@ -413,8 +413,9 @@ def qualified_name(f: Any) -> str:
     >>> qualified_name(operator.add)
     '_operator.add'
     """
-    if getattr(builtins, getattr(f, "__name__", ""), None) is f:
-        return f.__name__
+    short: str = getattr(f, "__name__", "")
+    if f is not None and getattr(builtins, short, None) is f:
+        return short
     found = _names_in_weft().get(id(f))
     if found is not None:
         return f"{root_name()}.{found[1]}"
@@ -439,9 +440,3 @@ def type_name(t: Any) -> str:
             return f"{root_name()}.Tensor"
         return f"{t.__module__}.{t.__qualname__}"
     return repr(t)
-
-
-def inputs_of(nodes: Sequence[Node]) -> set[Node]:
-    """Return the nodes that are used by some nodes and are not among them."""
-    inside = set(nodes)
-    return {i for node in nodes for i in node.all_input_nodes if i not in inside}

@@ -8,17 +8,18 @@ import operator
 import os
 import sys
 
-from weft.fx.graph import Graph
-from weft.fx.node import Node, map_aggregate
-
 import weft
+
+from .graph import Graph
+from .intercept import report_while_alive
+from .node import Node, map_aggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from weft.fx.node import Argument, Target
+    from .node import Argument, Target
 
 __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
@@ -184,6 +185,7 @@ class Proxy:
         """Stand for a node."""
         self.node = node
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        report_while_alive(self.tracer)
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
@@ -233,7 +235,7 @@ class Proxy:
         cls, orig_method: Any, types: Any, args: Any = None, kwargs: Any = None
     ) -> Proxy:
         """Note a call of a function of weft, or of a method of Tensor, with a proxy among its arguments."""
-        from weft.fx.intercept import find_proxy, kind_of
+        from .intercept import find_proxy, kind_of
 
         args, kwargs = args or (), kwargs or {}
         proxy = find_proxy((args, kwargs))

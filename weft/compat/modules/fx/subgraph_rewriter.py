@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from typing import NamedTuple
 
-from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule, _assign
-from weft.fx.node import Node
-from weft.fx.tracer import symbolic_trace
-
 from weft.nn import Module
+
+from .graph import Graph
+from .graph_module import GraphModule, _assign
+from .node import Node
+from .tracer import symbolic_trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

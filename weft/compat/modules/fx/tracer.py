@@ -11,21 +11,21 @@ import sys
 import types
 import warnings
 
-from weft.fx import intercept
-from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule
-from weft.fx.proxy import Proxy, TracerBase
-
 import weft
 from weft.nn import Module, Parameter, Sequential
 from weft.utils._pytree import tree_leaves
+
+from . import intercept
+from .graph import Graph
+from .graph_module import GraphModule
+from .proxy import Proxy, TracerBase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from weft.fx.node import Argument
+    from .node import Argument
 
 __all__ = ["PH", "Tracer", "symbolic_trace", "wrap"]
 
@@ -175,17 +175,17 @@ class Tracer(TracerBase):
             self.root, fn = Module(), root
         self.graph = Graph(tracer_cls=type(self))
         self._collect()
-        self._natives = {
+        self._natives: dict[int, Any] = {
             id(f): f
             for module in self._autowrap_modules
             for f in vars(module).values()
             if isinstance(f, types.BuiltinFunctionType)
         }
-        fn, args = self.create_args_for_root(fn, is_module, concrete_args)
         with intercept.intercepting(self):
+            fn, args = self.create_args_for_root(fn, is_module, concrete_args)
             self._patch_own(fn)
             result = self.create_arg(fn(*args))
-        self.create_node("output", "output", (result,), {})
+            self.create_node("output", "output", (result,), {})
         return self.graph
 
     def _collect(self) -> None:
@@ -328,7 +328,7 @@ def symbolic_trace(
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     is_module = isinstance(root, Module)
-    name = type(root).__name__ if is_module else root.__name__  # type: ignore[union-attr]
+    name = type(root).__name__ if is_module else root.__name__
     return GraphModule(tracer.root, graph, name)
 
 

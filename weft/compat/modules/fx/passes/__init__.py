@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from weft.fx.passes import shape_prop, split_module
+from . import shape_prop, split_module
 
 __all__ = ["shape_prop", "split_module"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from weft.fx.interpreter import Interpreter
-from weft.fx.node import Node, map_aggregate
-
 import weft
+
+from ..interpreter import Interpreter
+from ..node import Node, map_aggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from weft.fx.graph_module import GraphModule
+    from ..graph_module import GraphModule
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 

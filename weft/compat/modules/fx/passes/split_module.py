@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 
-from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule
-from weft.fx.node import Node, map_arg
+from ..graph import Graph
+from ..graph_module import GraphModule
+from ..node import Node, map_arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
