@@ -110,7 +110,7 @@ from .ops.create import tensor  # noqa: E402
 from .ops.sparse import sparse_coo_tensor  # noqa: E402
 
 _LAZY = (
-    "accelerator amp ao audio backends compat compiler cpu cuda debug distributed distributions fft func functional "
+    "accelerator amp ao audio backends compat compiler cpu cuda debug distributed distributions fft func functional fx "
     "hub jit linalg masked mps multiprocessing nn optim profiler quantization serialization signal sparse special "
     "testing text train types utils version view vision xpu"
 ).split()
@@ -159,7 +159,7 @@ pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm 
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ threshold threshold_ triplet_margin_loss
 """.split()
 _INTROSPECTION = """
-as_strided_ detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
+_assert as_strided_ detach_ get_device is_anomaly_check_nan_enabled is_anomaly_enabled is_conj
 is_distributed is_inference is_neg is_same_size is_signed is_warn_always_enabled
 set_flush_denormal set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
 sym_sum to_dlpack typename

@@ -18,6 +18,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _assert(condition: Any, message: Any) -> None:
+    """Raise an AssertionError unless a condition holds; as a function, it can be traced.
+
+    >>> weft._assert(weft.ones(2).sum() == 2, "the sum is 2")
+    """
+    assert condition, message
+
+
 def typename(obj: Any) -> str:
     """Return the name of an object's type; of a tensor, that of its elements.
 

@@ -46,6 +46,7 @@ ALIASES = {
     "torch.cuda.memory": ("weft.cuda",),
     "torch.cuda.random": ("weft.cuda",),
     "torch.distributed.distributed_c10d": ("weft.distributed",),
+    "torch.fx._symbolic_trace": ("weft.fx.tracer",),
     "torch.nn.intrinsic": ("weft.quantization.nn.intrinsic",),
     "torch.nn.intrinsic.qat": ("weft.quantization.nn.qat",),
     "torch.nn.qat": ("weft.quantization.nn.qat",),
