@@ -21,6 +21,10 @@ class AtFork {
 
   std::list<Claim::Entry> claims;
 
+  static void change(const Claim::Entry& e, int32_t by) {
+    for (int32_t* count : e.counts) *count += by;
+  }
+
  private:
   AtFork() {
     pthread_atfork([] { the().hold(); }, [] { the().release(); }, [] { the().begin_child(); });
@@ -36,7 +40,7 @@ class AtFork {
     for (ForkLock* lock : locks_) lock->reset_in_child();
     auto is_gone = [](const Claim::Entry& e) { return !pthread_equal(e.by, pthread_self()); };
     for (Claim::Entry& e : claims)
-      if (is_gone(e)) --*e.count;
+      if (is_gone(e)) change(e, -1);
     claims.remove_if(is_gone);
     for (void (*f)() : in_child_) f();
   }
@@ -53,14 +57,14 @@ ForkLock::ForkLock(LockOrder order) : order_(order) { AtFork::the().add(this); }
 
 void in_child(void (*f)()) { AtFork::the().add(f); }
 
-Claim::Claim(int32_t& count) {
+Claim::Claim(std::vector<int32_t*> counts) {
   auto& all = AtFork::the().claims;
-  at_ = all.insert(all.end(), {&count, pthread_self()});
-  ++count;
+  at_ = all.insert(all.end(), {std::move(counts), pthread_self()});
+  AtFork::change(*at_, 1);
 }
 
 Claim::~Claim() {
-  --*at_->count;
+  AtFork::change(*at_, -1);
   AtFork::the().claims.erase(at_);
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -53,7 +55,8 @@ void in_child(void (*f)());
 // threads that it does not have.
 class Claim {
  public:
-  explicit Claim(int32_t& count);
+  explicit Claim(int32_t& count) : Claim(std::vector<int32_t*>{&count}) {}
+  explicit Claim(std::vector<int32_t*> counts);
   ~Claim();
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
@@ -61,7 +64,7 @@ class Claim {
  private:
   friend class AtFork;
   struct Entry {
-    int32_t* count;
+    std::vector<int32_t*> counts;
     pthread_t by;
   };
   std::list<Entry>::iterator at_;

@@ -1,7 +1,6 @@
 // The memory of a call's tensors, held in place while a kernel runs without the interpreter's lock.
 #pragma once
 
-#include <list>
 #include <vector>
 
 #include "core/fork.h"
@@ -16,14 +15,7 @@ constexpr int64_t kLongMatrix = 4096;  // elements, from which LAPACK runs witho
 // put_in_order) wait. Made and destroyed with the lock held. Elements lie as tensors say, or stay as they lie.
 class Held {
  public:
-  explicit Held(Call& c) {
-    put_in_order(c);
-    each_input(c, [&](int, TensorImpl* t) {
-      if (t) hold(t->storage);
-    });
-    for (int i = 0; i < c.out_count; ++i)
-      if (c.out[i]) hold(c.out[i]->storage);
-  }
+  explicit Held(Call& c) : held_(storages_of(c)), claim_(readers_of(held_)) {}
 
  private:
   static void put_in_order(Call& c) {
@@ -38,13 +30,25 @@ class Held {
       if (t && t->storage->last.channels) t->storage->put_in_order();
     });
   }
-  void hold(const Ref<Storage>& storage) {
-    held_.push_back(storage);
-    claims_.emplace_back(storage->readers);
+  static std::vector<Ref<Storage>> storages_of(Call& c) {
+    put_in_order(c);
+    std::vector<Ref<Storage>> all;
+    auto add = [&](int, TensorImpl* t) {
+      if (t) all.push_back(t->storage);
+    };
+    all.reserve(size_t(each_input(c, [](int, TensorImpl*) {}) + c.out_count));
+    each_input(c, add);
+    for (int i = 0; i < c.out_count; ++i) add(i, c.out[i].get());
+    return all;
+  }
+  static std::vector<int32_t*> readers_of(const std::vector<Ref<Storage>>& storages) {
+    std::vector<int32_t*> all(storages.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = &storages[i]->readers;
+    return all;
   }
 
   std::vector<Ref<Storage>> held_;
-  std::list<Claim> claims_;
+  Claim claim_;
 };
 
 }  // namespace weft
