@@ -328,7 +328,7 @@ def symbolic_trace(
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     is_module = isinstance(root, Module)
-    name = type(root).__name__ if is_module else root.__name__
+    name = type(root).__name__ if is_module else getattr(root, "__name__", type(root).__name__)
     return GraphModule(tracer.root, graph, name)
 
 
