@@ -96,7 +96,7 @@ def test_missing_names_are_told(installed: types.ModuleType) -> None:
         ("from torch.nn.parallel import DDP", "weft lacks torch.nn.parallel.DDP"),
         ("import torch.onnx", "weft lacks torch.onnx"),
         ("from torch.distributed import rpc", "weft lacks torch.distributed.rpc"),
-        ("from torch.fx import symbolic_trace", "weft lacks torch.fx"),
+        ("from torch.onnx import export", "weft lacks torch.onnx"),
     ],
 )
 def test_missing_imports_are_told(installed: types.ModuleType, source: str, text: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "as_strided_", "detach_", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
+    "_assert", "as_strided_", "detach_", "get_device", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_conj",
     "is_distributed", "is_inference", "is_neg", "is_same_size", "is_signed",
     "is_warn_always_enabled", "set_flush_denormal", "set_warn_always", "sym_float", "sym_int", "sym_ite", "sym_max",
     "sym_min", "sym_not", "sym_sqrt", "sym_sum", "to_dlpack", "typename",
