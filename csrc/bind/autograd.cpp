@@ -547,8 +547,6 @@ nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
 
 }  // namespace
 
-Node& node_of(PyObject* o) { return node_in(o); }
-
 PyObject* wrap_node(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
   if (n->pyobj) {

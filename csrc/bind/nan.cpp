@@ -1,11 +1,11 @@
 // What weft.debug.nan_origin needs: a backward pass that is checked, and looks at nodes to compute them again.
 #include "bind/args.h"
+#include "bind/memory.h"
 #include "ops/parts.h"
 #include "tape/anomaly.h"
 
 namespace weft {
 
-Node& node_of(PyObject* o);  // in autograd.cpp
 void bind_nan(nb::module_& m);
 
 namespace {
