@@ -547,7 +547,6 @@ nb::list arrivals_at(nb::list roots, nb::list grads, nb::list inputs) {
 
 }  // namespace
 
-
 PyObject* wrap_node(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
   if (n->pyobj) {
