@@ -206,7 +206,7 @@ def test_options_of_tables() -> None:
     assert lines[1] == "title"
     assert len(lines) == 3 + 3 + 2 + 2
     assert lines[6].strip().startswith("backward")
-    assert "Convolv..." in averages.table(max_name_column_width=10)
+    assert "Convolu..." in averages.table(max_name_column_width=10)
     assert "10.000ms" in averages.table(time_unit="ms")
     assert "top-level" in events.table(top_level_events_only=True)
     assert "ConvolutionBackward0" not in events.table(top_level_events_only=True)
