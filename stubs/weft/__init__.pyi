@@ -101,6 +101,7 @@ from weft.ops.create import frombuffer as frombuffer
 import weft.func as _func
 func = _func
 from . import functional as functional
+from . import fx as fx
 from weft.amp.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp.autocast import get_autocast_dtype as get_autocast_dtype
 from weft._environment import get_default_device as get_default_device
@@ -155,6 +156,7 @@ from weft.nn.functional.top_level import layer_norm as layer_norm
 from weft._environment import layout as layout
 from . import linalg as linalg
 from weft.serialization.files import load as load
+from weft.view.notebook import load_ipython_extension as load_ipython_extension
 from weft.nn.functional.top_level import lstm as lstm
 from weft.nn.functional.top_level import lstm_cell as lstm_cell
 from weft.random import manual_seed as manual_seed

@@ -26,5 +26,6 @@ from weft.nn.conv import _LazyConvMixin as _LazyConvMixin
 from weft.nn.conv import _LazyConvTranspose as _LazyConvTranspose
 from weft.nn.conv import _MODES as _MODES
 from weft.nn.conv import _tuple as _tuple
+from weft.nn.conv import at_line as at_line
 from weft.nn.conv import init as init
 from weft.nn.conv import weft as weft

@@ -10,3 +10,4 @@ from weft.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from weft.nn.dropout import Module as Module
 from weft.nn.dropout import TYPE_CHECKING as TYPE_CHECKING
 from weft.nn.dropout import _DropoutNd as _DropoutNd
+from weft.nn.dropout import at_line as at_line

@@ -18,6 +18,8 @@ from weft.nn.module import _C as _C
 from weft.nn.module import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from weft.nn.module import _IncompatibleKeys as _IncompatibleKeys
 from weft.nn.module import _MembersByName as _MembersByName
+from weft.nn.module import _OF_ARGUMENTS as _OF_ARGUMENTS
+from weft.nn.module import _PACKAGE as _PACKAGE
 from weft.nn.module import _PLAIN as _PLAIN
 from weft.nn.module import _TABLES as _TABLES
 from weft.nn.module import _addindent as _addindent
@@ -27,7 +29,9 @@ from weft.nn.module import _members as _members
 from weft.nn.module import _new as _new
 from weft.nn.module import _note_path as _note_path
 from weft.nn.module import _path_text as _path_text
+from weft.nn.module import _say_line as _say_line
 from weft.nn.module import _type_name as _type_name
+from weft.nn.module import at_line as at_line
 from weft.nn.module import keep as keep
 from weft.nn.module import register_module_backward_hook as register_module_backward_hook
 from weft.nn.module import register_module_buffer_registration_hook as register_module_buffer_registration_hook

@@ -24,5 +24,6 @@ from weft.nn.normalization import ScaleAndShift as ScaleAndShift
 from weft.nn.normalization import SyncBatchNorm as SyncBatchNorm
 from weft.nn.normalization import TYPE_CHECKING as TYPE_CHECKING
 from weft.nn.normalization import _shape as _shape
+from weft.nn.normalization import at_line as at_line
 from weft.nn.normalization import init as init
 from weft.nn.normalization import weft as weft
