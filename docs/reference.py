@@ -28,8 +28,8 @@ MODULES = {
     "vision.transforms.functional vision.models vision.ops vision.io vision.utils audio audio.functional "
     "audio.transforms text.data text.datasets text.vocab text.transforms text.functional distributed multiprocessing",
     "Compiler": "jit jit.script compiler",
-    "Tools": "profiler debug.memory utils.benchmark utils.flop_counter utils.pytree utils.tensorboard view testing random "
-    "compat.torch",
+    "Tools": "profiler debug.memory utils.benchmark utils.flop_counter utils.pytree utils.tensorboard view testing "
+    "random compat.torch",
 }
 KINDS = {
     "Tensor|Scalar": "Tensor | Number",

@@ -13,8 +13,8 @@ import weft
 # x is (2, 4, 8, 8), v (1, 2, 8, 8, 8), s (2, 4, 8), m (3, 5).
 CALLS = """
 nn.Conv1d(4,2,3)(s) nn.Conv2d(4,2,3)(x) nn.BatchNorm1d(4)(s) nn.BatchNorm2d(4)(x) nn.LayerNorm(8)(x)
-nn.GroupNorm(2,4)(x) nn.MaxPool2d(2)(x) nn.MaxPool3d(2)(v) nn.AvgPool2d(2)(x) nn.AvgPool3d(2)(v) nn.AdaptiveMaxPool2d(3)(x)
-nn.AdaptiveMaxPool3d(3)(v) F.max_unpool2d(*F.max_pool2d(x,2,return_indices=True),2)
+nn.GroupNorm(2,4)(x) nn.MaxPool2d(2)(x) nn.MaxPool3d(2)(v) nn.AvgPool2d(2)(x) nn.AvgPool3d(2)(v)
+nn.AdaptiveMaxPool2d(3)(x) nn.AdaptiveMaxPool3d(3)(v) F.max_unpool2d(*F.max_pool2d(x,2,return_indices=True),2)
 F.cross_entropy(m,lib.tensor([0,1,2])) F.nll_loss(m,lib.tensor([0,1,2])) F.gelu(m) F.gelu(m,approximate='tanh')
 F.silu(m) F.mish(m) F.leaky_relu(m) F.elu(m) F.logsigmoid(m) F.hardswish(m) F.hardtanh(m) F.softplus(m)
 F.unfold(x,2) F.grid_sample(x,lib.zeros(2,3,3,2),align_corners=False) F.pad(x,(1,1)) lib.cat([m,m]) lib.stack([m,m])
