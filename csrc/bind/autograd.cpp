@@ -566,7 +566,6 @@ PyObject* wrap_node(const Ref<Node>& n) {
 void bind_autograd(nb::module_& m) {
   NodeType = (PyTypeObject*)PyType_FromSpec(&node_spec);
   m.attr("Node") = nb::handle((PyObject*)NodeType);
-
   bind_hooks(m);
   m.def("_function_record", function_record);
   define_observed(m, "_run_backward", run_backward_from_python, nb::arg(), nb::arg(), nb::arg(), nb::arg(),

@@ -12,7 +12,9 @@ tensor([0., 0.])
 
 from __future__ import annotations
 
+from . import calls as calls
 from . import immutable_collections, tracer
+from . import passes as passes
 from .graph import Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
