@@ -119,7 +119,7 @@ def quantised(module: Module) -> list[Tensor]:
     >>> from weft.nn.summary import quantised
     >>> linear = weft.quantization.nn.dynamic.Linear(3, 2)
     >>> [t.dtype for t in quantised(linear)]
-    [weft.int8, weft.float32]
+    [torch.int8, torch.float32]
     """
     if not type(module).__module__.startswith("weft.quantization.nn"):
         return []
