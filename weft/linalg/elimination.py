@@ -142,7 +142,8 @@ _permutation: Any = _Permutation
 def _unpacked(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     k = min(lu.shape[-2:])
     lower, upper = lu[..., :k], lu[..., :k, :]
-    return _permutation(lu.detach(), pivots), _unit_lower(lower), upper.triu()
+    wide = lu.detach().float() if lu.dtype in (weft.bfloat16, weft.float16) else lu.detach()
+    return _permutation(wide, pivots).to(lu.dtype), _unit_lower(lower), upper.triu()
 
 
 @op(name="linalg_lu", function=False, method=False, out=True)
