@@ -28,12 +28,6 @@ HERE = os.path.relpath(__file__)
 REGISTRY: dict[str, Any] = {}
 
 
-@pytest.fixture(autouse=True)
-def _no_garbage() -> None:
-    """Tensors in the cycles of earlier tests must not be freed while bytes are counted."""
-    gc.collect()
-
-
 def line_here() -> int:
     return sys._getframe(1).f_lineno
 
