@@ -363,11 +363,11 @@ void bind_trace(nb::module_& m) {
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
     return r && !r->watches ? r->target : is_recording() ? nb::borrow(Py_True) : nb::none();
   });
-  m.def("_watching_recorder", []() -> nb::object {  // what is told of the calls of this thread and keeps no graph
+  m.def("_watching_recorder", []() -> nb::object {  // which observes the calls of this thread and keeps no graph
     auto* r = dynamic_cast<PyRecorder*>(t_recorder);
     return r && r->watches ? r->target : nb::none();
   });
-  m.def("_call_time", [] { return t_call_took; });  // nanoseconds of the call that a recorder is being told of, or -1
+  m.def("_call_time", [] { return t_call_took; });  // nanoseconds of the call that a recorder observes now, or -1
   m.def("_custom_function", [](const char* name, bool pure) {  // is about to run, with a derivative of its own
     if (auto* r = dynamic_cast<PyRecorder*>(t_recorder))
       r->tell("custom_function", "ssO", name, user_line().c_str(), pure ? Py_True : Py_False);

@@ -1,4 +1,4 @@
-// When the call that a recorder is told of began: run_call sets it, and who records may ask.
+// When the call that a recorder observes began: run_call sets it, and recorders read it.
 #pragma once
 
 #include <chrono>

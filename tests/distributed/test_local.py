@@ -227,7 +227,7 @@ def test_stores(tmp_path: Path) -> None:
 
 
 def test_strangers_are_refused() -> None:
-    """A store survives who says something else, and a rank who counts differently is told so."""
+    """A store survives a stranger, and a rank with another world size gets an error."""
     store = dist.TCPStore("127.0.0.1", 0, 3, is_master=True, wait_for_workers=False, guests=2)
     for text in (b"GET / HTTP/1.1\r\n\r\n", b"", b"weft store 1" + b"\3\0\0\0" + b"\xff" * 40):
         with socket.create_connection(("127.0.0.1", store.port)) as stranger:

@@ -284,7 +284,7 @@ def fails(i: int, how: str) -> None:
     time.sleep(60)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", METHODS)
 def test_an_error_ends_all(method: str) -> None:
     begun = time.monotonic()
     with pytest.raises(mp.ProcessRaisedException, match="one is not two") as caught:

@@ -70,7 +70,7 @@ def test_missing_extra_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wrong_numbers_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine on which weft computes nonsense is told from one on which it works."""
+    """A machine on which weft computes wrong numbers is reported, one on which it works is not."""
     monkeypatch.setattr(weft.linalg, "inv", lambda x: x)
     assert [f.text for f in examine() if f.level == "problem"] == ["an inverse is wrong"]
     assert not [f for f in examine() if f.subject == "self-test"]
@@ -121,7 +121,7 @@ def test_threads_and_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cgroup's limit is told, and little that is left is worth a note."""
+    """The limit of a cgroup is reported, and little free memory is worth a note."""
     files = {
         "/proc/meminfo": "MemTotal: 4 kB\nMemAvailable:    2048 kB\n",
         "/sys/fs/cgroup/memory.max": "1073741824\n",

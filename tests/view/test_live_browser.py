@@ -305,7 +305,9 @@ def test_hostile_names_are_text(browser: Chromium, program: Program, tmp_path: P
         assert b.js("document.querySelectorAll('script').length") <= 3
         assert b.js("document.querySelectorAll('img, iframe, svg[onload], b > b').length") == 0
         assert not [e for e in b.events if e.get("method") == "Page.javascriptDialogOpening"]
-        assert [c for c in b.complaints() if "400" not in c] == []  # what is refused is told as 400
+        assert [
+            c for c in b.complaints() if "400" not in c
+        ] == []  # what is refused is answered with 400
 
     unharmed()
     assert "<script>" in text(b, "#tree") and "<img" in text(b, "#program")

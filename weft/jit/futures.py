@@ -1,4 +1,4 @@
-"""``fork`` and ``wait``: calls that run beside each other on threads.
+"""``fork`` and ``wait``: calls that run concurrently on threads.
 
 Long kernels of weft release Python's lock, so two of them use two cores. A forked call is given to
 a thread that is idle, and otherwise runs at once where it was forked. So no call ever waits for a
